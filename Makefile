@@ -69,7 +69,7 @@ hosts: setup  ## other people's servers, and a hostile one, behind our host
 	UV=$(UV) $(BIN)/python tests/hosts/run.py
 
 everything: setup  ## serve one of everything for the official conformance suite, at PORT (3001)
-	$(BIN)/toolwright serve tests/conformance/everything.py --http 127.0.0.1:$(or $(PORT),3001)
+	$(BIN)/tooltrue serve tests/conformance/everything.py --http 127.0.0.1:$(or $(PORT),3001)
 
 client-under-test: setup  ## the command that the official conformance suite judges as a client
 	@echo $(CURDIR)/$(BIN)/python $(CURDIR)/tests/conformance/client.py

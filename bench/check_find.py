@@ -1,4 +1,4 @@
-"""`python bench/check_find.py DATA…`: how well the search of `toolwright find` finds tools that somebody else wrote.
+"""`python bench/check_find.py DATA…`: how well the search of `tooltrue find` finds tools that somebody else wrote.
 
 Each tool with three sentences or more is looked for, among all, by the first sentence of its description, which is left
 out of its text. A draw is lost.
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf
-from toolwright.check.findability import Question, findability
-from toolwright.check.subject import Subject
+from tooltrue.check.findability import Question, findability
+from tooltrue.check.subject import Subject
 
 
 def main() -> None:

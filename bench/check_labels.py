@@ -1,4 +1,4 @@
-"""`python bench/check_labels.py DATA…`: what the rules of `toolwright check` say of tools that a reader has labelled.
+"""`python bench/check_labels.py DATA…`: what the rules of `tooltrue check` say of tools that a reader has labelled.
 
 Precision is the share of the labelled tools in which a rule finds something where the label holds, recall the share of
 those where it holds in which a rule finds something. What the reader was unsure of counts for neither. A rule is judged
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Literal
 
 from definitions import servers, shelf, table
-from toolwright.check.card import Level, cards
-from toolwright.check.checking import rules
-from toolwright.contract.contract import digest
+from tooltrue.check.card import Level, cards
+from tooltrue.check.checking import rules
+from tooltrue.contract.contract import digest
 
 LABELS = Path(__file__).parent / "labels"
 FIRST, SECOND, FRESH, DESCRIBED = SAMPLES = "tools", "enriched", "fresh", "described"

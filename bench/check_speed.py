@@ -1,4 +1,4 @@
-"""`python bench/check_speed.py DATA…`: how fast `toolwright check` and its rules are, and how often each hits.
+"""`python bench/check_speed.py DATA…`: how fast `tooltrue check` and its rules are, and how often each hits.
 
 The command is measured as a person runs it: one process that judges all tools as one dump, its start and its report
 included, in seconds of one core (those of the user and of the system) and by the clock. The load of the machine is
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf, table
-from toolwright.check.checking import rules
+from tooltrue.check.checking import rules
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def _command(rows: list[tuple[str, list[Any]]]) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "all.json")
         file.write_text(json.dumps({"tools": [tool for _, tools in rows for tool in tools]}), "utf-8")
-        line = [sys.executable, "-c", "from toolwright.cli.main import main; main()", "check", str(file)]
+        line = [sys.executable, "-c", "from tooltrue.cli.main import main; main()", "check", str(file)]
         before, begun = os.times(), time.perf_counter()
         subprocess.run([*line, "--fail-on", "never"], stdout=subprocess.DEVNULL, check=True)
         clock, after = time.perf_counter() - begun, os.times()

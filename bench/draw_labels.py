@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf
-from toolwright.check.card import Level
-from toolwright.check.checking import rules
-from toolwright.check.subject import Subject
-from toolwright.contract.contract import digest
-from toolwright.jsonrpc.messages import is_object
+from tooltrue.check.card import Level
+from tooltrue.check.checking import rules
+from tooltrue.check.subject import Subject
+from tooltrue.contract.contract import digest
+from tooltrue.jsonrpc.messages import is_object
 
 LABELS = Path(__file__).parent / "labels"
 MOST, FEW, A_SERVER = 20, 30, 4

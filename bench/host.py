@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from toolwright import Host
+from tooltrue import Host
 
 SERVER = Path(__file__).parent / "servers/ours/seven.py"
 SERVERS = 10

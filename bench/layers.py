@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.instructions import instructions
-from toolwright import LocalToolset, Principal, Rate
-from toolwright.policy import pipeline
-from toolwright.policy.audit_settings import Audit
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.policy.rate import RateLimits
-from toolwright.policy.recorder import Recorder
-from toolwright.server.served import SILENT
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.toolset import Provider, RequestContext, ToolCall, guarded
+from tooltrue import LocalToolset, Principal, Rate
+from tooltrue.policy import pipeline
+from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.rate import RateLimits
+from tooltrue.policy.recorder import Recorder
+from tooltrue.server.served import SILENT
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.toolset import Provider, RequestContext, ToolCall, guarded
 
 CALLS = 2_000
 Layers = Sequence[Callable[[Provider], Provider]]

@@ -1,4 +1,4 @@
-"""`make bench`: toolwright next to its peers and to the limit, in one run, as ratios (`docs/performance.md`)."""
+"""`make bench`: tooltrue next to its peers and to the limit, in one run, as ratios (`docs/performance.md`)."""
 
 import argparse
 import json
@@ -144,7 +144,7 @@ _CHECKED = ("stdio", "stdio-rows", "http")
 
 
 def _check(options: argparse.Namespace) -> int:
-    """toolwright next to the limit, which needs no peer; the best round of each, since other work on the machine can
+    """tooltrue next to the limit, which needs no peer; the best round of each, since other work on the machine can
     only slow one down. What is lower than it was is measured again, for the same reason."""
     rows = tuple(replace(row, goal=None, sides=("limit",)) for row in options.only if row.key in _CHECKED)
     recorded = json.loads(RECORDED.read_text())

@@ -158,7 +158,7 @@ class _Server:
             time.sleep(0.02)
 
     def _records(self) -> int:
-        row = self.database.execute(f"SELECT count(*) FROM {self.schema}.toolwright_log".encode()).fetchone()
+        row = self.database.execute(f"SELECT count(*) FROM {self.schema}.tooltrue_log".encode()).fetchone()
         return int(row[0]) if row else 0
 
     def used(self) -> dict[str, float]:
@@ -185,7 +185,7 @@ def _set_up(options: argparse.Namespace, workers: int) -> Iterator[_Server]:
     schema = f"bench_{secrets.token_hex(4)}"
     with psycopg.connect(options.postgres, autocommit=True) as database, tempfile.TemporaryDirectory() as folder:
         database.execute(f"CREATE SCHEMA {schema}".encode())
-        keys, config = Path(folder) / "keys", Path(folder) / "toolwright.toml"
+        keys, config = Path(folder) / "keys", Path(folder) / "tooltrue.toml"
         keys.write_text("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n")
         keys.chmod(0o600)
         separator = "&" if "?" in options.postgres else "?"

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from toolwright import Client
+from tooltrue import Client
 
 TIMES = 3
 CALLS = 300
@@ -55,7 +55,7 @@ def say(what: str, seconds: float, unit: str = "s") -> None:
 
 
 def ours(root: Path) -> list[str]:
-    program = Path(sys.executable).with_name("toolwright")
+    program = Path(sys.executable).with_name("tooltrue")
     return [str(program), "serve", "files", "--root", str(root), "--access", "read"]
 
 
@@ -112,8 +112,8 @@ def main() -> None:
             say("ripgrep, one thread, sorted", best(command(said.rg, "-j1", "--sort", "path", "-F", "needle", place)))
         print("a call over stdio")
         file, folder = "d00/e00/f00.txt", "d00/e00"
-        asyncio.run(calls("toolwright read_file, 1 kB", ours(root), "read_file", {"path": file}))
-        asyncio.run(calls("toolwright list_directory, 100 entries", ours(root), "list_directory", {"path": folder}))
+        asyncio.run(calls("tooltrue read_file, 1 kB", ours(root), "read_file", {"path": file}))
+        asyncio.run(calls("tooltrue list_directory, 100 entries", ours(root), "list_directory", {"path": folder}))
         if said.npm:
             script = Path(said.npm, "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js")
             theirs = ["node", str(script), place]

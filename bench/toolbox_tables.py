@@ -39,8 +39,8 @@ print(json.dumps([{"rows": rows, "total": float(total)}]))
 """
 OURS = """
 import asyncio
-from toolwright import Client, Server
-from toolwright.toolbox.tables import toolset
+from tooltrue import Client, Server
+from tooltrue.toolbox.tables import toolset
 async def ask(tool, **arguments):
     async with Client(Server("tables", toolsets=[toolset([path.parent])]), timeout=310) as client:
         return (await client.call_tool(tool, {"path": path.name, **arguments})).value
@@ -110,7 +110,7 @@ def main() -> None:
     options.add_argument("--megabytes", type=int, default=200)
     options.add_argument("--times", type=int, default=2)
     said = options.parse_args()
-    path = Path(tempfile.gettempdir()) / f"toolwright-bench-{said.megabytes}" / "table.csv"
+    path = Path(tempfile.gettempdir()) / f"tooltrue-bench-{said.megabytes}" / "table.csv"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         subprocess.run([sys.executable, "-c", MAKE, path, str(said.megabytes * 1_000_000 // ROW)], check=True)

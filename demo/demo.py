@@ -1,4 +1,4 @@
-"""The demonstration: `toolwright serve files` as a child over HTTP, and a client that uses it as a model would.
+"""The demonstration: `tooltrue serve files` as a child over HTTP, and a client that uses it as a model would.
 
     python demo/demo.py            run it; exit code 0 when everything happened as it should
     python demo/demo.py --keep     and leave the server running until Ctrl-C
@@ -28,11 +28,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from toolwright import Client, ToolwrightError
-from toolwright.client.answers import Elicit, Elicitation
+from tooltrue import Client, TooltrueError
+from tooltrue.client.answers import Elicit, Elicitation
 
 HERE = Path(__file__).resolve().parent
-TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
+TOOLTRUE = Path(sys.executable).with_name("tooltrue")
 START_SECONDS = 20.0
 END_SECONDS = 10.0
 WIDTH = 100
@@ -142,7 +142,7 @@ class Running:
 async def served(folder: Path) -> AsyncIterator[Running]:
     """The files tools over ``folder`` on a free port of this machine. What the server printed is shown on failure."""
     port = free_port()
-    words = [str(TOOLWRIGHT), "serve", "files", "--root", str(folder), "--http", f"127.0.0.1:{port}"]
+    words = [str(TOOLTRUE), "serve", "files", "--root", str(folder), "--http", f"127.0.0.1:{port}"]
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             *words,
@@ -150,12 +150,12 @@ async def served(folder: Path) -> AsyncIterator[Running]:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**os.environ, "TOOLWRIGHT_APPROVALS": "memory:"},
+            env={**os.environ, "TOOLTRUE_APPROVALS": "memory:"},
         )
         running = Running(process, words, f"http://127.0.0.1:{port}/mcp", log)
         try:
             yield running
-        except (Failed, ToolwrightError) as error:
+        except (Failed, TooltrueError) as error:
             raise Failed(f"{error}\nThe server printed: {running.printed()}") from error
         finally:
             await running.end()
@@ -169,7 +169,7 @@ async def connected(running: Running, elicit: Elicit) -> Client:
         client = Client(running.url, timeout=5.0, elicit=elicit)
         try:
             return await client.__aenter__()
-        except ToolwrightError as error:
+        except TooltrueError as error:
             check(time.monotonic() < deadline, f"The server did not answer within {START_SECONDS:g} s: {error}")
         # Until the next try it may end, and then there will be none.
         check(not await running.ended_within(0.05), f"The server ended at once, with {running.process.returncode}.")
@@ -259,12 +259,12 @@ class Demonstration:
         self.page.section("A call that leads outside the folder")
         secret = self.folder.parent / "outside.txt"
         secret.write_text("not served\n")
-        await self.refused("TW6014", "read_file", path=str(secret))
-        await self.refused("TW6011", "read_file", path="../outside.txt")
+        await self.refused("TT6014", "read_file", path=str(secret))
+        await self.refused("TT6011", "read_file", path="../outside.txt")
 
     async def wrong(self) -> None:
         self.page.section("A call with wrong arguments")
-        await self.refused("TW2001", "read_file", pth="notes/todo.txt", encoding="utf8", start_line="2")
+        await self.refused("TT2001", "read_file", pth="notes/todo.txt", encoding="utf8", start_line="2")
         self.page.note("and corrected, as a model would:")
         lines = await self.call("read_file", path="notes/todo.txt", encoding="utf-8", start_line=2, end_line=3)
         self.page.quote(lines["content"])
@@ -284,14 +284,12 @@ def summary(rows: list[dict[str, str]]) -> str:
 def show_hosts(page: Page, running: Running, *, keep: bool) -> None:
     page.section("Point a host at it")
     page.note("A host that starts servers itself (mcpServers):")
-    started = {"command": str(TOOLWRIGHT), "args": ["serve", "files", "--root", str(HERE / "sample")]}
+    started = {"command": str(TOOLTRUE), "args": ["serve", "files", "--root", str(HERE / "sample")]}
     page.quote(json.dumps({"mcpServers": {"garden": started}}, ensure_ascii=False, indent=2))
     page.note(
         "Before a file is overwritten or deleted, the server asks you. A host that cannot put the question gets a"
     )
-    page.note(
-        "refusal that names the command: toolwright approvals allow t-…. If the host itself asks before each call,"
-    )
+    page.note("refusal that names the command: tooltrue approvals allow t-…. If the host itself asks before each call,")
     page.note('add "--no-confirm" to args: one question instead of two, but the host alone guards those calls then.')
     page.note("A host that connects to a URL" + (":" if keep else "; this one lives as long as the demonstration:"))
     page.quote(json.dumps({"mcpServers": {"garden": {"type": "http", "url": running.url}}}, indent=2))
@@ -299,7 +297,7 @@ def show_hosts(page: Page, running: Running, *, keep: bool) -> None:
 
 async def demonstrate(page: Page, *, keep: bool) -> None:
     begun = time.perf_counter()
-    page.title("toolwright: the files tools over Streamable HTTP, and a client")
+    page.title("tooltrue: the files tools over Streamable HTTP, and a client")
     with copied_sample() as folder:
         page.section("Start a server")
         started = time.perf_counter()
@@ -318,7 +316,7 @@ async def demonstrate(page: Page, *, keep: bool) -> None:
 
 @contextlib.contextmanager
 def copied_sample() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="toolwright-demo-") as place:
+    with tempfile.TemporaryDirectory(prefix="tooltrue-demo-") as place:
         yield shutil.copytree(HERE / "sample", Path(place) / "garden")
 
 
@@ -365,7 +363,7 @@ def main() -> int:
     options = parser.parse_args()
     page = Page(colours=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     try:
-        check(TOOLWRIGHT.is_file(), f"There is no {TOOLWRIGHT.name} command beside {sys.executable}: install it first.")
+        check(TOOLTRUE.is_file(), f"There is no {TOOLTRUE.name} command beside {sys.executable}: install it first.")
         asyncio.run(demonstrate(page, keep=options.keep))
     except Failed as error:
         page.failure(f"The demonstration failed: {error}")

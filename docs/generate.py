@@ -1,7 +1,7 @@
-"""Writes the pages that are tables: `errors.md`, from the words in `toolwright.wording`; `protocol.md`, from the
+"""Writes the pages that are tables: `errors.md`, from the words in `tooltrue.wording`; `protocol.md`, from the
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
-`contracts.md`, from the profiles in `src/toolwright/contract/profiles`; and `rules/`, from the cards in
-`src/toolwright/check/rules`.
+`contracts.md`, from the profiles in `src/tooltrue/contract/profiles`; and `rules/`, from the cards in
+`src/tooltrue/check/rules`.
 
     python docs/generate.py
 
@@ -18,12 +18,12 @@ from string import Formatter
 
 import msgspec
 
-from toolwright.check.card import Card, cards
-from toolwright.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
-from toolwright.contract.profile import Fact, known, profile
-from toolwright.contract.shown import shown_json
-from toolwright.protocol import legacy, modern, versions
-from toolwright.wording import SENTENCES
+from tooltrue.check.card import Card, cards
+from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
+from tooltrue.contract.profile import Fact, known, profile
+from tooltrue.contract.shown import shown_json
+from tooltrue.protocol import legacy, modern, versions
+from tooltrue.wording import SENTENCES
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS.parent / "tests"))  # a package of the repository that is not installed
@@ -66,47 +66,47 @@ GROUPS = {
     "3": ("Definitions", "For the author: raised when a tool is registered or a schema compiled."),
     "4": ("Settings and commands", "For the operator: raised at start, printed by the command."),
     "5": ("Client and carrier", "For users of `Client`: raised, never sent."),
-    "6": ("The files tools", "For the model, except TW6001 and TW6002, which end the command."),
+    "6": ("The files tools", "For the model, except TT6001 and TT6002, which end the command."),
     "61": (
         "The command tools",
-        "Up to TW6119 for the operator: they end the command. The others are for the model; TW6142 to TW6145 stand in "
+        "Up to TT6119 for the operator: they end the command. The others are for the model; TT6142 to TT6145 stand in "
         "the note of a result.",
     ),
     "66": (
         "The catalog and settings tools",
-        "TW6605 and TW6610 to TW6613 for the operator: they end the command. The others are for the model.",
+        "TT6605 and TT6610 to TT6613 for the operator: they end the command. The others are for the model.",
     ),
     "67": (
         "The mail and math tools",
-        "Up to TW6705 for the operator: they end the command. The others are for the model.",
+        "Up to TT6705 for the operator: they end the command. The others are for the model.",
     ),
     "7": ("State", "For the operator: the store that workers share."),
     "8": (
         "The kit",
-        "For the author: the findings of `toolwright test`, and from TW8901 on the reasons for checks not run.",
+        "For the author: the findings of `tooltrue test`, and from TT8901 on the reasons for checks not run.",
     ),
     "9": (
         "Contracts",
         "For reviewers of contracts: changes, suspicious text, and clients that would not accept a definition. "
-        "TW9001 to TW9009 end the command.",
+        "TT9001 to TT9009 end the command.",
     ),
     "92": (
         "The servers of a host",
         "For the operator of a host: mistakes in its file, servers that were not started, definitions that are "
-        "quarantined; TW9250 to TW9255 are for the model.",
+        "quarantined; TT9250 to TT9255 are for the model.",
     ),
     "93": ("Approvals in a host", "For the operator of a host, and for the model that it runs."),
     "98": (
         "Checks, searches, evaluations and logs",
-        "For users of `toolwright check`, `find`, `eval` or `doctor`; TW9802 is a note, TW9830 to TW9832 tell how "
-        "clients and providers treat a tool ([portability.md](portability.md)), the others up to TW9849, and TW9881, "
-        "TW9882 and TW9896, end the command; TW9883 is a note. "
-        "TW97…, TW9800 and TW9829 are rules: [rules](rules/README.md). The rest "
-        "from TW9850 on are symptoms in a log, their likely causes, and the limits of the log.",
+        "For users of `tooltrue check`, `find`, `eval` or `doctor`; TT9802 is a note, TT9830 to TT9832 tell how "
+        "clients and providers treat a tool ([portability.md](portability.md)), the others up to TT9849, and TT9881, "
+        "TT9882 and TT9896, end the command; TT9883 is a note. "
+        "TT97…, TT9800 and TT9829 are rules: [rules](rules/README.md). The rest "
+        "from TT9850 on are symptoms in a log, their likely causes, and the limits of the log.",
     ),
     "95": (
         "Models",
-        "Up to TW9503 for the author who gives a model its tools; TW9510 to TW9519 for the model, in the place of a "
+        "Up to TT9503 for the author who gives a model its tools; TT9510 to TT9519 for the model, in the place of a "
         "result; the others for the operator.",
     ),
 }
@@ -114,9 +114,9 @@ GROUPS = {
 ERRORS_HEAD = """\
 # Errors
 
-<!-- Made by docs/generate.py from src/toolwright/wording.py. Change it there. -->
+<!-- Made by docs/generate.py from src/tooltrue/wording.py. Change it there. -->
 
-Every error of toolwright has a code and a sentence in English and Chinese. A code never changes its meaning and is
+Every error of tooltrue has a code and a sentence in English and Chinese. A code never changes its meaning and is
 never reused; sentences may be improved. A message that is sent or printed ends in the code in brackets. In a program,
 `error.code` holds the code, `error.facts` the values in the sentence, and `error.say("zh")` is the sentence in Chinese.
 An error that came from a server has the server's own words and no `code`.
@@ -191,16 +191,16 @@ def _fact(fact: Fact) -> str:
 RULES_HEAD = """\
 # The rules of a check
 
-<!-- Made by docs/generate.py from the cards in src/toolwright/check/rules. Change it there. -->
+<!-- Made by docs/generate.py from the cards in src/tooltrue/check/rules. Change it there. -->
 
-The rules of `toolwright check` ([check.md](../check.md)). An *error* is wrong for certain, a *warning* nearly always;
+The rules of `tooltrue check` ([check.md](../check.md)). An *error* is wrong for certain, a *warning* nearly always;
 a *hint* may be worth a thought. Each page has the evidence, and when the rule does not apply.
 
 每页均有中文部分。
 
 """
 
-RULE_HEAD = "<!-- Made by docs/generate.py from src/toolwright/check/rules/{name}.toml. Change it there. -->"
+RULE_HEAD = "<!-- Made by docs/generate.py from src/tooltrue/check/rules/{name}.toml. Change it there. -->"
 
 
 def rule_pages() -> dict[str, str]:
@@ -250,15 +250,15 @@ def _of_card(card: Card, language: str) -> Iterator[str]:
 PROTOCOL = """\
 # The protocol
 
-<!-- Made by docs/generate.py from src/toolwright/protocol and tests/requirements. Change it there. -->
+<!-- Made by docs/generate.py from src/tooltrue/protocol and tests/requirements. Change it there. -->
 
-The features of the Model Context Protocol that a server made with toolwright supports, by revision. Tools, layers and
+The features of the Model Context Protocol that a server made with tooltrue supports, by revision. Tools, layers and
 handlers see the newest revision only; a message to an older client is translated on its way out, or left out where the
 older revision has no form for it.
 
 Each requirement of the specification on a server or a client is a row of data in `tests/requirements`, called a duty.
 A duty is held by tests that fail when it is broken; or it is a gap, with a reason; or it is not owed, because it binds
-a feature that toolwright does not offer. The suite fails when a row has neither tests nor a reason, and when a row with
+a feature that tooltrue does not offer. The suite fails when a row has neither tests nor a reason, and when a row with
 a reason has a test. This page is made from those rows, and `make requirements` prints them with the tests counted.
 
 ## Features
@@ -285,7 +285,7 @@ MUST.
 {gaps}
 ## Not offered
 
-toolwright does not offer the features that these duties bind.
+tooltrue does not offer the features that these duties bind.
 {not_offered}"""
 
 # a column of `Revision` → what it is called here, in the order of the page

@@ -1,6 +1,6 @@
 import asyncio
 
-from toolwright import Client
+from tooltrue import Client
 
 
 async def main() -> None:

@@ -1,6 +1,6 @@
 from typing import Annotated
 
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("notes", version="1.0")
 notes: dict[str, str] = {}

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from time_limit import TimeLimit
-from toolwright.client.remembered import REVISIONS
+from tooltrue.client.remembered import REVISIONS
 from variants import Family
 
 # What servers record and ask by default; all processes of the suite inherit it.
-os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-tests-")
-os.environ.pop("TOOLWRIGHT_APPROVALS", None)
+os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="tooltrue-tests-")
+os.environ.pop("TOOLTRUE_APPROVALS", None)
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 # The same cases in every run, as in Hypothesis's own profile for CI: a rare counterexample would make the suite of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from toolwright import deadline
+from tooltrue import deadline
 
 __all__ = ["skip"]
 

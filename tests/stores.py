@@ -1,6 +1,6 @@
 """A real Redis or Valkey for tests: the one of the machine, or one that is started for them.
 
-``TOOLWRIGHT_TEST_REDIS`` names one by URL; otherwise whoever answers at 127.0.0.1:6379 is taken, otherwise
+``TOOLTRUE_TEST_REDIS`` names one by URL; otherwise whoever answers at 127.0.0.1:6379 is taken, otherwise
 ``redis-server`` or ``valkey-server`` is started. Without any, tests are skipped; where CI=true, they fail.
 """
 
@@ -23,14 +23,14 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 
 def program() -> str:
     """The server program of this machine."""
     found = shutil.which("redis-server") or shutil.which("valkey-server")
     if found is None:
-        message = "no Redis: set TOOLWRIGHT_TEST_REDIS, or install redis-server or valkey-server"
+        message = "no Redis: set TOOLTRUE_TEST_REDIS, or install redis-server or valkey-server"
         pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
     return found
 
@@ -71,7 +71,7 @@ class OwnRedis:
 @contextlib.contextmanager
 def own_redis(*options: str, tls: bool = False) -> Iterator[OwnRedis]:
     with (
-        tempfile.TemporaryDirectory(prefix="toolwright-redis-") as folder,
+        tempfile.TemporaryDirectory(prefix="tooltrue-redis-") as folder,
         contextlib.closing(OwnRedis(Path(folder), *options, tls=tls)) as server,
     ):
         server.start()
@@ -80,12 +80,12 @@ def own_redis(*options: str, tls: bool = False) -> Iterator[OwnRedis]:
 
 @functools.cache
 def _of_the_machine() -> str | None:
-    url = os.environ.get("TOOLWRIGHT_TEST_REDIS", "redis://127.0.0.1:6379/0")
+    url = os.environ.get("TOOLTRUE_TEST_REDIS", "redis://127.0.0.1:6379/0")
     try:
         with Redis.from_url(url, socket_connect_timeout=LIMIT) as client:
             client.ping()
     except RedisError:
-        assert "TOOLWRIGHT_TEST_REDIS" not in os.environ, "TOOLWRIGHT_TEST_REDIS names a server that does not answer"
+        assert "TOOLTRUE_TEST_REDIS" not in os.environ, "TOOLTRUE_TEST_REDIS names a server that does not answer"
         return None
     return url
 
@@ -95,7 +95,7 @@ def redis_url() -> Iterator[str]:
     """The URL of an empty store, with a prefix that nobody else has. What was put there is gone in the end."""
     with contextlib.ExitStack() as stack:
         url = _of_the_machine() or stack.enter_context(own_redis()).url
-        prefix = f"toolwright-test-{secrets.token_hex(6)}:"
+        prefix = f"tooltrue-test-{secrets.token_hex(6)}:"
         try:
             yield f"{url}?prefix={prefix}"
         finally:

@@ -1,10 +1,10 @@
-"""The client of toolwright: the same as `mcp2.py`."""
+"""The client of tooltrue: the same as `mcp2.py`."""
 
 import asyncio
 import sys
 import time
 
-from toolwright import Client
+from tooltrue import Client
 
 WARM_UP = 0.3
 

@@ -1,1 +1,1 @@
-"""What `bench/run.py` is made of. Knows the wire, starts servers, measures; imports neither toolwright nor its peer."""
+"""What `bench/run.py` is made of. Knows the wire, starts servers, measures; imports neither tooltrue nor its peer."""

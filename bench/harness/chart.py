@@ -20,7 +20,7 @@ def draw(all_figures: Sequence[Figures], names: Mapping[str, str], file: Path) -
     rows = [one for one in all_figures if one.has(one.base)]
     sides = [key for key in names if any(one.has(key) for one in rows)]
     colours = _COLOURS | dict(zip((key for key in sides if key not in _COLOURS), _OTHERS, strict=False))
-    mpl.rcParams["svg.hashsalt"] = "toolwright"  # the same figures are the same file
+    mpl.rcParams["svg.hashsalt"] = "tooltrue"  # the same figures are the same file
     figure, axes = pyplot.subplots(figsize=(9, 0.6 + len(rows) * (0.3 + 0.13 * len(sides))), layout="constrained")
     width = 0.8 / len(sides)
     for place, key in enumerate(sides):

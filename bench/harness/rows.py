@@ -1,4 +1,4 @@
-"""The table: what is measured in each row, in which unit, and what toolwright promises. `ROWS` has the order."""
+"""The table: what is measured in each row, in which unit, and what tooltrue promises. `ROWS` has the order."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ Messages = Callable[[str], Sequence[Message]]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What toolwright has to be: its figure divided by that of ``of``, and better than those of ``ahead``."""
+    """What tooltrue has to be: its figure divided by that of ``of``, and better than those of ``ahead``."""
 
     text: str
     met: Callable[[float], bool]
@@ -47,7 +47,7 @@ def at_most(text: str, fraction: float) -> Goal:
 class Row:
     """`measure(side, seconds)` starts a fresh server of that side, and returns one figure in `unit`.
 
-    `alternating` says that client and server never have work at the same time. `sides` are measured beside toolwright.
+    `alternating` says that client and server never have work at the same time. `sides` are measured beside tooltrue.
     """
 
     key: str
@@ -148,7 +148,7 @@ def http_slow(messages: Messages, connections: int, side: Side, seconds: float) 
 
 
 def http_workers(side: Side, seconds: float) -> float:
-    """Two workers of toolwright; the other side is toolwright with one."""
+    """Two workers of tooltrue; the other side is tooltrue with one."""
     return http(_ECHO, _CONNECTIONS, side, seconds, 1 if side.key == "one" else 2)
 
 
@@ -173,7 +173,7 @@ def _has_all(result: dict) -> bool:
 
 
 def client(side: Side, seconds: float) -> float:
-    """Calls a second that the side's own client makes of a server of toolwright, which it starts."""
+    """Calls a second that the side's own client makes of a server of tooltrue, which it starts."""
     return _rate_of(side, seconds, sides.ours().script("calls"))
 
 
@@ -327,7 +327,7 @@ ROWS = (
     ),
     Row(
         "start-cli",
-        "start of `toolwright serve`, 7 tools",
+        "start of `tooltrue serve`, 7 tools",
         "ms",
         at_most("1/4", 1 / 4),
         partial(start, _cli("seven"), 7),

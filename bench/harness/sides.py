@@ -28,7 +28,7 @@ class Side:
     runner: Command
     era: str = MODERN
     environment: Mapping[str, str] = field(default_factory=dict)
-    toolwright: Command = ()
+    tooltrue: Command = ()
 
     def script(self, server: str) -> Command:
         """`python server.py`, or what is nearest to it."""
@@ -36,11 +36,11 @@ class Side:
         return (*first, f"{last}/{server}.py") if not last.endswith(".mjs") else (*self.runner, server)
 
     def cli(self, server: str) -> Command:
-        """`toolwright serve FILE`; the peers have no such start and run their script."""
-        return (*self.toolwright, self.script(server)[-1]) if self.toolwright else self.script(server)
+        """`tooltrue serve FILE`; the peers have no such start and run their script."""
+        return (*self.tooltrue, self.script(server)[-1]) if self.tooltrue else self.script(server)
 
     def http(self, server: str, port: int, workers: int = 1) -> Command:
-        if not self.toolwright:
+        if not self.tooltrue:
             return (*self.script(server), str(port))
         return (*self.cli(server), "--http", f"127.0.0.1:{port}", "--workers", str(workers))
 
@@ -50,18 +50,18 @@ class Side:
 
 
 def ours() -> Side:
-    """toolwright, in the environment this process runs in."""
+    """tooltrue, in the environment this process runs in."""
     here = (sys.executable, str(_SERVERS / "ours"))
-    return Side("ours", "toolwright", here, toolwright=(str(Path(sys.prefix) / "bin" / "toolwright"), "serve"))
+    return Side("ours", "tooltrue", here, tooltrue=(str(Path(sys.prefix) / "bin" / "tooltrue"), "serve"))
 
 
 def unaudited() -> Side:
-    """toolwright, but no call is recorded."""
-    return replace(ours(), key="unaudited", name="toolwright, no records", environment={"BENCH_AUDIT": "off"})
+    """tooltrue, but no call is recorded."""
+    return replace(ours(), key="unaudited", name="tooltrue, no records", environment={"BENCH_AUDIT": "off"})
 
 
 def unguarded() -> Side:
-    """toolwright with validation and no other layer of the guard; it has the call rows only."""
+    """tooltrue with validation and no other layer of the guard; it has the call rows only."""
     side = ours()
     return replace(side, key="unguarded", name="validation only", runner=(sys.executable, str(_SERVERS / "unguarded")))
 

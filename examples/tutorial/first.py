@@ -1,4 +1,4 @@
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("library", version="1.0")
 books = {"978-0": "The tea road", "978-1": "Bread at home", "978-2": "A history of tea"}

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from toolwright import Server, ToolError
+from tooltrue import Server, ToolError
 
 server = Server("library", version="1.0")
 books = {"978-0": "The tea road", "978-1": "Bread at home", "978-2": "A history of tea"}

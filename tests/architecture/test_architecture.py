@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-import toolwright
+import tooltrue
 
-SOURCE = Path(toolwright.__file__).parent
+SOURCE = Path(tooltrue.__file__).parent
 PROJECT = SOURCE.parent.parent
 FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [path.relative_to(SOURCE).as_posix() for path in FILES]
@@ -127,7 +127,7 @@ def test_imports_point_downward_only():
 def test_a_foreign_package_is_imported_by_its_owner_only(path: Path):
     name = path.relative_to(SOURCE).as_posix()
     packages = Code.of(path).packages
-    foreign = packages - set(sys.stdlib_module_names) - {"toolwright"} | (packages & OWNERS.keys())
+    foreign = packages - set(sys.stdlib_module_names) - {"tooltrue"} | (packages & OWNERS.keys())
     assert foreign - OWNERS.keys() == set(), "a package without an owner"
     assert [package for package in foreign if not name.startswith(OWNERS[package])] == []
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import toolwright
+import tooltrue
 
-SOURCE = Path(toolwright.__file__).parent
+SOURCE = Path(tooltrue.__file__).parent
 PROJECT = SOURCE.parent.parent
 GENERATED = ("rules", "errors.md", "protocol.md")
 

@@ -1,4 +1,4 @@
-"""The client that the official conformance suite judges: what somebody would write with `toolwright.Client`.
+"""The client that the official conformance suite judges: what somebody would write with `tooltrue.Client`.
 
     python tests/conformance/client.py URL
 
@@ -18,8 +18,8 @@ from typing import Any
 
 import httpx2
 
-from toolwright import Client, ClientCredentials, EnterpriseSignIn, RpcError, SignIn, WorkloadIdentity
-from toolwright.client.auth.credentials import InMemory
+from tooltrue import Client, ClientCredentials, EnterpriseSignIn, RpcError, SignIn, WorkloadIdentity
+from tooltrue.client.auth.credentials import InMemory
 
 Context = Mapping[str, Any]
 

@@ -1,6 +1,6 @@
 """The server that the official conformance suite is pointed at: one of everything that a server can have.
 
-    toolwright serve tests/conformance/everything.py --http 127.0.0.1:3001
+    tooltrue serve tests/conformance/everything.py --http 127.0.0.1:3001
 
 The names, and the texts that matter, are the suite's. It is written as any author would write a server.
 """
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from toolwright import (
+from tooltrue import (
     Answer,
     AudioContent,
     Completes,
@@ -31,7 +31,7 @@ from toolwright import (
     TextResource,
     ToolError,
 )
-from toolwright.protocol.types import InputRequiredResult
+from tooltrue.protocol.types import InputRequiredResult
 
 server = Server("everything", version="1.0", instructions="One of everything, for the official conformance suite.")
 

@@ -57,16 +57,16 @@ def run_once(url: str, revision: str, which: list[str], results: Path) -> list[R
 
 
 @contextlib.contextmanager
-def everything(toolwright: str, log: IO[bytes]) -> Iterator[str]:
+def everything(tooltrue: str, log: IO[bytes]) -> Iterator[str]:
     """The server under test; its URL. Raises Failure if it does not start, or does not stop."""
     port = free_port()
-    with listening([toolwright, "serve", str(HERE / "everything.py"), "--http", f"127.0.0.1:{port}"], port, log):
+    with listening([tooltrue, "serve", str(HERE / "everything.py"), "--http", f"127.0.0.1:{port}"], port, log):
         yield f"http://127.0.0.1:{port}/mcp"
 
 
 def complaints(log: IO[bytes]) -> list[str]:
     """What the server wrote beside where it serves: the suite may well be content with a tool that crashed."""
-    return [line for line in written(log).splitlines() if not line.startswith("toolwright serves ")]
+    return [line for line in written(log).splitlines() if not line.startswith("tooltrue serves ")]
 
 
 @contextlib.contextmanager
@@ -121,8 +121,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--scenario", help="only this one")
     parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
     parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
-    beside = Path(sys.executable).parent / "toolwright"
-    parser.add_argument("--toolwright", default=str(beside), help="the program to test (default: beside this Python)")
+    beside = Path(sys.executable).parent / "tooltrue"
+    parser.add_argument("--tooltrue", default=str(beside), help="the program to test (default: beside this Python)")
     return parser.parse_args(arguments)
 
 
@@ -130,7 +130,7 @@ def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[st
     """The rows of each revision asked for, and what the server complained of. Raises NoNode or Failure."""
     node()  # before the server starts: the first time it takes a while
     with results_folder(options.keep) as folder, tempfile.TemporaryFile() as log:
-        with everything(options.toolwright, log) as url:
+        with everything(options.tooltrue, log) as url:
             found = {
                 revision: run(url, revision, options.scenario, folder / revision)
                 for revision in options.revision or SCENARIOS

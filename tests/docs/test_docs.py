@@ -24,19 +24,19 @@ from pathlib import Path
 import pytest
 
 from journeys.warm import warm_command
-from toolwright import Client
-from toolwright.cli.main import cli
-from toolwright.client.config import read_config
-from toolwright.policy.config import examine
-from toolwright.policy.pipeline import Guard, described
-from toolwright.protocol import versions
-from toolwright.protocol.schema import SchemaError, compile_schema
-from toolwright.toolbox.command import read_text
-from toolwright.transport.http_runner import HEAD_BYTES
+from tooltrue import Client
+from tooltrue.cli.main import cli
+from tooltrue.client.config import read_config
+from tooltrue.policy.config import examine
+from tooltrue.policy.pipeline import Guard, described
+from tooltrue.protocol import versions
+from tooltrue.protocol.schema import SchemaError, compile_schema
+from tooltrue.toolbox.command import read_text
+from tooltrue.transport.http_runner import HEAD_BYTES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
+TOOLTRUE = Path(sys.executable).with_name("tooltrue")
 SECONDS = 120.0
 
 
@@ -78,7 +78,7 @@ def named(path: Path) -> str:
 
 
 def environment() -> dict[str, str]:
-    path = os.pathsep.join((str(TOOLWRIGHT.parent), os.environ["PATH"]))  # as where the package is installed
+    path = os.pathsep.join((str(TOOLTRUE.parent), os.environ["PATH"]))  # as where the package is installed
     plain = {"LC_ALL": "C.UTF-8", "COLUMNS": "80", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
     return {**os.environ, **plain, "PATH": path}
 
@@ -109,7 +109,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) 
                 printed = f"{status}\n"
             else:
                 settings, words = words_of(command)
-                assert words[0] == "toolwright", f"{page.name}:{block.line}: only toolwright is run, not {words[0]}"
+                assert words[0] == "tooltrue", f"{page.name}:{block.line}: only tooltrue is run, not {words[0]}"
                 done = subprocess.run(
                     warm_command(*words[1:]),
                     cwd=tmp_path,
@@ -181,8 +181,8 @@ def test_the_demonstration_succeeds_and_is_plain_where_nobody_looks() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
-    assert "[TW6014]" in done.stdout
-    assert "[TW2001]" in done.stdout
+    assert "[TT6014]" in done.stdout
+    assert "[TT2001]" in done.stdout
 
 
 @pytest.mark.process
@@ -320,7 +320,7 @@ def test_the_page_of_http_says_what_an_argument_in_a_header_is_open_to_and_how_l
 
 def test_every_verb_has_its_section() -> None:
     verbs = sorted(cli.list_commands(None))  # pyright: ignore[reportArgumentType]
-    sections = re.findall(r"^## `toolwright (\w+)`$", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
+    sections = re.findall(r"^## `tooltrue (\w+)`$", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
     assert sorted(sections) == verbs
 
 

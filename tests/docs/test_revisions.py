@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 from typing_extensions import TypedDict
 
-from toolwright import (
+from tooltrue import (
     Annotations,
     AudioContent,
     CallToolResult,
@@ -28,9 +28,9 @@ from toolwright import (
     TextContent,
     TextResource,
 )
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Icon
-from toolwright.tools.rounds import Question
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import Icon
+from tooltrue.tools.rounds import Question
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECONDS = 30.0

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 
-from toolwright import Abuse, Context, Limits, Rate, Server
+from tooltrue import Abuse, Context, Limits, Rate, Server
 
 UNLIMITED = Rate(per_second=1_000_000, burst=1_000_000)  # what wears it out must not be refused
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from environments import NODE_HOME, node, python_for
 from processes import Failure, completed, free_port, listening, written
 
-from toolwright import Client, Host
-from toolwright.host.launches import Launches
-from toolwright.host.pins import Pins
+from tooltrue import Client, Host
+from tooltrue.host.launches import Launches
+from tooltrue.host.pins import Pins
 
 HERE = Path(__file__).resolve().parent
-CLI = [str(Path(sys.executable).parent / "toolwright"), "list"]
+CLI = [str(Path(sys.executable).parent / "tooltrue"), "list"]
 CLI_SECONDS = 60.0
 CHECK_SECONDS = 90.0
 
@@ -99,7 +99,7 @@ async def by_host(remote: Remote, url: str, folder: Path) -> None:
 
 
 async def by_command(remote: Remote, url: str, folder: Path) -> None:
-    """`toolwright list URL` names the tool."""
+    """`tooltrue list URL` names the tool."""
     environment = os.environ | {"XDG_STATE_HOME": str(folder / "state"), "HOME": str(folder)}
     done = await asyncio.to_thread(completed, [*CLI, url, "--json"], CLI_SECONDS, env=environment)
     assert done.returncode == 0, (done.returncode, done.stderr)
@@ -136,7 +136,7 @@ async def judged(remote: Remote, url: str, folder: Path) -> Row:
     except Exception as error:  # noqa: BLE001 - the table tells of it
         return remote.label, f"{type(error).__name__}: {error}"[:600], time.monotonic() - began, False
     transport = "HTTP+SSE" if remote.is_sse else "Streamable HTTP"
-    seen = f"{remote.made_with} over {transport}, {revision}: opened by Client, Host and `toolwright list`"
+    seen = f"{remote.made_with} over {transport}, {revision}: opened by Client, Host and `tooltrue list`"
     return remote.label, seen, time.monotonic() - began, True
 
 

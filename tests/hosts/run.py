@@ -4,7 +4,7 @@
 
 The official servers everything and filesystem (Node) and git, fetch and time (Python) at pinned releases, the time
 server twice, so that names collide, one of ours that dies and changes on demand, and the hostile server of
-`toolwright.testing`. This program starts a host with its default guard over all of them, does one thing after the other
+`tooltrue.testing`. This program starts a host with its default guard over all of them, does one thing after the other
 with it, and prints a table; it ends with 1 if a row failed, or if a process was left behind.
 
 Environments are made under `.interop/` and kept (`../interop/environments.py`).
@@ -34,16 +34,16 @@ import remote
 from environments import NODE_HOME, NoNode, node, python_for
 from processes import Failure, adopt_orphans, children, end_orphans
 
-from toolwright import Host
-from toolwright.errors import UnknownTool
-from toolwright.host.fronts import callback
-from toolwright.host.launches import Launches
-from toolwright.host.pins import Pins
-from toolwright.host.servers import Patience
-from toolwright.jsonrpc.messages import encode
-from toolwright.protocol import versions
-from toolwright.testing.hostile import TRICKS
-from toolwright.testing.hostile.results import SECRET
+from tooltrue import Host
+from tooltrue.errors import UnknownTool
+from tooltrue.host.fronts import callback
+from tooltrue.host.launches import Launches
+from tooltrue.host.pins import Pins
+from tooltrue.host.servers import Patience
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.protocol import versions
+from tooltrue.testing.hostile import TRICKS
+from tooltrue.testing.hostile.results import SECRET
 
 HERE = Path(__file__).resolve().parent
 RELEASES = ("mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24", "mcp-server-time==2026.10.19")
@@ -90,11 +90,11 @@ def servers(folder: Path) -> dict[str, Any]:
         "ours": {"command": python, "args": [str(OURS)], "effects": {"read": ["pid"], "write": ["*"]}},
         "hostile": {
             "command": python,
-            "args": ["-m", "toolwright.testing.hostile", *HOSTILE],
+            "args": ["-m", "tooltrue.testing.hostile", *HOSTILE],
             "effects": {"read": ["*"]},
             "timeout": 1,
         },
-        "mute": {"command": python, "args": ["-m", "toolwright.testing.hostile", "mute"], "start_timeout": 3},
+        "mute": {"command": python, "args": ["-m", "tooltrue.testing.hostile", "mute"], "start_timeout": 3},
     }
 
 
@@ -198,7 +198,7 @@ async def hostile(host: Host) -> str:
             except UnknownTool:
                 continue  # held back while it was called
         outside = MARKED.sub("", result.text).strip()
-        assert outside == "" or re.search(r"\[TW\d{4}\]|^That was not all", outside), (alias, outside)
+        assert outside == "" or re.search(r"\[TT\d{4}\]|^That was not all", outside), (alias, outside)
         assert SECRET.encode() not in encode(result.raw), alias
         assert "\x1b" not in result.text, alias
         count += 1
@@ -330,7 +330,7 @@ def main() -> int:
     before = children()
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     try:
-        with tempfile.TemporaryDirectory(prefix="toolwright-hosts-") as folder, tempfile.TemporaryDirectory() as state:
+        with tempfile.TemporaryDirectory(prefix="tooltrue-hosts-") as folder, tempfile.TemporaryDirectory() as state:
             rows = remote.rows(Path(state))
             rows += asyncio.run(run(prepared(Path(folder)), Path(state)))
     except (NoNode, Failure) as reason:

@@ -3,9 +3,9 @@
 import pytest
 
 from issuing.server import one_more_running_issuer, one_running_issuer, other_running_issuer, running_issuer
-from toolwright.client import negotiate
-from toolwright.testing.state import LIMIT
-from toolwright.transport import http_client
+from tooltrue.client import negotiate
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport import http_client
 from wire.mounting import running_mounts
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Access, HttpApp
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Access, HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Answer, Endpoint, Headers, modern
@@ -51,7 +51,7 @@ def test_every_name_of_loopback_is_served(mounts: Mounts, host: str) -> None:
 def test_no_other_host_is_served(mounts: Mounts, host: str) -> None:
     answer = discover(mounts, ("Host", host))
     assert answer.status == 403
-    assert reason(answer) == f"Refused: Host {host!r} is not served here. [TW1028]"
+    assert reason(answer) == f"Refused: Host {host!r} is not served here. [TT1028]"
 
 
 @pytest.mark.twin("B44")
@@ -70,7 +70,7 @@ def test_pages_of_this_machine_may_ask(mounts: Mounts, origin: str) -> None:
 def test_no_other_page_may_ask(mounts: Mounts, origin: str) -> None:
     answer = discover(mounts, ("Origin", origin))
     assert answer.status == 403
-    assert reason(answer) == f"Refused: Origin {origin!r} is not allowed here. [TW1028]"
+    assert reason(answer) == f"Refused: Origin {origin!r} is not allowed here. [TT1028]"
 
 
 @pytest.mark.requirement("HTTP-02")
@@ -94,7 +94,7 @@ def test_a_header_that_stands_twice_means_two_things_and_is_refused(mounts: Moun
     body, (_, *rest) = b"{}", JSON
     answer = ask(mounts, "POST", body, [*rest, (name, value), (name, value)])
     assert answer.status == 400
-    assert reason(answer) == f"The header {name.lower()} is sent more than once. [TW1027]"
+    assert reason(answer) == f"The header {name.lower()} is sent more than once. [TT1027]"
 
 
 @pytest.mark.attack("B46")
@@ -102,7 +102,7 @@ def test_a_header_that_stands_twice_means_two_things_and_is_refused(mounts: Moun
 def test_only_json_is_taken(mounts: Mounts, kind: str) -> None:
     answer = ask(mounts, "POST", b"{}", [("Content-Type", kind)])
     assert answer.status == 415
-    assert reason(answer) == "Refused: send application/json. [TW1028]"
+    assert reason(answer) == "Refused: send application/json. [TT1028]"
 
 
 @pytest.mark.attack("B46")
@@ -131,7 +131,7 @@ def test_a_client_that_accepts_something_else_is_answered_all_the_same(mounts: M
 def test_a_body_that_says_it_is_too_large_is_refused_unread(mounts: Mounts) -> None:
     answer = ask(mounts, "POST", b"", [*JSON, ("Content-Length", str(16 * 1024 * 1024 + 1))])
     assert answer.status == 413
-    assert reason(answer) == "Refused: a body may have 16777216 bytes. [TW1028]"
+    assert reason(answer) == "Refused: a body may have 16777216 bytes. [TT1028]"
 
 
 def test_a_body_that_does_not_say_is_refused_once_it_is_too_large(mounts: Mounts) -> None:
@@ -182,7 +182,7 @@ def test_nothing_else_is_there(mounts: Mounts, path: str) -> None:
         endpoint = Endpoint(mounts.port, mounted.removesuffix("/mcp") + path)
         answer = asyncio.run(endpoint.post(*modern("server/discover")))
     assert answer.status == 404
-    assert reason(answer) == "Refused: nothing here; the endpoint is /mcp. [TW1028]"
+    assert reason(answer) == "Refused: nothing here; the endpoint is /mcp. [TT1028]"
 
 
 def test_no_origin_is_ever_allowed_by_header(mounts: Mounts) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Form, Server
-from toolwright.protocol.types import Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Access, HttpApp
+from tooltrue import Context, Form, Server
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Access, HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
@@ -184,4 +184,4 @@ def test_a_question_that_nobody_answers_in_time_is_taken_back_on_its_stream(moun
     assert question["method"] == "elicitation/create"
     assert (taken_back["method"], taken_back["params"]) == ("notifications/cancelled", {"requestId": question["id"]})
     assert answer["result"]["isError"] is True
-    assert "TW2012" in said_of(answer)
+    assert "TT2012" in said_of(answer)

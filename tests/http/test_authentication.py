@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from toolwright import Context, Server
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
+from tooltrue import Context, Server
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session
 
@@ -43,7 +43,7 @@ def test_whoever_is_unknown_is_401_and_told_how(mounts: Mounts, method: str, tok
     headers = [*JSON, *in_session("x"), ("Accept", "text/event-stream"), ("Authorization", token)]
     answer = ask(mounts, method, headers)
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert "[TW1101]" in answer.json["error"]["message"]
+    assert "[TT1101]" in answer.json["error"]["message"]
 
 
 def test_whoever_is_known_is_the_principal_in_both_eras(mounts: Mounts) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import ConfigurationError
-from toolwright.testing.state import LIMIT
-from toolwright.transport.http_runner import Address, check_bind, hosts_of, parse_address
+from tooltrue.errors import ConfigurationError
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.http_runner import Address, check_bind, hosts_of, parse_address
 
 
 @pytest.mark.requirement("HTTP-04")
@@ -33,7 +33,7 @@ def test_an_address_is_read(text: str, address: Address) -> None:
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_address(text)
-    assert caught.value.code == "TW4003"
+    assert caught.value.code == "TT4003"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "localhost", "::1"])
@@ -46,7 +46,7 @@ def test_loopback_needs_no_authentication(host: str) -> None:
 def test_anywhere_else_does(host: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         check_bind(Address(host, 80), authenticates=False)
-    assert caught.value.code == "TW4005"
+    assert caught.value.code == "TT4005"
     check_bind(Address(host, 80), authenticates=True)
 
 
@@ -58,9 +58,9 @@ def test_the_address_itself_is_a_name_of_the_endpoint() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
 def test_the_command_line_refuses_with_a_sentence(tmp_path: Path, address: str) -> None:
-    command = [Path(sys.executable).with_name("toolwright"), "serve", "files", "--root", tmp_path, "--http", address]
+    command = [Path(sys.executable).with_name("tooltrue"), "serve", "files", "--root", tmp_path, "--http", address]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env={"LANG": "C"}, check=False)
     assert ended.returncode == 2
     assert ended.stdout == ""
-    assert "[TW4005]" in ended.stderr
+    assert "[TT4005]" in ended.stderr
     assert "Traceback" not in ended.stderr

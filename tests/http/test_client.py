@@ -13,14 +13,14 @@ from urllib.parse import urljoin
 
 import pytest
 
-from toolwright import Client
-from toolwright.client import conversation
-from toolwright.client.answers import Elicitation
-from toolwright.errors import ConnectionLost, InvalidAnswer, RpcError, SessionLost, StateError, TransportError
-from toolwright.protocol import versions
-from toolwright.testing.state import LIMIT
-from toolwright.transport import http_client
-from toolwright.transport.carrier import Refusal
+from tooltrue import Client
+from tooltrue.client import conversation
+from tooltrue.client.answers import Elicitation
+from tooltrue.errors import ConnectionLost, InvalidAnswer, RpcError, SessionLost, StateError, TransportError
+from tooltrue.protocol import versions
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport import http_client
+from tooltrue.transport.carrier import Refusal
 from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
@@ -86,11 +86,11 @@ async def call(client: Client) -> str:
 # -- answers that are none ---------------------------------------------------------------------------------------------
 
 ODD = {
-    "an error that is null": ({"error": None}, "TW5009"),
-    "a version that is old": ({"jsonrpc": "1.0"}, "TW5009"),
-    "an id that is text": ({"id": "ID"}, "TW5009"),
-    "an id of another request": ({"id": 77}, "TW5030"),
-    "no id": ({"id": None}, "TW5030"),
+    "an error that is null": ({"error": None}, "TT5009"),
+    "a version that is old": ({"jsonrpc": "1.0"}, "TT5009"),
+    "an id that is text": ({"id": "ID"}, "TT5009"),
+    "an id of another request": ({"id": 77}, "TT5030"),
+    "no id": ({"id": None}, "TT5030"),
 }
 
 
@@ -127,7 +127,7 @@ def test_what_a_proxy_says_in_the_place_of_an_answer_is_told(text: bytes):
 
     with pytest.raises(InvalidAnswer, match=r"not with an answer to what was asked: \w") as caught:
         run(legacy(answer), call)
-    assert caught.value.code == "TW5030"
+    assert caught.value.code == "TT5030"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_redirect_is_not_followed_and_names_its_target(status: int, location: 
             with pytest.raises(TransportError) as caught:
                 async with Client(server.url):
                     pytest.fail("there is no server")
-            assert caught.value.code == "TW5031"
+            assert caught.value.code == "TT5031"
             return server.url, str(caught.value)
 
     url, said = asyncio.run(main())
@@ -180,7 +180,7 @@ def test_a_redirect_that_leads_nowhere_is_a_status(headers: dict[str, str]):
 
     with pytest.raises(TransportError) as caught:
         run(answer, call)
-    assert caught.value.code == "TW5007"
+    assert caught.value.code == "TT5007"
 
 
 # -- streams that break off --------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_stream_that_brings_nothing_new_time_after_time_is_given_up(monkeypatc
 
     with pytest.raises(ConnectionLost) as caught:
         run(legacy(answer), call)
-    assert caught.value.code == "TW5021"
+    assert caught.value.code == "TT5021"
 
 
 def test_a_stream_without_a_place_to_go_on_from_is_lost_and_the_call_not_sent_again():
@@ -306,7 +306,7 @@ def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it
         assert said["result"] == {"action": "accept", "content": {}}
         assert [question.message for question in asked] == ["Sure?"]
     else:
-        assert "TW5040" in said["error"]["message"]
+        assert "TT5040" in said["error"]["message"]
         assert asked == []
 
 
@@ -558,7 +558,7 @@ def test_a_standing_stream_is_opened_again_no_sooner_than_after_a_moment_whateve
 def test_a_session_that_is_lost_again_and_again_is_given_up():
     with pytest.raises(SessionLost) as caught:
         run(legacy(forgetful(set("abcdefgh"))), call)
-    assert caught.value.code == "TW5020"
+    assert caught.value.code == "TT5020"
 
 
 class Locked:
@@ -569,7 +569,7 @@ class Locked:
 
     async def headers(self, method: str) -> dict[str, str]:
         if method == "DELETE":
-            raise StateError.of("TW5110", place="/here", problem="No space left on device")
+            raise StateError.of("TT5110", place="/here", problem="No space left on device")
         return {}
 
     async def challenged(self, refusal: Refusal) -> bool:
@@ -770,7 +770,7 @@ class Failing(Locked):
     async def headers(self, method: str) -> dict[str, str]:
         fails, self.fails_next = self.fails_next, False
         if fails:
-            raise StateError.of("TW5110", place="/here", problem="it is locked")
+            raise StateError.of("TT5110", place="/here", problem="it is locked")
         return {}
 
 
@@ -946,7 +946,7 @@ def test_a_refusal_that_is_a_status_alone_says_which(status: int):
 
     with pytest.raises(TransportError) as caught:
         run(modern(answer), call)
-    assert (caught.value.code, caught.value.facts["status"]) == ("TW5007", status)
+    assert (caught.value.code, caught.value.facts["status"]) == ("TT5007", status)
 
 
 @pytest.mark.requirement("HTTP-10", "STDIO-05")

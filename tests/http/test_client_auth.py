@@ -13,7 +13,7 @@ from issuing.impostor import Impostor
 from issuing.server import Issuing
 from issuing.visiting import Clock, registering, serving, signing_in, who_is
 from skipping import skip
-from toolwright import (
+from tooltrue import (
     AuthorizationFailed,
     Client,
     ClientCredentials,
@@ -23,12 +23,12 @@ from toolwright import (
     TransportError,
     WorkloadIdentity,
 )
-from toolwright.client.auth.authorization import tokens_key
-from toolwright.client.auth.credentials import InMemory
-from toolwright.client.auth.tokens import Tokens, from_json, to_json
-from toolwright.protocol.types import replaced
-from toolwright.testing.state import LIMIT
-from toolwright.transport.http_client import HttpStatus
+from tooltrue.client.auth.authorization import tokens_key
+from tooltrue.client.auth.credentials import InMemory
+from tooltrue.client.auth.tokens import Tokens, from_json, to_json
+from tooltrue.protocol.types import replaced
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.http_client import HttpStatus
 from wire.mounting import Mounts
 
 
@@ -112,7 +112,7 @@ def test_an_issuer_that_knows_loopback_by_name_only_is_told_the_name(mounts: Mou
 def test_a_registration_that_is_refused_says_why_and_what_to_do(mounts: Mounts, issuer: Issuing) -> None:
     issuer.takes = "https://"
     with serving(mounts, registering(issuer)) as url:
-        said = refused("TW5106", url, signing_in(issuer))
+        said = refused("TT5106", url, signing_in(issuer))
     assert "invalid_redirect_uri" in said
     assert "client_id" in said
 
@@ -129,7 +129,7 @@ def test_an_id_that_was_agreed_upon_is_used_and_nothing_is_registered(mounts: Mo
 def test_a_redirect_that_is_taken_is_said(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, issuer) as url:
         refused(
-            "TW5114", url, signing_in(issuer, client_id="app", redirect_uri=f"http://127.0.0.1:{mounts.port}/callback")
+            "TT5114", url, signing_in(issuer, client_id="app", redirect_uri=f"http://127.0.0.1:{mounts.port}/callback")
         )
 
 
@@ -151,7 +151,7 @@ def test_a_document_about_the_client_comes_before_a_registration(mounts: Mounts,
         skip(LIMIT)  # this issuer cannot fetch the document, and sends nobody back
 
     with serving(mounts, registering(issuer)) as url:
-        refused("TW5105", url, SignIn(wait_in_vain, credentials=InMemory(), metadata_url=about, timeout=LIMIT))
+        refused("TT5105", url, SignIn(wait_in_vain, credentials=InMemory(), metadata_url=about, timeout=LIMIT))
     assert [said["client_id"] for said in issuer.sent("/authorize")] == [about]
     assert issuer.sent("/register") == []
 
@@ -174,20 +174,20 @@ def test_a_document_is_shown_only_to_who_reads_it(mounts: Mounts, issuer: Issuin
 @pytest.mark.requirement("AUTHC-23")
 def test_an_id_is_not_shown_to_another_issuer(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, issuer) as url:
-        said = refused("TW5109", url, signing_in(issuer, client_id="app", issuer="https://other.example"))
+        said = refused("TT5109", url, signing_in(issuer, client_id="app", issuer="https://other.example"))
     assert "https://other.example" in said
     assert issuer.sent("/authorize") == issuer.sent("/token") == []
 
 
 def test_without_a_browser_it_is_said_how_to_sign_in(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
-        assert f"toolwright login {url}" in refused("TW5101", url, SignIn(credentials=InMemory()))
+        assert f"tooltrue login {url}" in refused("TT5101", url, SignIn(credentials=InMemory()))
     assert issuer.sent("/register") == []
 
 
 def test_who_takes_too_long_is_told_so(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
-        refused("TW5105", url, SignIn(lambda page: None, credentials=InMemory(), timeout=0.05))
+        refused("TT5105", url, SignIn(lambda page: None, credentials=InMemory(), timeout=0.05))
 
 
 def test_the_time_that_a_person_takes_counts_for_no_limit(mounts: Mounts, issuer: Issuing) -> None:
@@ -360,7 +360,7 @@ def test_scopes_that_did_not_come_are_not_asked_for_again(mounts: Mounts, issuer
 
     with serving(mounts, registering(issuer), scopes=["read"]) as url:
         issuer.withheld = {"admin"}
-        assert asyncio.run(scenario(url)) == ["TW5107", "TW5107"]
+        assert asyncio.run(scenario(url)) == ["TT5107", "TT5107"]
     assert issuer.asked["/authorize"] == 2
 
 
@@ -436,7 +436,7 @@ def test_a_program_is_known_by_a_secret_or_by_a_key(
 
 def test_a_secret_that_is_wrong_is_refused_once(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, issuer) as url:
-        assert "invalid_client" in refused("TW5103", url, ClientCredentials("agent", "wrong"))
+        assert "invalid_client" in refused("TT5103", url, ClientCredentials("agent", "wrong"))
     assert issuer.asked["/token"] == 1
 
 
@@ -510,7 +510,7 @@ def test_where_both_ends_know_dpop_a_token_is_bound_to_a_key(mounts: Mounts) -> 
     with mounts.mounted_at(made.application) as url:
         root = url.removesuffix("/mcp")
         made.challenge = f'DPoP resource_metadata="{root}/resource"'
-        refused("TW5112", url, SignIn(made.agree, credentials=InMemory()))
+        refused("TT5112", url, SignIn(made.agree, credentials=InMemory()))
     sent = [headers for path, headers, _ in made.asked if "dpop" in headers]
     assert {headers["authorization"] for headers in sent if "authorization" in headers} == {"DPoP a-token"}
     proofs = [headers["dpop"] for headers in sent]
@@ -522,7 +522,7 @@ def test_a_token_without_the_key_it_was_asked_for_is_not_used(mounts: Mounts) ->
     with mounts.mounted_at(made.application) as url:
         root = url.removesuffix("/mcp")
         made.challenge = f'DPoP resource_metadata="{root}/resource"'
-        refused("TW5102", url, SignIn(made.agree, credentials=InMemory()))
+        refused("TT5102", url, SignIn(made.agree, credentials=InMemory()))
 
 
 # --- what is not tried ------------------------------------------------------------------------------------------------
@@ -531,14 +531,14 @@ def test_a_token_without_the_key_it_was_asked_for_is_not_used(mounts: Mounts) ->
 @pytest.mark.parametrize(
     ("make", "code"),
     [
-        (lambda: Client("http://tools.example/mcp", auth=SignIn()), "TW5111"),
-        (lambda: Client(["server"], auth=SignIn()), "TW5100"),
-        (lambda: Client("https://a.example/", headers={"Authorization": "x"}, auth=SignIn()), "TW5115"),
-        (lambda: SignIn().document(), "TW4009"),
-        (lambda: SignIn(redirect_uri="https://elsewhere.example/callback"), "TW4009"),
-        (lambda: SignIn(metadata_url="https://client.example/"), "TW4009"),
-        (lambda: ClientCredentials("agent"), "TW4009"),
-        (lambda: ClientCredentials("agent", private_key="none"), "TW4009"),
+        (lambda: Client("http://tools.example/mcp", auth=SignIn()), "TT5111"),
+        (lambda: Client(["server"], auth=SignIn()), "TT5100"),
+        (lambda: Client("https://a.example/", headers={"Authorization": "x"}, auth=SignIn()), "TT5115"),
+        (lambda: SignIn().document(), "TT4009"),
+        (lambda: SignIn(redirect_uri="https://elsewhere.example/callback"), "TT4009"),
+        (lambda: SignIn(metadata_url="https://client.example/"), "TT4009"),
+        (lambda: ClientCredentials("agent"), "TT4009"),
+        (lambda: ClientCredentials("agent", private_key="none"), "TT4009"),
     ],
     ids=[
         "in the open",

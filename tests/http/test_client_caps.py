@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from services.site import Said, running
-from toolwright import Client
-from toolwright.errors import ToolwrightError
-from toolwright.testing.state import LIMIT
+from tooltrue import Client
+from tooltrue.errors import TooltrueError
+from tooltrue.testing.state import LIMIT
 
 ENDLESS = {
     "a body": ("application/json", b"[" * 262_144),
@@ -29,6 +29,6 @@ def test_b13_an_answer_over_http_that_never_ends_is_given_up_at_the_cap(kind: st
 
     with (
         running(lambda asked: Said(200, body, (("content-type", content_type),), endless=True)) as site,
-        pytest.raises(ToolwrightError),
+        pytest.raises(TooltrueError),
     ):
         asyncio.run(main(f"{site.url}/mcp"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
+from tooltrue import Server
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint

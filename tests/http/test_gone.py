@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Server
+from tooltrue import Context, Server
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Endpoint, Headers, in_session, modern
 
@@ -96,7 +96,7 @@ def test_a_second_request_with_an_id_in_use_takes_nothing_from_the_first(mounts:
     with mounts.mounted(Hall()) as path:
         (refused, *answered), how = asyncio.run(scenario(Endpoint(mounts.port, path)))
     assert (refused["id"], refused["error"]["code"]) == (1, -32600)
-    assert "TW1009" in refused["error"]["message"]
+    assert "TT1009" in refused["error"]["message"]
     assert [answer["id"] for answer in answered if "result" in answer] == ["1", 1, 1]
     assert how == "was cancelled"
 

@@ -9,9 +9,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from toolwright.testing.state import LIMIT
-from toolwright.transport import http_runner
-from toolwright.transport.connections import Connections
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport import http_runner
+from tooltrue.transport.connections import Connections
 
 
 class Pipe(asyncio.Transport):

@@ -10,7 +10,7 @@ import pytest
 
 from issuing.calling import RESOURCE, call, guarded, who
 from issuing.server import Issuing
-from toolwright import AuthorizationServer, ConfigurationError, Introspection, OAuth
+from tooltrue import AuthorizationServer, ConfigurationError, Introspection, OAuth
 from wire.mounting import Mounts
 from wire.raw_http import Endpoint
 
@@ -114,12 +114,12 @@ A, B = "https://a.example", "https://b.example"
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"issuer": []}, "TW4009"),
-        ({"issuer": [A, A]}, "TW4009"),
-        ({"issuer": [A, "http://b.example"]}, "TW4009"),
-        ({"issuer": [A, B], "jwks_uri": f"{A}/keys"}, "TW4009"),
-        ({"issuer": [A, B], "introspection": ASKS}, "TW4009"),
-        ({"issuer": [AuthorizationServer(one, introspection=ASKS) for one in (A, B)]}, "TW1061"),
+        ({"issuer": []}, "TT4009"),
+        ({"issuer": [A, A]}, "TT4009"),
+        ({"issuer": [A, "http://b.example"]}, "TT4009"),
+        ({"issuer": [A, B], "jwks_uri": f"{A}/keys"}, "TT4009"),
+        ({"issuer": [A, B], "introspection": ASKS}, "TT4009"),
+        ({"issuer": [AuthorizationServer(one, introspection=ASKS) for one in (A, B)]}, "TT1061"),
     ],
 )
 def test_what_would_not_be_clear_of_several_issuers_is_refused(settings: Any, code: str) -> None:

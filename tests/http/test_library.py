@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import Any
 
-from toolwright import Server
-from toolwright.state.facts import MemoryFacts
-from toolwright.transport.http_server import HttpApp
+from tooltrue import Server
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.transport.http_server import HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Endpoint, Headers, Stream, in_session, modern
@@ -77,7 +77,7 @@ def test_without_a_session_nothing_can_be_subscribed_to(mounts: Mounts) -> None:
     with mounts.mounted(servers.make("shelves").http_app()) as path:
         answer = asyncio.run(Endpoint(mounts.port, path).post(message))
     assert answer.code == -32602
-    assert "[TW1019]" in answer.json["error"]["message"]
+    assert "[TT1019]" in answer.json["error"]["message"]
 
 
 def test_a_change_at_one_worker_is_told_by_the_other_and_once(mounts: Mounts) -> None:

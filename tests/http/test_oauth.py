@@ -12,7 +12,7 @@ import pytest
 
 from issuing.calling import RESOURCE, call, called, guarded, oauth, who
 from issuing.server import Issuing
-from toolwright import ConfigurationError, Introspection, OAuth
+from tooltrue import ConfigurationError, Introspection, OAuth
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint, Headers, in_session
 
@@ -213,7 +213,7 @@ def test_an_issuer_that_was_never_reached_lets_nobody_in_and_says_that_it_is_not
 ) -> None:
     issuer.up = False
     answer = call(mounts, guarded(oauth(issuer)), issuer.signed(aud=RESOURCE))
-    assert (answer.status, "[TW1104]" in answer.json["error"]["message"]) == (503, True)
+    assert (answer.status, "[TT1104]" in answer.json["error"]["message"]) == (503, True)
 
 
 def test_many_at_once_fetch_the_keys_once(mounts: Mounts, issuer: Issuing) -> None:
@@ -325,7 +325,7 @@ def test_a_setting_that_would_weaken_it_is_refused_at_once(settings: dict[str, A
     usual = {"issuer": "https://issuer.example", "resource": RESOURCE}
     with pytest.raises(ConfigurationError) as caught:
         OAuth(**{**usual, **settings})
-    assert caught.value.code == "TW4009"
+    assert caught.value.code == "TT4009"
 
 
 def test_nothing_that_is_shown_of_it_has_its_secret() -> None:

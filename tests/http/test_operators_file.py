@@ -8,8 +8,8 @@ import pytest
 
 from issuing.calling import RESOURCE, call, guarded, who
 from issuing.server import Issuing
-from toolwright import ConfigurationError, Public
-from toolwright.server.keys import new_key
+from tooltrue import ConfigurationError, Public
+from tooltrue.server.keys import new_key
 from wire.mounting import Mounts
 
 OAUTH = """\
@@ -25,7 +25,7 @@ introspection = {{ client_id = "tools", {secret} }}
 
 
 def file_of(folder: Path, text: str) -> Path:
-    path = folder / "toolwright.toml"
+    path = folder / "tooltrue.toml"
     path.write_text(text)
     return path
 
@@ -64,13 +64,13 @@ def test_the_secret_of_a_client_stands_elsewhere(
 def test_a_secret_that_is_not_there_ends_the_start(tmp_path: Path, secret: str, said: str) -> None:
     text = OAUTH.format(resource=RESOURCE, issuer="https://login.example", secret=secret)
     made = guarded(None, rules=file_of(tmp_path, text))
-    with pytest.raises(ConfigurationError, match=f"toolwright.toml:1: .*{said}.*TW1064") as caught:
+    with pytest.raises(ConfigurationError, match=f"tooltrue.toml:1: .*{said}.*TT1064") as caught:
         made.http_app()
-    assert caught.value.code == "TW1062"
+    assert caught.value.code == "TT1062"
 
 
 def test_who_may_call_is_said_in_one_place(tmp_path: Path) -> None:
     made = guarded(Public(), rules=file_of(tmp_path, "[auth.public]"))
-    with pytest.raises(ConfigurationError, match=r"toolwright.toml \[auth\]") as caught:
+    with pytest.raises(ConfigurationError, match=r"tooltrue.toml \[auth\]") as caught:
         made.http_app()
-    assert caught.value.code == "TW4206"
+    assert caught.value.code == "TT4206"

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolwright import Server, ToolError
-from toolwright.errors import StateError
-from toolwright.server import pages
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.bounds import Rate
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
+from tooltrue import Server, ToolError
+from tooltrue.errors import StateError
+from tooltrue.server import pages
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint
 
@@ -32,7 +32,7 @@ class Failing(MemoryFacts):
     async def get(self, key: str) -> bytes | None:
         self.asked += key == "ready"
         if not self.works:
-            raise StateError.of("TW7051", url="here")
+            raise StateError.of("TT7051", url="here")
         return await super().get(key)
 
 
@@ -135,12 +135,12 @@ def test_the_figures_count_calls_by_tool_and_outcome(mounts: Mounts) -> None:
         return await at.figures()
 
     figures = served(mounts, server(), scenario)
-    counts = {key[3]: value for key, value in figures.items() if key[0] == "toolwright_operations_total"}
+    counts = {key[3]: value for key, value in figures.items() if key[0] == "tooltrue_operations_total"}
     assert counts == {"ok": 2, "error": 1, "crashed": 1, "refused": 1}
-    assert {key[1]: value for key, value in figures.items() if key[0] == "toolwright_refused_total"} == {"TW2001": 1}
-    assert figures["toolwright_operation_seconds_count", "tools/call", "work"] == 5
-    assert figures["toolwright_operation_seconds_bucket", "+Inf", "tools/call", "work"] == 5
-    assert figures["toolwright_running",] == 0
+    assert {key[1]: value for key, value in figures.items() if key[0] == "tooltrue_refused_total"} == {"TT2001": 1}
+    assert figures["tooltrue_operation_seconds_count", "tools/call", "work"] == 5
+    assert figures["tooltrue_operation_seconds_bucket", "+Inf", "tools/call", "work"] == 5
+    assert figures["tooltrue_running",] == 0
 
 
 def test_what_was_cleaned_masked_or_asked_too_often_is_counted(mounts: Mounts) -> None:
@@ -154,12 +154,12 @@ def test_what_was_cleaned_masked_or_asked_too_often_is_counted(mounts: Mounts) -
     made.add_tool(lambda: "red \x1b[31m and AKIAIOSFODNN7EXAMPLA", name="dirty")
     made.add_tool(lambda: "", name="often", rate=Rate(0.001, 1))
     figures = served(mounts, made, scenario)
-    signs = {key[1]: value for key, value in figures.items() if key[0] == "toolwright_signs_total"}
+    signs = {key[1]: value for key, value in figures.items() if key[0] == "tooltrue_signs_total"}
     assert signs["cleaned"] >= 1
     assert signs["rate"] == 2
-    assert figures["toolwright_threads_abandoned",] == 0
+    assert figures["tooltrue_threads_abandoned",] == 0
     for name in ("lost_total", "failing", "behind"):
-        assert figures[f"toolwright_audit_{name}",] == 0
+        assert figures[f"tooltrue_audit_{name}",] == 0
 
 
 @pytest.mark.attack("J11")
@@ -171,7 +171,7 @@ def test_j11_names_that_a_caller_makes_up_are_no_labels(mounts: Mounts) -> None:
 
     figures = served(mounts, server(), scenario)
     assert [key for key in figures if "made-up" in str(key)] == []
-    assert figures["toolwright_operations_total", "tools/call", "", "refused"] == 100
+    assert figures["tooltrue_operations_total", "tools/call", "", "refused"] == 100
 
 
 @pytest.mark.twin("J11")
@@ -182,7 +182,7 @@ def test_j11_a_tool_that_there_is_has_a_label_whatever_it_is_called(mounts: Moun
 
     made = server()
     made.add_tool(lambda: "", name="made-up-1")
-    assert served(mounts, made, scenario)["toolwright_operations_total", "tools/call", "made-up-1", "ok"] == 1
+    assert served(mounts, made, scenario)["tooltrue_operations_total", "tools/call", "made-up-1", "ok"] == 1
 
 
 def test_figures_are_not_told_where_nobody_asked_for_them(mounts: Mounts) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
-from toolwright.policy.rules import ALLOW, Deny, Subject, Verdict
-from toolwright.tools.toolset import RequestContext
+from tooltrue import Server
+from tooltrue.policy.rules import ALLOW, Deny, Subject, Verdict
+from tooltrue.tools.toolset import RequestContext
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint
 

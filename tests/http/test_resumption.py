@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Form, Server
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
+from tooltrue import Context, Form, Server
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Answer, Endpoint, Headers, Stream, in_session
 
@@ -242,7 +242,7 @@ def test_a_stream_can_be_read_again_from_any_of_its_events_until_it_is_too_old(m
     with mounts.mounted(Kitchen(MemoryFacts(lambda: now)).server.http_app()) as path:
         got = asyncio.run(scenario(Endpoint(mounts.port, path)))
     rests = [["progress", "stir", "cooked"], ["stir", "cooked"], ["cooked"], []]
-    assert got == [*((said, "text/event-stream") for said in rests), (400, "[TW1050]")]
+    assert got == [*((said, "text/event-stream") for said in rests), (400, "[TT1050]")]
 
 
 @pytest.mark.parametrize("id", ["", "x", "{}", "{}.", "{}.99", "{}.-1", "{}.1.1", "x{}.1", "{}.٣", "é", "{}.0 {}.1"])
@@ -257,7 +257,7 @@ def test_an_event_that_never_was_is_400(mounts: Mounts, id: str) -> None:
     with mounts.mounted(Kitchen().server.http_app()) as path:
         answer = asyncio.run(scenario(Endpoint(mounts.port, path)))
     assert (answer.status, answer.code, "id" in answer.json) == (400, -32600, False)
-    assert "[TW1050]" in answer.json["error"]["message"]
+    assert "[TT1050]" in answer.json["error"]["message"]
 
 
 @pytest.mark.requirement("LHTTP-22")
@@ -284,7 +284,7 @@ def test_nobody_resumes_the_stream_of_another_session_or_of_another_caller(mount
 def test_an_event_without_its_session_is_400(mounts: Mounts) -> None:
     with mounts.mounted(Kitchen().server.http_app()) as path:
         answer = asyncio.run(refused(Endpoint(mounts.port, path), (), "x.1"))
-    assert (answer.status, "TW1016" in answer.json["error"]["message"]) == (400, True)
+    assert (answer.status, "TT1016" in answer.json["error"]["message"]) == (400, True)
 
 
 def test_a_stream_of_a_session_that_was_ended_is_404(mounts: Mounts) -> None:
@@ -418,7 +418,7 @@ def test_a_failure_can_be_come_back_to_like_an_answer(mounts: Mounts) -> None:
 
     with mounts.mounted(Kitchen().server.http_app()) as path:
         (said,) = asyncio.run(scenario(Endpoint(mounts.port, path)))
-    assert "[TW2004]" in said
+    assert "[TT2004]" in said
 
 
 def test_a_call_that_was_cancelled_has_no_answer_to_come_back_to(mounts: Mounts) -> None:

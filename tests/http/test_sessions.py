@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from toolwright import Server
-from toolwright.errors import StateError
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
+from tooltrue import Server
+from tooltrue.errors import StateError
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint, in_session
@@ -19,7 +19,7 @@ KEY, OTHER_KEY = b"0123456789abcdef", b"fedcba9876543210"
 UNKNOWN = {
     "jsonrpc": "2.0",
     "id": 1,
-    "error": {"code": -32602, "message": "The session is unknown or has ended; begin again with initialize. [TW1019]"},
+    "error": {"code": -32602, "message": "The session is unknown or has ended; begin again with initialize. [TT1019]"},
 }
 
 
@@ -174,7 +174,7 @@ class Store(MemoryFacts):
 
     async def get(self, key: str) -> bytes | None:
         if not self.is_there:
-            raise StateError.of("TW7051", url="here")
+            raise StateError.of("TT7051", url="here")
         return await super().get(key)
 
 
@@ -199,7 +199,7 @@ def test_while_the_store_is_out_of_reach_whoever_asks_for_a_stream_or_the_end_of
     with mounts.mounted(Server("far", facts=facts).http_app()) as path:
         refused = asyncio.run(scenario(Endpoint(mounts.port, path)))
     assert [answer.status for answer in refused] == [500] * 3
-    assert all("[TW1020]" in answer.json["error"]["message"] for answer in refused)
+    assert all("[TT1020]" in answer.json["error"]["message"] for answer in refused)
 
 
 def test_a_cursor_is_no_session(mounts: Mounts) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Context, Server
-from toolwright.policy.confirm import Confirm
-from toolwright.server.http import HttpDoors
-from toolwright.server.server import ProtocolServer
-from toolwright.server.sse import SseDoors
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Access, HttpApp
+from tooltrue import Client, Context, Server
+from tooltrue.policy.confirm import Confirm
+from tooltrue.server.http import HttpDoors
+from tooltrue.server.server import ProtocolServer
+from tooltrue.server.sse import SseDoors
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Access, HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
@@ -163,7 +163,7 @@ def test_a_session_that_there_is_not_is_404(mounts: Mounts, query: str) -> None:
 
     with mounts.mounted(servers.make("empty").http_app(sse=True)) as path:
         answer = asyncio.run(scenario(Endpoint(mounts.port, path)))
-    assert (answer.status, "[TW1019]" in answer.json["error"]["message"]) == (404, True)
+    assert (answer.status, "[TT1019]" in answer.json["error"]["message"]) == (404, True)
 
 
 def test_a_session_belongs_to_whoever_opened_its_stream(mounts: Mounts) -> None:
@@ -229,7 +229,7 @@ def test_nobody_takes_all_the_sessions_that_are_there_for_everyone(mounts: Mount
                 return refused.status, refused.json["error"]["message"][-8:]
 
     with mounts.mounted(app(Server("private", authenticate=by_name), of_one=1)) as path:
-        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TW1054]")
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TT1054]")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:
                     return True
 
     with mounts.mounted(app(servers.make("empty"), limit=1)) as path:
-        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TW1052]", True)
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TT1052]", True)
 
 
 def test_whoever_does_not_read_loses_the_session(mounts: Mounts) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from skipping import skip
-from toolwright import Client
-from toolwright.client.answers import Elicitation
-from toolwright.client.client import ClientLink
-from toolwright.errors import ConfigurationError, ConnectionLost, ToolwrightError, TransportError
-from toolwright.testing.state import LIMIT
-from toolwright.transport import sse_client
-from toolwright.transport.carrier import Refusal
-from toolwright.transport.sse_client import endpoint_of
+from tooltrue import Client
+from tooltrue.client.answers import Elicitation
+from tooltrue.client.client import ClientLink
+from tooltrue.errors import ConfigurationError, ConnectionLost, TooltrueError, TransportError
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport import sse_client
+from tooltrue.transport.carrier import Refusal
+from tooltrue.transport.sse_client import endpoint_of
 from wire import servers
 from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 from wire.mounting import Mounts
@@ -75,12 +75,12 @@ def run(answer: Answering, act: Act = call, **settings: Any) -> tuple[Any, Forei
     return asyncio.run(main())
 
 
-def refused(answer: Answering, **settings: Any) -> tuple[ToolwrightError, list[Heard]]:
+def refused(answer: Answering, **settings: Any) -> tuple[TooltrueError, list[Heard]]:
     """The error of a client that cannot be opened, and what was sent."""
 
-    async def main() -> tuple[ToolwrightError, list[Heard]]:
+    async def main() -> tuple[TooltrueError, list[Heard]]:
         async with asyncio.timeout(LIMIT), foreign(answer) as server:
-            with pytest.raises(ToolwrightError) as caught:
+            with pytest.raises(TooltrueError) as caught:
                 async with Client(server.url, **settings):
                     pytest.fail("it is open")
             return caught.value, server.heard
@@ -108,14 +108,14 @@ def test_it_is_tried_last_where_both_ways_of_streamable_http_are_refused(status:
 @pytest.mark.parametrize("status", [401, 403, 407, 408, 429, 500, 503])
 def test_a_refusal_that_says_nothing_of_the_transport_is_the_answer(status: int):
     error, heard = refused(Old(refusal=status))
-    assert error.code == "TW5007"
+    assert error.code == "TT5007"
     assert {request.verb for request in heard} == {"POST"}
 
 
 @pytest.mark.parametrize("setting", [{"transport": "http"}, {"revision": "2026-07-28"}])
 def test_it_is_not_tried_where_something_else_is_wanted(setting: dict[str, str]):
     error, heard = refused(Old(), **setting)
-    assert error.code == "TW5007"
+    assert error.code == "TT5007"
     assert {request.verb for request in heard} == {"POST"}
 
 
@@ -142,7 +142,7 @@ def test_a_redirect_of_the_stream_is_not_followed():
         await reply.body(307, location="http://elsewhere.test/sse")
 
     error, heard = refused(answer, transport="sse")
-    assert error.code == "TW5031"
+    assert error.code == "TT5031"
     assert len(heard) == 1
 
 
@@ -220,7 +220,7 @@ def test_b80_twin_an_endpoint_of_the_same_origin_is_taken(said: str):
 def test_b80_an_endpoint_of_any_other_origin_is_refused(said: str):
     with pytest.raises(ConnectionLost) as caught:
         endpoint_of(URL, said)
-    assert caught.value.code == "TW5032"
+    assert caught.value.code == "TT5032"
 
 
 def test_a_user_in_the_url_goes_to_the_endpoint_of_the_same_host_and_stands_in_no_error():
@@ -247,7 +247,7 @@ def test_b80_no_token_goes_to_an_endpoint_elsewhere(form: str, way: str):
                 return caught.value.code, server.heard, evil.heard
 
     code, near, far = asyncio.run(main())
-    assert (code, far) == ("TW5032", [])
+    assert (code, far) == ("TT5032", [])
     assert near[-1].headers["authorization"] == "Bearer t"
 
 
@@ -296,7 +296,7 @@ def test_b81_a_second_endpoint_ends_the_connection(second: str):
     lost: list[Exception] = []
     with pytest.raises(ConnectionLost) as caught:
         run(Moving(), on_lost=lost.append)
-    assert caught.value.code == "TW5032"
+    assert caught.value.code == "TT5032"
     assert lost == [caught.value]
 
 
@@ -324,9 +324,9 @@ def test_b82_a_stream_that_names_no_endpoint_is_given_up(says: str, monkeypatch:
     def soon(place: Any) -> ClientLink:
         return sse_client.SseLink(place, seconds=LIMIT * 2 if says == "messages" else LIMIT / 2)
 
-    monkeypatch.setattr("toolwright.client.client.SseLink", soon)
+    monkeypatch.setattr("tooltrue.client.client.SseLink", soon)
     error, heard = refused(Late(), transport="sse")
-    assert error.code == "TW5033"
+    assert error.code == "TT5033"
     assert [request.verb for request in heard] == ["GET"]
 
 
@@ -357,7 +357,7 @@ def test_b83_an_event_that_is_too_large_ends_the_connection(size: int, monkeypat
 
     with pytest.raises(ConnectionLost) as caught:
         run(Giant())
-    assert caught.value.code == "TW5006"
+    assert caught.value.code == "TT5006"
 
 
 @pytest.mark.attack("B83")
@@ -391,7 +391,7 @@ def test_a_stream_that_ends_fails_what_is_in_flight_and_is_told():
     lost: list[Exception] = []
     with pytest.raises(ConnectionLost) as caught:
         run(Ending(), on_lost=lost.append)
-    assert caught.value.code == "TW5034"
+    assert caught.value.code == "TT5034"
     assert lost == [caught.value]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Server
+from tooltrue import Context, Server
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session, modern
@@ -177,7 +177,7 @@ def test_a_legacy_client_cancels_by_a_notification_in_its_session(
             rest = await stream.body()
         return status, rest, text(await endpoint.legacy(session, "tools/call", {"name": "ended"}))
 
-    with mounts.mounted(Bell().server.http_app()) as path, caplog.at_level("DEBUG", "toolwright"):
+    with mounts.mounted(Bell().server.http_app()) as path, caplog.at_level("DEBUG", "tooltrue"):
         status, rest, ended = asyncio.run(scenario(Endpoint(mounts.port, path)))
     assert (status, ended) == (202, "was cancelled")
     assert b"data:" not in rest  # no answer

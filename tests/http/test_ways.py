@@ -9,9 +9,9 @@ import pytest
 
 from issuing.calling import RESOURCE, call, guarded, oauth, who
 from issuing.server import Issuing
-from toolwright import ApiKeys, Client, Context, Public, RpcError, Server, TrustedProxy
-from toolwright.errors import ScopeNeeded
-from toolwright.server.keys import Key, new_key
+from tooltrue import ApiKeys, Client, Context, Public, RpcError, Server, TrustedProxy
+from tooltrue.errors import ScopeNeeded
+from tooltrue.server.keys import Key, new_key
 from wire.mounting import Mounts
 from wire.raw_http import Endpoint, in_session, modern
 
@@ -42,7 +42,7 @@ def test_a_proxy_on_this_machine_says_who_has_come(mounts: Mounts) -> None:
 @pytest.mark.parametrize("name", ["X-Forwarded-User", "x-forwarded-user"])
 def test_a_name_that_is_said_twice_is_none(mounts: Mounts, name: str) -> None:
     answer = call(mounts, guarded(TrustedProxy(["127.0.0.1"])), headers=[("X-Forwarded-User", "ada"), (name, "root")])
-    assert (answer.status, "[TW1027]" in answer.json["error"]["message"]) == (400, True)
+    assert (answer.status, "[TT1027]" in answer.json["error"]["message"]) == (400, True)
 
 
 def test_from_elsewhere_the_header_of_a_proxy_is_401(mounts: Mounts) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Server
+from tooltrue import Context, Server
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Endpoint, Stream, in_session, modern
 

@@ -1,4 +1,4 @@
-"""Proof by other people's programs: the official MCP clients against `toolwright serve files`.
+"""Proof by other people's programs: the official MCP clients against `tooltrue serve files`.
 
     python tests/interop/run.py [--python-only | --node-only] [--only CLIENT] [--no-skip]
 
@@ -33,31 +33,31 @@ TRANSPORTS = ("stdio", "http")
 COLUMNS = ("client", "package", "transport", "revision", "listed", "called", "refused", "seconds", "")
 
 
-def rows_of(client: Official, toolwright: str) -> list[Row]:
+def rows_of(client: Official, tooltrue: str) -> list[Row]:
     """A row for each transport. Raises NoNode."""
     try:
         command = client.command()
     except Failure as failure:
         return [Row(client, transport, trouble=str(failure), detail=failure.detail) for transport in TRANSPORTS]
-    return [tried(client, command, transport, toolwright) for transport in TRANSPORTS]
+    return [tried(client, command, transport, tooltrue) for transport in TRANSPORTS]
 
 
-def all_rows(clients: Sequence[Official], toolwright: str) -> tuple[list[Row], list[str]]:
+def all_rows(clients: Sequence[Official], tooltrue: str) -> tuple[list[Row], list[str]]:
     """The rows, and a line for each client that could not be tried."""
     rows, skipped = [], []
     for client in clients:
         try:
-            rows += rows_of(client, toolwright)
+            rows += rows_of(client, tooltrue)
         except NoNode as reason:
             skipped.append(f"SKIPPED (no Node): {client.name}: {reason}")
     return rows, skipped
 
 
-def tried(client: Official, command: list[str], transport: str, toolwright: str) -> Row:
+def tried(client: Official, command: list[str], transport: str, tooltrue: str) -> Row:
     """One row. What the row left running is ended, and counts as trouble."""
     before, start = children(), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="toolwright-interop-") as root, tempfile.TemporaryFile() as log:
-        serve = [toolwright, "serve", "files", "--root", root, "--no-confirm"]
+    with tempfile.TemporaryDirectory(prefix="tooltrue-interop-") as root, tempfile.TemporaryFile() as log:
+        serve = [tooltrue, "serve", "files", "--root", root, "--no-confirm"]
         row = attempt(client, command, transport, serve, log)
         seconds = time.monotonic() - start
         left = end_orphans(before)
@@ -137,14 +137,14 @@ def chosen(options: argparse.Namespace) -> list[Official]:
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Official MCP clients against `toolwright serve files`.")
+    parser = argparse.ArgumentParser(description="Official MCP clients against `tooltrue serve files`.")
     parser.add_argument("--only", action="append", choices=[client.name for client in CLIENTS], help="repeatable")
     language = parser.add_mutually_exclusive_group()
     language.add_argument("--python-only", action="store_true", help="only the clients that need no Node")
     language.add_argument("--node-only", action="store_true", help="only the clients that need Node")
     parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
-    beside = Path(sys.executable).parent / "toolwright"
-    parser.add_argument("--toolwright", default=str(beside), help="the program to test (default: beside this Python)")
+    beside = Path(sys.executable).parent / "tooltrue"
+    parser.add_argument("--tooltrue", default=str(beside), help="the program to test (default: beside this Python)")
     return parser.parse_args(arguments)
 
 
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     adopt_orphans()
     before = children()
     try:
-        rows, skipped = all_rows(chosen(options), options.toolwright)
+        rows, skipped = all_rows(chosen(options), options.tooltrue)
     finally:
         end_orphans(before)
     print(table(rows), *skipped, *(explained(row) for row in rows if not row.passed), sep="\n")

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from issuing.server import Issuing
-from toolwright import Context, OAuth, Server
+from tooltrue import Context, OAuth, Server
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint, Headers, modern
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import httpx2
 
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 __all__ = ["Impostor"]
 

@@ -35,7 +35,7 @@ from authlib.oauth2.rfc9207 import IssuerParameter
 from joserfc import jwk, jwt
 from werkzeug.serving import make_server
 
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 __all__ = ["REDIRECT", "Issuing", "other_running_issuer", "running_issuer"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from issuing.server import Issuing
-from toolwright import Client, Context, OAuth, Server, SignIn
-from toolwright.client.auth.credentials import Credentials, InMemory
-from toolwright.transport.carrier import Auth
+from tooltrue import Client, Context, OAuth, Server, SignIn
+from tooltrue.client.auth.credentials import Credentials, InMemory
+from tooltrue.transport.carrier import Auth
 from wire.mounting import Mounts
 
 __all__ = ["Clock", "registering", "serving", "signing_in", "who_is"]

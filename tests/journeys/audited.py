@@ -10,7 +10,7 @@ import os
 import resource
 from pathlib import Path
 
-from toolwright import Rate, Server
+from tooltrue import Rate, Server
 
 server = Server("audited", rate=Rate(1_000_000, 1_000_000))
 marks = Path(os.environ.get("MARKS", "."))

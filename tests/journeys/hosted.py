@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("hosted", audit=False)
 marker = Path(sys.argv[1]) if len(sys.argv) > 1 else None

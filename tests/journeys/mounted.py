@@ -3,8 +3,8 @@
 import asyncio
 
 from journeys.server import server
-from toolwright import Context
-from toolwright.state.facts import MemoryFacts
+from tooltrue import Context
+from tooltrue.state.facts import MemoryFacts
 
 # Of several workers, each has to open the sessions of the others.
 server.share(keys=[bytes(32)], facts=MemoryFacts())

@@ -1,4 +1,4 @@
-"""An author's server, as it is served in memory, by ``toolwright serve`` and in these tests' subprocesses."""
+"""An author's server, as it is served in memory, by ``tooltrue serve`` and in these tests' subprocesses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from toolwright import Context, Limits, Server, ToolError
+from tooltrue import Context, Limits, Server, ToolError
 
 server = Server("author", version="1.2", instructions="Add first.", limits=Limits(seconds=30.0, max_bytes=100_000))
 

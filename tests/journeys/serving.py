@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolwright.protocol import modern, versions
-from toolwright.testing.state import LIMIT
+from tooltrue.protocol import modern, versions
+from tooltrue.testing.state import LIMIT
 
 HERE = Path(__file__).parent
 SERVER = HERE / "server.py"
@@ -24,8 +24,8 @@ META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}}
 
 
 def command(*arguments: str) -> list[str]:
-    """``toolwright`` with these arguments, whatever the path is."""
-    code = "from toolwright.cli.main import main; main()"
+    """``tooltrue`` with these arguments, whatever the path is."""
+    code = "from tooltrue.cli.main import main; main()"
     # uvicorn leaves its listening socket to the end of the process.
     return [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", "-c", code, *arguments]
 
@@ -139,11 +139,11 @@ def stdio(**settings: Any) -> contextlib.AbstractContextManager[Process]:
 
 @contextlib.contextmanager
 def http(*options: str, target: str = str(SERVER), **settings: Any) -> Iterator[tuple[str, Process]]:
-    """``toolwright serve --http`` with its URL, once somebody listens there."""
+    """``tooltrue serve --http`` with its URL, once somebody listens there."""
     port = free_port()
     arguments = command("serve", target, "--http", f"127.0.0.1:{port}", *options)
     with started(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **settings) as process:
-        process.wait_for("toolwright serves")
+        process.wait_for("tooltrue serves")
         wait_for_port(port, process)
         try:
             yield f"http://127.0.0.1:{port}/mcp", process

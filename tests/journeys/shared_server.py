@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from toolwright import Context, Form, Rate, Server
-from toolwright.tools.toolset import Principal
+from tooltrue import Context, Form, Rate, Server
+from tooltrue.tools.toolset import Principal
 
 server = Server("shared", version="1.0")
 SWITCH = Path(os.environ["SHARED_FOLDER"]) / "switch"

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
-from toolwright.errors import InvalidArguments
-from toolwright.policy.validate import check_arguments
-from toolwright.server.served import SILENT
-from toolwright.tools.binding import Settings, bind
-from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue.errors import InvalidArguments
+from tooltrue.policy.validate import check_arguments
+from tooltrue.server.served import SILENT
+from tooltrue.tools.binding import Settings, bind
+from tooltrue.tools.threads import ThreadPool
+from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 POOL = ThreadPool(1)

@@ -17,16 +17,16 @@ import pytest
 
 from journeys.serving import command, environment
 from journeys.warm import warm_command
-from toolwright import Client
-from toolwright.policy.approvals import Approvals, Wanted
-from toolwright.state.urls import open_facts
-from toolwright.testing.state import LIMIT
+from tooltrue import Client
+from tooltrue.policy.approvals import Approvals, Wanted
+from tooltrue.state.urls import open_facts
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
 ATTIC = """
 from pathlib import Path
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("attic")
 
@@ -48,7 +48,7 @@ class House:
         self.server = folder / "attic.py"
         self.server.write_text(ATTIC)
         self.env = environment(XDG_STATE_HOME=str(folder / "state"))
-        self.store = folder / "state" / "toolwright" / "toolwright-approvals.db"
+        self.store = folder / "state" / "tooltrue" / "tooltrue-approvals.db"
 
     @property
     def lost(self) -> list[str]:
@@ -118,7 +118,7 @@ def test_a_refused_call_runs_once_when_a_person_has_allowed_it(house: House):
     assert '"box" (4): "maps"' in seen
     assert f"{id} is allowed, once" in seen
     texts = asyncio.run(house.call("hats", "maps", "maps"))
-    assert [code_in(text) for text in texts] == ["TW2403", "maps is ashes", "TW2404"]
+    assert [code_in(text) for text in texts] == ["TT2403", "maps is ashes", "TT2404"]
     assert house.lost == ["maps"]
 
 
@@ -135,14 +135,14 @@ def test_a_running_server_hears_of_what_was_allowed(house: House):
 def test_who_answers_no_at_the_terminal_allows_nothing(house: House):
     [refused] = asyncio.run(house.call("maps"))
     assert "Nothing was allowed." in house.at_a_terminal("n\n", "allow", ticket_in(refused))
-    assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2403"
+    assert code_in(asyncio.run(house.call("maps"))[0]) == "TT2403"
 
 
 def test_what_was_denied_is_refused_as_denied(house: House):
     [refused] = asyncio.run(house.call("maps"))
     done = house.run("deny", ticket_in(refused))
     assert (done.returncode, house.tickets()) == (0, [])
-    assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2415"
+    assert code_in(asyncio.run(house.call("maps"))[0]) == "TT2415"
 
 
 def test_a_yes_to_one_server_is_none_to_another_of_its_name(house: House):
@@ -162,17 +162,17 @@ def test_a_yes_to_one_server_is_none_to_another_of_its_name(house: House):
     refused = asyncio.run(write())
     seen = house.at_a_terminal("y\n", "allow", ticket_in(refused[0]), "--session")
     assert f"files ({folders[0].resolve()})" in seen
-    assert code_in(asyncio.run(write())[1]) == "TW2403"
+    assert code_in(asyncio.run(write())[1]) == "TT2403"
     assert [(folder / "note").read_text() for folder in folders] == ["after", "before"]
 
 
 def test_the_stores_of_a_server_are_not_its_tools_to_write(house: House):
     folder = house.server.parent
     house.env |= {
-        "TOOLWRIGHT_APPROVALS": f"sqlite://{folder}/agreed.db",
-        "TOOLWRIGHT_AUDIT": f"sqlite:{folder}/seen.db",
+        "TOOLTRUE_APPROVALS": f"sqlite://{folder}/agreed.db",
+        "TOOLTRUE_AUDIT": f"sqlite:{folder}/seen.db",
     }
-    names = ["agreed.db", "agreed.db-wal", "seen.db", "seen.db-wal", "seen.db.seal", "state/toolwright/x", "seen.txt"]
+    names = ["agreed.db", "agreed.db-wal", "seen.db", "seen.db-wal", "seen.db.seal", "state/tooltrue/x", "seen.txt"]
 
     async def write() -> list[str]:
         server = command("serve", "files", "--root", str(folder), "--no-confirm")
@@ -181,7 +181,7 @@ def test_the_stores_of_a_server_are_not_its_tools_to_write(house: House):
             results = [await client.call_tool("write_file", path=name, **settings) for name in names]
             return [code_in(result.text) if result.is_error else "written" for result in results]
 
-    assert asyncio.run(write()) == ["TW6030"] * 6 + ["written"]
+    assert asyncio.run(write()) == ["TT6030"] * 6 + ["written"]
 
 
 def test_a_server_started_with_other_words_is_another_one(house: House):
@@ -191,7 +191,7 @@ def test_a_server_started_with_other_words_is_another_one(house: House):
 
     refused = asyncio.run(burn("--root", "a"))
     house.at_a_terminal("y\n", "allow", ticket_in(refused), "--session")
-    assert [code_in(asyncio.run(burn("--root", root))) for root in "ba"] == ["TW2403", "maps is ashes"]
+    assert [code_in(asyncio.run(burn("--root", root))) for root in "ba"] == ["TT2403", "maps is ashes"]
 
 
 def test_a_pattern_is_allowed_at_the_terminal(house: House):
@@ -199,7 +199,7 @@ def test_a_pattern_is_allowed_at_the_terminal(house: House):
     pattern = '{"properties": {"box": {"pattern": "^old "}}, "required": ["box"]}'
     assert "is allowed, pattern" in house.at_a_terminal("y\n", "allow", ticket_in(refused), "--pattern", pattern)
     texts = asyncio.run(house.call("old hats", "new hats"))
-    assert [code_in(text) for text in texts] == ["old hats is ashes", "TW2403"]
+    assert [code_in(text) for text in texts] == ["old hats is ashes", "TT2403"]
 
 
 def waiting(house: House, *principals: str) -> dict[str, str]:
@@ -249,12 +249,12 @@ def test_b21_what_runs_commands_cannot_say_yes(house: House, way: str):
     env: dict[str, str] = {}
     if way == "guessed":
         house.server.with_name("word").write_text("y" * 43)
-        env["TOOLWRIGHT_CREDENTIAL"] = str(house.server.with_name("word"))
+        env["TOOLTRUE_CREDENTIAL"] = str(house.server.with_name("word"))
     if way == "readable":
         words += ["--credential", str(house.store)]
     done = house.run(*words, input="" if way == "empty" else "y\n" * 10, **env)
     assert (done.returncode, done.stdout) == (2, "")
-    assert ("TW4401" if way in ("piped", "empty") else "TW4402") in done.stderr
+    assert ("TT4401" if way in ("piped", "empty") else "TT4402") in done.stderr
     assert house.tickets()[0]["state"] == "open"
 
 
@@ -262,7 +262,7 @@ def test_b21_what_runs_commands_cannot_say_yes(house: House, way: str):
 def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: House):
     [refused] = asyncio.run(house.call("maps"))
     word = house.server.with_name("word")
-    assert "TW4401" in house.run("credential", str(word)).stderr
+    assert "TT4401" in house.run("credential", str(word)).stderr
     assert not word.exists()
     assert "A new credential" in house.at_a_terminal("", "credential", str(word))
     assert word.stat().st_mode & 0o777 == 0o600
@@ -273,7 +273,7 @@ def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: H
 def test_a_credential_that_found_no_room_is_not_there(house: House):
     word = house.server.with_name("word")
     words = ["--store", "memory:", "credential", str(word)]
-    assert "TW4402" in house.at_a_terminal("", *words, shell="ulimit -f 0")  # as good as a full disk
+    assert "TT4402" in house.at_a_terminal("", *words, shell="ulimit -f 0")  # as good as a full disk
     assert not word.exists()
     assert "A new credential" in house.at_a_terminal("", *words)
     assert len(word.read_text()) == 43
@@ -284,7 +284,7 @@ def test_a_credential_is_good_until_there_is_a_file_with_another(house: House):
     word = house.server.with_name("word")
     house.at_a_terminal("", "credential", str(word))
     for place in (word, word / "below"):
-        assert "TW4402" in house.at_a_terminal("", "credential", str(place))
+        assert "TT4402" in house.at_a_terminal("", "credential", str(place))
     assert house.run("allow", ticket_in(refused), "--credential", str(word)).returncode == 0
 
 
@@ -298,14 +298,14 @@ def test_a_ticket_is_shown_in_full_and_escaped(house: House):
 
 def test_what_there_is_not_and_what_makes_no_sense_is_said(house: House):
     assert house.run("list").stdout == "Nothing waits.\n"
-    assert "TW4400" in house.run("show", "t-0").stderr
+    assert "TT4400" in house.run("show", "t-0").stderr
     [refused] = asyncio.run(house.call("maps"))
     id = ticket_in(refused)
     for pattern, code in (
-        ("[]", "TW4006"),
-        ("{", "TW4006"),
-        ('{"type": 5}', "TW31"),
-        ('{"required": ["x"]}', "TW4403"),
+        ("[]", "TT4006"),
+        ("{", "TT4006"),
+        ('{"type": 5}', "TT31"),
+        ('{"required": ["x"]}', "TT4403"),
     ):
         seen = house.at_a_terminal("y\n", "allow", id, "--pattern", pattern)
         assert code in seen, seen
@@ -313,15 +313,15 @@ def test_what_there_is_not_and_what_makes_no_sense_is_said(house: House):
 
 def test_the_store_can_lie_elsewhere(house: House):
     elsewhere = house.server.with_name("elsewhere.db")
-    house.env["TOOLWRIGHT_APPROVALS"] = f"sqlite://{elsewhere}"
+    house.env["TOOLTRUE_APPROVALS"] = f"sqlite://{elsewhere}"
     asyncio.run(house.call("maps"))
     assert len(house.tickets()) == 1
     assert not house.store.exists()
     assert house.run("--store", "memory:", "list").stdout == "Nothing waits.\n"
-    assert "TW7001" in house.run("--store", "carrier:pigeon", "list").stderr
+    assert "TT7001" in house.run("--store", "carrier:pigeon", "list").stderr
 
 
 def test_a_store_that_cannot_be_opened_refuses_what_would_be_lost(house: House):
-    house.env["TOOLWRIGHT_APPROVALS"] = f"sqlite://{house.server}/no.db"
-    assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2410"
+    house.env["TOOLTRUE_APPROVALS"] = f"sqlite://{house.server}/no.db"
+    assert code_in(asyncio.run(house.call("maps"))[0]) == "TT2410"
     assert house.lost == []

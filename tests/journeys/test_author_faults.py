@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from journeys.serving import http
-from toolwright import Client
-from toolwright.testing.state import LIMIT
+from tooltrue import Client
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
 BLOCKING = """
 import logging, threading
-from toolwright import Limits, Server
+from tooltrue import Limits, Server
 
 heard, lines = threading.Event(), []
 
@@ -28,7 +28,7 @@ class Ear(logging.Handler):
         heard.set()
 
 
-logging.getLogger("toolwright").addHandler(Ear())
+logging.getLogger("tooltrue").addHandler(Ear())
 server = Server("t", limits=Limits(blocked_seconds=0.05))
 
 
@@ -57,7 +57,7 @@ async def asked(target: Any, tool: str) -> str:
 
 
 def is_named(report: str) -> bool:
-    return "the tool blocks" in report and f"watched.py, line {LINE}, in blocks" in report and "TW4104" in report
+    return "the tool blocks" in report and f"watched.py, line {LINE}, in blocks" in report and "TT4104" in report
 
 
 def test_a_blocking_tool_is_named_with_its_line_over_stdio(blocking: str) -> None:

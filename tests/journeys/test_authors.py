@@ -18,7 +18,7 @@ from annotated_types import Ge, MaxLen
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from toolwright import (
+from tooltrue import (
     CallToolResult,
     Client,
     Context,
@@ -30,7 +30,7 @@ from toolwright import (
     TextContent,
     prefixed,
 )
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 
 class Colour(enum.Enum):

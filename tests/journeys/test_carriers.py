@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from journeys.serving import SERVER, http, started
-from toolwright import Client, RpcError
-from toolwright.cli.targets import Spec, load_server
-from toolwright.protocol import versions
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, RpcError
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.protocol import versions
+from tooltrue.testing.state import LIMIT
 from wire import servers
 
 pytestmark = pytest.mark.process

@@ -19,14 +19,14 @@ import pytest
 
 from journeys.serving import command, environment
 from journeys.warm import warm_command
-from toolwright.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
 ATTIC = '''
 import asyncio
-from toolwright import Context, Server, ToolError
+from tooltrue import Context, Server, ToolError
 
 server = Server("attic")
 
@@ -234,13 +234,13 @@ def test_an_interrupt_ends_what_runs_and_another_one_the_chat(attic: str):
         terminal.until("\n> ")
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.ends() == 0
-    assert "[TW9514]" in json.dumps(model.requests[1].body)
+    assert "[TT9514]" in json.dumps(model.requests[1].body)
 
 
 def test_a_chat_goes_on_when_the_endpoint_fails(attic: str):
     with at_a_terminal(attic, ScriptedModel(Fails(400, "what?"), Says("Hello."))) as terminal:
         terminal.types("hi")
-        terminal.until("[TW9520]")
+        terminal.until("[TT9520]")
         terminal.types("hi again")
         terminal.until("Hello.")
 
@@ -308,8 +308,8 @@ def forever(request: Request) -> Says:
 ENDS = [
     pytest.param([forever], 1, "steps", id="a model that never stops"),
     pytest.param([Says("Once upon", stop="length")], 1, "length", id="an answer that is cut"),
-    pytest.param([Fails(401, "who?")], 4, "TW9521", id="a key that nobody knows"),
-    pytest.param([Sends([{"choices": []}])], 4, "TW9524", id="no answer"),
+    pytest.param([Fails(401, "who?")], 4, "TT9521", id="a key that nobody knows"),
+    pytest.param([Sends([{"choices": []}])], 4, "TT9524", id="no answer"),
 ]
 
 

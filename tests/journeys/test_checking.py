@@ -15,10 +15,10 @@ import yaml
 from click import Context
 from click.testing import CliRunner
 
-from toolwright.cli.main import cli
+from tooltrue.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
+TOOLTRUE = Path(sys.executable).with_name("tooltrue")
 
 pytestmark = pytest.mark.process
 
@@ -30,8 +30,8 @@ def read(name: str) -> Any:
 @pytest.fixture
 def runner(tmp_path: Path) -> Path:
     """A runner on which the first step of the action is done."""
-    (tmp_path / "toolwright" / "bin").mkdir(parents=True)
-    (tmp_path / "toolwright" / "bin" / "toolwright").symlink_to(TOOLWRIGHT)
+    (tmp_path / "tooltrue" / "bin").mkdir(parents=True)
+    (tmp_path / "tooltrue" / "bin" / "tooltrue").symlink_to(TOOLTRUE)
     return tmp_path
 
 
@@ -53,8 +53,8 @@ def test_the_action_annotates_what_is_wrong_and_fails(runner: Path):
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (1, "")
-    assert "::error file=examples/tools.json,line=14,title=TW9710 send_report::" in done.stdout
-    assert "TW9710" in (runner / "r.sarif").read_text("utf-8")
+    assert "::error file=examples/tools.json,line=14,title=TT9710 send_report::" in done.stdout
+    assert "TT9710" in (runner / "r.sarif").read_text("utf-8")
 
 
 def test_a_report_that_could_not_be_written_fails_the_action_and_the_findings_are_told(runner: Path):
@@ -68,7 +68,7 @@ def test_a_report_that_could_not_be_written_fails_the_action_and_the_findings_ar
         text=True,
         timeout=120,
     )
-    assert (done.returncode, "TW9009" in done.stderr) == (2, True)
+    assert (done.returncode, "TT9009" in done.stderr) == (2, True)
     assert "::notice file=examples/notes.py" in done.stdout
 
 
@@ -77,7 +77,7 @@ def test_every_server_of_a_hosts_file_is_judged_once_somebody_has_agreed_to_its_
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    server = {"command": str(TOOLWRIGHT), "args": ["serve", "math"]}
+    server = {"command": str(TOOLTRUE), "args": ["serve", "math"]}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"sums": server}}))
 
     def checked() -> tuple[int, Any]:
@@ -85,7 +85,7 @@ def test_every_server_of_a_hosts_file_is_judged_once_somebody_has_agreed_to_its_
         return done.exit_code, json.loads(done.stdout)
 
     code, said = checked()
-    assert (code, said["servers"], [one["code"] for one in said["unjudged"]]) == (2, [], ["TW9240"])
+    assert (code, said["servers"], [one["code"] for one in said["unjudged"]]) == (2, [], ["TT9240"])
     assert CliRunner().invoke(cli, ["trust", "mcp.json", "--yes"]).exit_code == 0
     code, said = checked()
     assert (code, said["unjudged"]) == (0, [])
@@ -96,5 +96,5 @@ def test_the_hook_runs_a_command_that_there_is():
     [hook] = read(".pre-commit-hooks.yaml")
     assert (hook["language"], hook["pass_filenames"]) == ("python", False)
     program, verb = shlex.split(hook["entry"])
-    assert program == TOOLWRIGHT.name
+    assert program == TOOLTRUE.name
     assert verb in cli.list_commands(Context(cli))

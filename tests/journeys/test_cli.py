@@ -44,7 +44,7 @@ def call(*arguments: str, **more: Any) -> Any:
 
 
 def other(folder: Path, code: str) -> str:
-    """A server that is no toolwright: a command line that answers with ``code``."""
+    """A server that is no tooltrue: a command line that answers with ``code``."""
     path = folder / "other.py"
     path.write_text(code)
     return f"{sys.executable} {path}"
@@ -101,10 +101,10 @@ def test_2_is_wrong_usage_or_a_wrong_setting_said_in_a_sentence(arguments: tuple
 
 def test_2_is_a_tool_that_is_defined_wrongly(tmp_path: Path):
     path = tmp_path / "wrong.py"
-    path.write_text("from toolwright import Server\nserver = Server('w')\n@server.tool\ndef bad(a): ...\n")
+    path.write_text("from tooltrue import Server\nserver = Server('w')\n@server.tool\ndef bad(a): ...\n")
     done = run("list", str(path))
     assert done.returncode == 2
-    assert "[TW3005]" in done.stderr
+    assert "[TT3005]" in done.stderr
 
 
 def test_3_is_broken_protocol(tmp_path: Path):
@@ -176,7 +176,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 LOGS = """
 import sys
 
-from toolwright import Server, ToolError
+from tooltrue import Server, ToolError
 
 server = Server("logs", audit=False)
 
@@ -234,12 +234,12 @@ def test_output_on_a_full_disk_is_an_error_in_one_sentence(arguments: tuple[str,
     with open("/dev/full", "wb") as full:
         done = run(*arguments, stdout=full)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith("not all there. [TW4011]")
+    assert done.stderr.splitlines()[-1].endswith("not all there. [TT4011]")
 
 
 @pytest.mark.parametrize("arguments", SAYS, ids=" ".join)
 def test_closed_output_is_an_error_only_where_there_is_something_to_say(arguments: tuple[str, ...], tmp_path: Path):
-    assert run(*arguments, stdout=None).stderr.splitlines()[-1].endswith("not all there. [TW4011]")
+    assert run(*arguments, stdout=None).stderr.splitlines()[-1].endswith("not all there. [TT4011]")
     assert run("check", TEST, "--fail-on", "never", "-o", str(tmp_path / "report"), stdout=None).returncode == 0
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from journeys.serving import Process, command, is_alive, started
-from toolwright.processes import descendants
-from toolwright.testing.state import LIMIT
+from tooltrue.processes import descendants
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
@@ -86,5 +86,5 @@ def test_a_command_ends_when_its_supervisor_is_killed(work: Path) -> None:
         os.kill(supervisor, signal.SIGKILL)
         answer = process.read()["result"]
         assert answer["isError"]
-        assert answer["content"][0]["text"].endswith("[TW6146]")
+        assert answer["content"][0]["text"].endswith("[TT6146]")
         assert all_gone([each for each in processes if each != supervisor])

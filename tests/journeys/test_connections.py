@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from journeys.serving import http
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
@@ -75,7 +75,7 @@ def test_b54_one_address_that_holds_connections_leaves_room_for_others() -> None
         refused.sendall(ASK)
         said = answer(refused)
         assert said.startswith(b"HTTP/1.1 503 ")
-        assert b"[TW7061]" in said
+        assert b"[TT7061]" in said
         assert refused.recv(1) == b""  # nothing more is served on it
         assert callers.status(TWO) == b"200"
         first.close()

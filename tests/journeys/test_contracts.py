@@ -13,7 +13,7 @@ import pydantic
 import pytest
 from pydantic import Field
 
-from toolwright import (
+from tooltrue import (
     CallToolResult,
     Client,
     ConfigurationError,
@@ -25,8 +25,8 @@ from toolwright import (
     Server,
     ToolError,
 )
-from toolwright.testing.state import LIMIT
-from toolwright.toolbox import files
+from tooltrue.testing.state import LIMIT
+from tooltrue.toolbox import files
 
 SECRET = "hunter2-" + "x" * 300
 
@@ -119,7 +119,7 @@ def test_an_explanation_is_short_and_echoes_no_value(arguments: dict[str, Any]):
     assert result.is_error
     assert len(result.text) <= 600
     assert "hunter2" not in str(result.raw)
-    assert "[TW2001]" in result.text
+    assert "[TT2001]" in result.text
 
 
 def check(login: Login) -> Login:
@@ -164,7 +164,7 @@ def test_a_value_that_does_not_fit_the_output_schema_never_leaves(caplog: pytest
     result = call(tool)
     assert result.is_error
     assert "hunter2" not in str(result.raw)
-    [record] = [record for record in caplog.records if record.name == "toolwright"]
+    [record] = [record for record in caplog.records if record.name == "tooltrue"]
     assert record.args
     assert str(record.args[1]) in result.text
 
@@ -241,7 +241,7 @@ def test_j07_a_crash_leaves_an_id_and_the_log_holds_the_rest(tool: Any, caplog: 
     assert result.is_error
     assert "hunter2" not in str(result.raw)
     assert "Traceback" not in str(result.raw)
-    [record] = [record for record in caplog.records if record.name == "toolwright"]
+    [record] = [record for record in caplog.records if record.name == "tooltrue"]
     assert record.args
     assert str(record.args[1]) in result.text
     assert record.exc_info
@@ -309,7 +309,7 @@ def test_b36_an_async_tool_that_takes_too_long_is_stopped():
         return ""
 
     result = call(tool, seconds=0.05)
-    assert "[TW2002]" in result.text
+    assert "[TT2002]" in result.text
     assert ended.is_set()
 
 
@@ -333,7 +333,7 @@ def test_b36_a_stuck_thread_is_answered_on_time_and_the_next_call_is_served():
         text, fine = session(server, test)
     finally:
         gate.set()
-    assert "[TW2003]" in text
+    assert "[TT2003]" in text
     assert fine == "fine"
 
 
@@ -346,7 +346,7 @@ def test_b36_a_tool_that_swallows_its_cancellation_is_late_all_the_same():
         return ""
 
     result = call(tool, seconds=0.05)
-    assert "[TW2002]" in result.text
+    assert "[TT2002]" in result.text
     assert "hunter2" not in result.text
 
 
@@ -407,8 +407,8 @@ def test_a_long_file_comes_in_parts_through_the_whole_server(tmp_path: Path):
         ({"max_bytes": -1}, "max_bytes must be a number above 0"),
         ({"title": 5}, "title must be text"),
         ({"examples": "abc"}, "examples must be a list of objects"),
-        ({"excused": {"TW9710": " "}}, "excused must be reasons by the code of the rule"),
-        ({"excused": ["TW9710"]}, "excused must be reasons by the code of the rule"),
+        ({"excused": {"TT9710": " "}}, "excused must be reasons by the code of the rule"),
+        ({"excused": ["TT9710"]}, "excused must be reasons by the code of the rule"),
     ],
 )
 def test_a_wrong_setting_fails_at_registration(settings: Any, words: str):

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from toolwright import Client, RpcError
-from toolwright.cli.main import cli
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, RpcError
+from tooltrue.cli.main import cli
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
 DESK = """
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("desk", audit="sqlite:LOG")
 

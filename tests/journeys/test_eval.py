@@ -1,4 +1,4 @@
-"""``toolwright eval``, with a model that follows a script over real HTTP."""
+"""``tooltrue eval``, with a model that follows a script over real HTTP."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from toolwright.cli.main import cli
-from toolwright.testing.models import Call, Fails, Request, Says, ScriptedModel
+from tooltrue.cli.main import cli
+from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel
 
 OLD: list[dict[str, Any]] = [
     {
@@ -97,9 +97,9 @@ def test_an_endpoint_that_is_not_there_is_said_at_once_and_nothing_is_kept():
     done = CliRunner().invoke(cli, ["eval", "tools.json", *said])
     assert (done.exit_code, done.stdout) == (4, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith("toolwright: There is nothing at the endpoint of gpt: ")
+    assert line.startswith("tooltrue: There is nothing at the endpoint of gpt: ")
     assert "127.0.0.1" in line
-    assert line.endswith("[TW9530]")
+    assert line.endswith("[TT9530]")
 
 
 def test_tools_that_a_model_could_not_tell_apart_are_refused_with_what_to_do():
@@ -249,7 +249,7 @@ def test_a_key_that_is_refused_ends_the_command_at_once():
     script = ScriptedModel(lambda request: Fails(401, "no such key"))
     done = evaluated(script, "--concurrency", "1")
     assert (done.exit_code, len(script.requests)) == (4, 1)
-    assert "[TW9521]" in done.stderr
+    assert "[TT9521]" in done.stderr
 
 
 # --- two versions ----------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_a_tool_that_one_version_has_not_is_wrong_there_and_ends_nothing(named: 
     done = evaluated(ScriptedModel(remove), "--against", "tools.json", "--format", "json", target="new.json")
     found = json.loads(done.stdout)["comparison"]
     assert (len(found["better"]), len(found["worse"])) == ((0, 1) if named == "drop_note" else (1, 0))
-    assert "[TW9883]" not in done.stdout
+    assert "[TT9883]" not in done.stdout
     assert f"no tool called {named}, which 1 questions expect" in done.stderr
 
 
@@ -370,7 +370,7 @@ def test_a_line_that_is_no_question_is_named(line: str):
     Path("asked.jsonl").write_text(line)
     done = evaluated(ScriptedModel())
     assert done.exit_code == 2
-    assert "[TW9881]" in done.stderr
+    assert "[TT9881]" in done.stderr
     assert "asked.jsonl" in done.stderr
 
 
@@ -379,14 +379,14 @@ def test_a_tool_that_is_not_there_is_named_before_anything_is_asked():
     script = ScriptedModel()
     done = evaluated(script)
     assert (done.exit_code, script.requests) == (2, [])
-    assert "[TW9882]" in done.stderr
+    assert "[TT9882]" in done.stderr
     assert "read_note" in done.stderr
 
 
 # --- with tools that run ---------------------------------------------------------------------------------------------
 
 SHOP = """\
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("shop")
 
@@ -433,4 +433,4 @@ def test_what_needs_a_person_does_not_run_since_nobody_is_asked(shop: str):
     script = ScriptedModel(Says(calls=[Call("shop_close_shop", {})]), Says("I may not."))
     done = evaluated(script, "--run", "--format", "json", target=shop)
     assert json.loads(done.stdout)["evaluations"][0]["tool"]["right"] == 1
-    assert "[TW" in told_last(script)
+    assert "[TT" in told_last(script)

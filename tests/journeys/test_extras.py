@@ -12,48 +12,48 @@ from typing import Any
 
 import pytest
 
-from toolwright.cli.targets import TOOLBOX
-from toolwright.extras import command_for, install_command
+from tooltrue.cli.targets import TOOLBOX
+from tooltrue.extras import command_for, install_command
 
 # These name no command: it would tell the model of a remote caller a path of the server's machine.
-FOR_A_MODEL = ("TW6064", "TW6302")
+FOR_A_MODEL = ("TT6064", "TT6302")
 
 MAIL = ("--smtp", "smtp://localhost", "--mail-from", "bot@acme.example", "--mail-to", "@acme.example")
 
 # Without these packages, this command is answered so: its exit code, the code of the error, and what installs them.
 MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
-    (("aiosmtplib",), ("list", "mail", *MAIL), 2, "TW6700", "mail"),
-    (("sqlglot",), ("list", "sql", "--database", "sqlite:shop.db"), 2, "TW6204", "sql"),
-    (("duckdb",), ("list", "sql", "--database", "duckdb:shop.db"), 2, "TW6200", "sql"),
-    (("psycopg",), ("list", "sql", "--database", "postgresql://localhost/shop"), 2, "TW6200", "sql,postgres"),
-    (("pymysql",), ("list", "sql", "--database", "mysql://localhost/shop"), 2, "TW6200", "sql,mysql"),
-    (("duckdb",), ("list", "tables", "--root", "."), 2, "TW6301", "data"),
-    (("matplotlib",), ("call", "tables", "chart_csv", "path=a.csv", "by=city", "--root", "."), 1, "TW6302", "charts"),
-    (("openpyxl",), ("call", "tables", "describe_csv", "path=a.xlsx", "--root", "."), 1, "TW6302", "xlsx"),
-    (("defusedxml",), ("call", "tables", "describe_csv", "path=a.xlsx", "--root", "."), 1, "TW6302", "xlsx"),
+    (("aiosmtplib",), ("list", "mail", *MAIL), 2, "TT6700", "mail"),
+    (("sqlglot",), ("list", "sql", "--database", "sqlite:shop.db"), 2, "TT6204", "sql"),
+    (("duckdb",), ("list", "sql", "--database", "duckdb:shop.db"), 2, "TT6200", "sql"),
+    (("psycopg",), ("list", "sql", "--database", "postgresql://localhost/shop"), 2, "TT6200", "sql,postgres"),
+    (("pymysql",), ("list", "sql", "--database", "mysql://localhost/shop"), 2, "TT6200", "sql,mysql"),
+    (("duckdb",), ("list", "tables", "--root", "."), 2, "TT6301", "data"),
+    (("matplotlib",), ("call", "tables", "chart_csv", "path=a.csv", "by=city", "--root", "."), 1, "TT6302", "charts"),
+    (("openpyxl",), ("call", "tables", "describe_csv", "path=a.xlsx", "--root", "."), 1, "TT6302", "xlsx"),
+    (("defusedxml",), ("call", "tables", "describe_csv", "path=a.xlsx", "--root", "."), 1, "TT6302", "xlsx"),
     (
         ("backports.zstd", "compression.zstd"),
         ("call", "tables", "describe_csv", "path=a.csv.zst", "--root", "."),
         1,
-        "TW6302",
+        "TT6302",
         "data",
     ),
-    (("pypdf",), ("list", "web"), 2, "TW6400", "web"),
-    (("html_to_markdown", "protego", "pypdf", "selectolax"), ("list", "web"), 2, "TW6400", "web"),
-    (("re2",), ("call", "files", "search_files", "content=x", "regex=true", "--root", "."), 1, "TW6064", "files"),
+    (("pypdf",), ("list", "web"), 2, "TT6400", "web"),
+    (("html_to_markdown", "protego", "pypdf", "selectolax"), ("list", "web"), 2, "TT6400", "web"),
+    (("re2",), ("call", "files", "search_files", "content=x", "regex=true", "--root", "."), 1, "TT6064", "files"),
 )
 
 # Loaded once, and forked for each command: what is missing in one is there in the next.
 COMMANDS = """
 import json, os, sys
-from toolwright.cli import call_verb, list_verb, targets  # most of what they load is the same
-from toolwright.cli.main import main
+from tooltrue.cli import call_verb, list_verb, targets  # most of what they load is the same
+from tooltrue.cli.main import main
 
 for packages, words in json.loads(sys.argv[1]):
     if not os.fork():
         sys.modules.update(dict.fromkeys(packages))
         os.dup2(1, 2)
-        sys.argv = ["toolwright", *words]
+        sys.argv = ["tooltrue", *words]
         main()
     print("\\0", os.waitstatus_to_exitcode(os.wait()[1]), "\\0", sep="", end="", flush=True)
 """
@@ -96,13 +96,13 @@ FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}
             {"url": "https://x.example/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
             "pip",
             "",
-            "pip install 'toolwright[files] @ git+https://x.example/r@abc'",
+            "pip install 'tooltrue[files] @ git+https://x.example/r@abc'",
         ),
         (
             {"url": "https://x.example/t.whl", "archive_info": {}},
             "pip",
             "",
-            "pip install 'toolwright[files] @ https://x.example/t.whl'",
+            "pip install 'tooltrue[files] @ https://x.example/t.whl'",
         ),
         (None, "pip", "", "pip install 'SOURCE[files]'"),
     ],
@@ -116,7 +116,7 @@ def test_the_command_fits_how_this_copy_was_installed(
 
 
 def test_no_text_sends_a_reader_to_an_index_for_a_package_of_this_name() -> None:
-    by_name = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?toolwright", re.IGNORECASE)
+    by_name = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?tooltrue", re.IGNORECASE)
     root = Path(__file__).parents[2]
     texts = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("src/**/*.py"), *root.glob("examples/**/*.py")]
     assert [str(path) for path in texts if by_name.search(path.read_text("utf-8"))] == []

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from journeys.serving import environment
-from toolwright import Client
+from tooltrue import Client
 
 pytestmark = pytest.mark.process
 
 DESK = """
 from pathlib import Path
-from toolwright import Server
-from toolwright.toolbox.files import toolset
+from tooltrue import Server
+from tooltrue.toolbox.files import toolset
 
 server = Server("desk", toolsets=[toolset([Path(__file__).parent / "papers"])])
 
@@ -49,12 +49,12 @@ def test_a_person_is_asked_only_about_the_writes_and_deletions_that_can_be_made(
             return [(await client.call_tool(tool, arguments)).text for tool, arguments in calls]
 
     texts = asyncio.run(talk())
-    assert [code for code in ("TW6050", "TW6056", "TW6020") if code in "".join(texts[:3])] == [
-        "TW6050", "TW6056", "TW6020",
+    assert [code for code in ("TT6050", "TT6056", "TT6020") if code in "".join(texts[:3])] == [
+        "TT6050", "TT6056", "TT6020",
     ]  # fmt: skip
     assert [message.splitlines()[-1] for message in asked] == [
         "Replaces a file of 4 bytes by 4 bytes.",
         "Deletes a file of 4 bytes. This cannot be undone.",
     ]
-    assert not any("[TW" in text for text in texts[3:])
+    assert not any("[TT" in text for text in texts[3:])
     assert list(papers.iterdir()) == []

@@ -17,8 +17,8 @@ import pytest
 
 from journeys.serving import META, SERVER, command, environment
 from journeys.test_cli import other, run
-from toolwright.protocol import versions
-from toolwright.testing.state import LIMIT
+from tooltrue.protocol import versions
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("types")
 
@@ -65,7 +65,7 @@ def show(
 NOISY = """
 import os, subprocess, sys
 print("imported")
-from toolwright import Server
+from tooltrue import Server
 server = Server("noisy")
 
 @server.tool(effect="read")
@@ -128,7 +128,7 @@ def test_a_list_names_the_types_behind_references_and_of_what_arrays_are(tmp_pat
     ("more", "said"), [((), "no tools"), (("--prompts",), "no prompts"), (("--resources",), "no resources")]
 )
 def test_a_server_that_has_none_is_said_to_have_none(more: tuple[str, ...], said: str, tmp_path: Path):
-    empty = written(tmp_path, "from toolwright import Server\nserver = Server('empty')\n")
+    empty = written(tmp_path, "from tooltrue import Server\nserver = Server('empty')\n")
     done = run("list", empty, *more)
     assert (done.returncode, done.stdout.startswith(f"{empty} has {said}")) == (0, True)
     assert run("list", empty, *more, "--json").stdout == "[]\n"
@@ -141,7 +141,7 @@ def test_a_file_of_which_no_server_can_be_used_is_nobody_there(words: tuple[str,
     done = run(*(word.format(file=file) for word in words), XDG_STATE_HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (4, "")
     assert "good (refused), better (refused)" in done.stderr
-    assert "[TW4018]" in done.stderr
+    assert "[TT4018]" in done.stderr
 
 
 # -- call --------------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_so_it_is_where_a_server_answers_with_a_result_that_is_an_error(tmp_path
 
 def test_an_old_name_of_a_tool_is_no_slip(tmp_path: Path):
     code = (
-        "from toolwright import Server, ToolError\nserver = Server('s')\n"
+        "from tooltrue import Server, ToolError\nserver = Server('s')\n"
         "@server.tool(effect='read', replaces='old')\ndef new(wrong: bool = False) -> str:\n"
         "    if wrong:\n        raise ToolError('no')\n    return 'called'\n"
     )
@@ -195,11 +195,11 @@ def test_what_a_file_prints_when_it_is_loaded_is_no_message_of_its_server(tmp_pa
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (("lst", "x.py"), "toolwright list?"),
-        (("ls", "x.py"), "toolwright list?"),
-        (("run", "x.py"), "toolwright serve?"),
-        (("audit", "tial"), "toolwright audit tail?"),
-        (("policy", "expain"), "toolwright policy explain?"),
+        (("lst", "x.py"), "tooltrue list?"),
+        (("ls", "x.py"), "tooltrue list?"),
+        (("run", "x.py"), "tooltrue serve?"),
+        (("audit", "tial"), "tooltrue audit tail?"),
+        (("policy", "expain"), "tooltrue policy explain?"),
         (("qqqq",), "There are: approvals, audit, call"),
         (("serve", "x.py", "--port", "80"), "--http :PORT?"),
     ],
@@ -224,7 +224,7 @@ def test_what_was_meant_is_named(words: tuple[str, ...], meant: str):
 def test_all_that_is_missing_is_named_at_once_with_an_example(words: tuple[str, ...], missing: str):
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{words[0]} needs {missing}. Example: toolwright {words[0]} " in done.stderr
+    assert f"{words[0]} needs {missing}. Example: tooltrue {words[0]} " in done.stderr
     assert "需要" in run("--lang", "zh", *words).stderr
 
 
@@ -264,11 +264,11 @@ def at_a_terminal(words: Sequence[str], mark: str) -> str:
 def test_a_server_at_a_terminal_says_what_it_waits_for(tmp_path: Path):
     shown = at_a_terminal(command("serve", str(SERVER)), "Ctrl-C ends it.")
     assert "author waits for a client on standard input: a host starts it" in shown
-    assert f"`toolwright list {SERVER}`" in shown
-    script = written(tmp_path, "from toolwright import Server\nServer('mine').run()\n")
+    assert f"`tooltrue list {SERVER}`" in shown
+    script = written(tmp_path, "from tooltrue import Server\nServer('mine').run()\n")
     shown = at_a_terminal([sys.executable, script], "Ctrl-C ends it.")
     assert "mine waits for a client" in shown
-    assert f"`toolwright serve {script} --http :8000`" in shown
+    assert f"`tooltrue serve {script} --http :8000`" in shown
 
 
 def test_a_server_under_a_host_says_nothing_of_that():
@@ -310,13 +310,13 @@ def test_the_log_that_was_written_last_is_shown_or_that_of_a_target(tmp_path: Pa
     older, newer = (
         written(
             tmp_path,
-            f"from toolwright import Server\nserver = Server('{name}')\n"
+            f"from tooltrue import Server\nserver = Server('{name}')\n"
             "@server.tool(effect='read')\ndef look() -> str:\n    return 'x'\n",
             f"{name}.py",
         )
         for name in ("older", "newer")
     )
-    assert "TW7016" in run("audit", "tail", **env).stderr
+    assert "TT7016" in run("audit", "tail", **env).stderr
     for server in (older, newer):
         assert run("call", server, "look", **env).returncode == 0
     assert '"kind":"call"' in run("audit", "tail", older, "--json", **env).stdout  # to read is not to write
@@ -329,4 +329,4 @@ def test_the_log_that_was_written_last_is_shown_or_that_of_a_target(tmp_path: Pa
     assert (done.returncode, "OK: nothing was changed" in done.stdout) == (0, True)
     assert "正常：" in run("--lang", "zh", "audit", "verify", older, **env).stdout
     assert run("audit", "tail", "--server", "older", older, **env).returncode == 2
-    assert "TW7019" in run("audit", "tail", "https://tools.example.com/mcp", **env).stderr
+    assert "TT7019" in run("audit", "tail", "https://tools.example.com/mcp", **env).stderr

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from journeys.serving import command, http, started
-from toolwright import ToolwrightError
-from toolwright.host.host import Announcement, Host
-from toolwright.host.launches import Launches, LaunchRequest
-from toolwright.host.pins import Pins
-from toolwright.host.servers import Patience
-from toolwright.protocol import versions
-from toolwright.testing.state import LIMIT
+from tooltrue import TooltrueError
+from tooltrue.host.host import Announcement, Host
+from tooltrue.host.launches import Launches, LaunchRequest
+from tooltrue.host.pins import Pins
+from tooltrue.host.servers import Patience
+from tooltrue.protocol import versions
+from tooltrue.testing.state import LIMIT
 from unit.host.hosting import OPEN
 
 pytestmark = pytest.mark.process
@@ -64,7 +64,7 @@ def test_a_server_that_does_not_start_keeps_nobody_from_starting(tmp_path: Path)
     async def test(host: Host) -> None:
         assert states(host) == {"good": "ready", "gone": "unavailable", "dies": "unavailable"}
         reasons = {one.name: one.reason.code for one in host.servers if one.reason is not None}
-        assert reasons == {"gone": "TW5003", "dies": "TW5004"}
+        assert reasons == {"gone": "TT5003", "dies": "TT5004"}
         assert (await host.call_tool("good_pid")).value > 0
 
     hosted(tmp_path, servers, test, patience=Patience())
@@ -83,7 +83,7 @@ def test_a_server_that_hangs_delays_nobody(tmp_path: Path) -> None:
 def test_a_server_that_is_not_ready_in_time_is_unavailable_and_its_process_gone(tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         (status,) = host.servers
-        assert (status.state, status.reason and status.reason.code) == ("unavailable", "TW9230")
+        assert (status.state, status.reason and status.reason.code) == ("unavailable", "TT9230")
 
     hosted(tmp_path, {"hangs": HANGING}, test, patience=Patience(start=0.2))
 
@@ -97,7 +97,7 @@ def test_a_call_of_a_server_that_dies_fails_at_once_and_the_server_is_started_an
         result = await host.call_tool("good_die")
         assert result.is_error
         assert "good_die has no answer" in result.text
-        assert "TW9251" in result.text
+        assert "TT9251" in result.text
         assert "may have happened" in result.text
         await ready
         assert (await host.call_tool("good_pid")).value != before
@@ -152,7 +152,7 @@ def test_tools_of_a_server_that_is_away_stay_and_say_so(tmp_path: Path) -> None:
         assert not any(row.is_available for row in host.rows)
         result = await host.call_tool("good_pid")
         assert result.is_error
-        assert "TW9250" in result.text
+        assert "TT9250" in result.text
         ready = asyncio.ensure_future(until(host, server="good", state="ready"))
         await asyncio.sleep(0)
         returns.set()
@@ -261,12 +261,12 @@ def test_the_time_that_a_person_takes_is_not_counted(tmp_path: Path) -> None:
 
 
 def test_without_anybody_to_ask_the_way_to_approve_is_told(tmp_path: Path) -> None:
-    async def test(host: Host) -> ToolwrightError | None:
+    async def test(host: Host) -> TooltrueError | None:
         return host.servers[0].reason
 
     reason = hosted(tmp_path, {"good": GOOD}, test, approve_launch=None)
-    assert reason.code == "TW9240"
-    assert f"toolwright trust {tmp_path}/servers.json" in str(reason)
+    assert reason.code == "TT9240"
+    assert f"tooltrue trust {tmp_path}/servers.json" in str(reason)
 
 
 def test_a_server_over_http_that_cannot_be_reached_is_unavailable(tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ import pytest
 from journeys.serving import command, environment
 from journeys.test_host import GOOD
 from journeys.warm import warm_command
-from toolwright import Client
-from toolwright.testing.state import LIMIT
+from tooltrue import Client
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
 
 class Desk:
-    """A home of its own, a file of servers in it, and what ``toolwright`` says there."""
+    """A home of its own, a file of servers in it, and what ``tooltrue`` says there."""
 
     def __init__(self, folder: Path, **servers: Any) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ class Desk:
 def test_a_file_of_servers_is_a_target_once_its_commands_are_trusted(tmp_path: Path) -> None:
     desk = Desk(tmp_path, good=GOOD, gone={"command": "no-such-program", "alwaysAllow": ["*"]})
     refused = desk.run("list", "servers.json")
-    assert "TW9240" in refused.stderr
+    assert "TT9240" in refused.stderr
     assert "good_pid" not in refused.stdout
     assert desk.run("trust", "servers.json").returncode == 2
 
@@ -116,8 +116,8 @@ def test_a_file_with_a_slip_in_it_is_an_error_of_use(tmp_path: Path) -> None:
 def test_the_servers_of_a_host_can_be_put_behind_one(tmp_path: Path) -> None:
     desk = Desk(tmp_path, one=GOOD, two=GOOD)
     printed = json.loads(desk.run("wrap", "servers.json").stdout)
-    wrapped = printed["mcpServers"]["toolwright"]
-    assert (wrapped["command"], wrapped["args"]) == ("toolwright", ["wrap", "--observe", str(desk.file)])
+    wrapped = printed["mcpServers"]["tooltrue"]
+    assert (wrapped["command"], wrapped["args"]) == ("tooltrue", ["wrap", "--observe", str(desk.file)])
     desk.run("trust", "servers.json", "--yes")
 
     async def use() -> None:
@@ -127,7 +127,7 @@ def test_the_servers_of_a_host_can_be_put_behind_one(tmp_path: Path) -> None:
             assert len(set(pids)) == 2
 
     asyncio.run(use())
-    assert (tmp_path / "state/toolwright/audit/wrapped.db").exists()
+    assert (tmp_path / "state/tooltrue/audit/wrapped.db").exists()
 
 
 def test_a_call_waits_as_long_as_it_is_told_to(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_a_server_has_changed_waits_for_a_person(tmp_path: Path) -> None:
     desk.env["EXTRA"] = "wipe"
     listed = desk.run("list", "servers.json")
     assert "good_wipe" not in listed.stdout
-    assert "TW9272" in listed.stderr
+    assert "TT9272" in listed.stderr
     review = desk.run("pins", "servers.json")
     assert review.returncode == 1
     assert "added     $.tools.wipe" in review.stdout

@@ -20,8 +20,8 @@ from issuing.server import (
 )
 from journeys.serving import command, environment, free_port, http, started, wait_for_port
 from journeys.warm import warm_command
-from toolwright.processes import descendants
-from toolwright.testing.state import LIMIT
+from tooltrue.processes import descendants
+from tooltrue.testing.state import LIMIT
 from wire.raw_http import Endpoint
 
 __all__ = ["one_more_running_issuer", "one_running_issuer", "other_running_issuer", "running_issuer"]
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.process
 RESOURCE = "https://tools.example/mcp"
 OAUTH = ["--oauth", "https://a.example", "--resource", RESOURCE]
 PRIVATE = """\
-from toolwright import Server
+from tooltrue import Server
 server = Server("private", authenticate=lambda carrier: None)
 """
 
@@ -74,12 +74,12 @@ def test_a_key_of_the_same_name_is_not_made_twice(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.toml")
     assert run("keys", "new", "ada", "--file", path).returncode == 0
     again = run("keys", "new", "ada", "--file", path)
-    assert (again.returncode, again.stdout, "[TW4204]" in again.stderr) == (2, "", True)
+    assert (again.returncode, again.stdout, "[TT4204]" in again.stderr) == (2, "", True)
 
 
 FULL = """\
 import resource
-from toolwright.cli.main import main
+from tooltrue.cli.main import main
 
 resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
 main()
@@ -92,7 +92,7 @@ def test_where_there_is_no_room_for_a_key_those_that_are_there_stay(tmp_path: Pa
     kept = path.read_text()
     line = [sys.executable, "-B", "-c", FULL.format(room=len(kept) + 40), "keys", "new", "eve", "--file", str(path)]
     full = subprocess.run(line, env=environment(), capture_output=True, text=True, timeout=LIMIT)
-    assert (full.returncode, full.stdout, "[TW9009]" in full.stderr) == (2, "", True), full.stderr
+    assert (full.returncode, full.stdout, "[TT9009]" in full.stderr) == (2, "", True), full.stderr
     assert path.read_text() == kept
     assert [*tmp_path.iterdir()] == [path]
 
@@ -109,18 +109,18 @@ def test_a_key_is_added_behind_whatever_the_file_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--oauth", "https://issuer.example"], "TW4205"),
-        (["--resource", RESOURCE], "TW4205"),
-        (["--scope", "read"], "TW4205"),
-        (["--oauth", "http://issuer.example", "--resource", RESOURCE], "TW4009"),
-        (["--keys", "/nowhere/keys.toml"], "TW4202"),
-        (["--public"], "TW4206"),
-        (["--introspection", "tools"], "TW4205"),
-        (["--trust-proxy", "10.0.0.1"], "TW4205"),
-        (["--user-header", "X-User"], "TW4205"),
-        (["--trust-proxy", "10.0.0.0/33", "--user-header", "X-User"], "TW4009"),
-        ([*OAUTH, "--introspection", "tools"], "TW1064"),
-        ([*OAUTH, "--oauth", "https://b.example", "--introspection", "tools"], "TW1065"),
+        (["--oauth", "https://issuer.example"], "TT4205"),
+        (["--resource", RESOURCE], "TT4205"),
+        (["--scope", "read"], "TT4205"),
+        (["--oauth", "http://issuer.example", "--resource", RESOURCE], "TT4009"),
+        (["--keys", "/nowhere/keys.toml"], "TT4202"),
+        (["--public"], "TT4206"),
+        (["--introspection", "tools"], "TT4205"),
+        (["--trust-proxy", "10.0.0.1"], "TT4205"),
+        (["--user-header", "X-User"], "TT4205"),
+        (["--trust-proxy", "10.0.0.0/33", "--user-header", "X-User"], "TT4009"),
+        ([*OAUTH, "--introspection", "tools"], "TT1064"),
+        ([*OAUTH, "--oauth", "https://b.example", "--introspection", "tools"], "TT1065"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_listens(tmp_path: Path, options: list[str], code: str) -> None:
@@ -156,7 +156,7 @@ demand = {{ "X-Verified" = "yes" }}
 
 
 def written(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "toolwright.toml"
+    path = tmp_path / "tooltrue.toml"
     path.write_text(text)
     return str(path)
 
@@ -183,7 +183,7 @@ def test_options_say_it_too(issuer: Issuing, other: Issuing) -> None:
     oauth = ("--oauth", issuer.url, "--resource", RESOURCE)
     proxy = ("--trust-proxy", "127.0.0.0/8", "--user-header", "X-User", "--demand-header", "X-Verified=yes")
     asks = ("--introspection", "tools", "--introspection-endpoint", f"{issuer.url}/introspect")
-    with http(*oauth, *proxy, *asks, env=environment(TOOLWRIGHT_CLIENT_SECRET="secret")) as (url, _):
+    with http(*oauth, *proxy, *asks, env=environment(TOOLTRUE_CLIENT_SECRET="secret")) as (url, _):
         assert status(url, f"Bearer {issuer.for_itself(RESOURCE, client='opaque')}") == 200
         assert [status(url, x_user="ada", x_verified=said) for said in ("yes", "no")] == [200, 401]
     with http(*oauth, "--oauth", other.url) as (url, _):
@@ -193,11 +193,11 @@ def test_options_say_it_too(issuer: Issuing, other: Issuing) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ('[auth]\nkeys = "/nowhere"', (), "toolwright.toml:2: The keys in /nowhere cannot be used"),
-        (FILE, (), "toolwright.toml:4: The secret of the client 'tools' is not there"),
-        ('[auth.proxy]\naddresses = ["x"]\nuser_header = "u"', (), "toolwright.toml:1: TrustedProxy(addresses=…)"),
-        ("[auth.public]", ("--public",), "[TW1063]"),
-        ('[auth]\nclient_secret = "x"', (), "toolwright.toml:2: auth"),
+        ('[auth]\nkeys = "/nowhere"', (), "tooltrue.toml:2: The keys in /nowhere cannot be used"),
+        (FILE, (), "tooltrue.toml:4: The secret of the client 'tools' is not there"),
+        ('[auth.proxy]\naddresses = ["x"]\nuser_header = "u"', (), "tooltrue.toml:1: TrustedProxy(addresses=…)"),
+        ("[auth.public]", ("--public",), "[TT1063]"),
+        ('[auth]\nclient_secret = "x"', (), "tooltrue.toml:2: auth"),
     ],
 )
 def test_what_cannot_be_in_the_file_is_said_with_its_line(
@@ -218,7 +218,7 @@ def test_a_file_that_says_who_may_call_lets_the_network_in_and_inspect_shows_it(
     port = free_port()
     serving = command("serve", "files", "--root", str(tmp_path), "--config", config, "--http", f"0.0.0.0:{port}")
     with started(serving, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
-        process.wait_for("toolwright serves")
+        process.wait_for("tooltrue serves")
         wait_for_port(port, process)
         assert status(f"http://127.0.0.1:{port}/mcp") == 200
 
@@ -227,4 +227,4 @@ def test_who_may_call_is_a_question_of_http(tmp_path: Path) -> None:
     target = tmp_path / "private.py"
     target.write_text(PRIVATE)
     ended = run("serve", str(target), "--keys", "keys.toml")
-    assert (ended.returncode, "[TW4004]" in ended.stderr) == (2, True)
+    assert (ended.returncode, "[TT4004]" in ended.stderr) == (2, True)

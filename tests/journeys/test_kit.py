@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from journeys.serving import command, environment, http
-from toolwright import Server
-from toolwright.cli.targets import Spec, load_server
-from toolwright.testing import Plan, check_server
-from toolwright.toolbox.files import toolset
+from tooltrue import Server
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.testing import Plan, check_server
+from tooltrue.toolbox.files import toolset
 from wire import servers
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def test_a_server_over_http_keeps_its_promises():
     with http(target=str(NOTES)) as (url, _):
         report = asyncio.run(check_server(url, QUICK))
     reasons = {finding.check: finding.code for finding in report.findings if finding.status == "not run"}
-    assert (reasons["cancellation"], reasons["flat under calls"]) == ("TW8912", "TW8915")
+    assert (reasons["cancellation"], reasons["flat under calls"]) == ("TT8912", "TT8915")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -94,12 +94,12 @@ def test_the_verb_reports_as_json_over_a_command():
 def test_the_verb_ends_with_1_where_something_does_not_hold(tmp_path: Path):
     file = tmp_path / "bad.py"
     file.write_text(
-        "from toolwright import Server\nserver = Server('bad')\n@server.tool(effect='read')\ndef crash() -> str:\n"
+        "from tooltrue import Server\nserver = Server('bad')\n@server.tool(effect='read')\ndef crash() -> str:\n"
         "    'Crash.'\n    raise ValueError\n"
     )
     done = run("--lang", "zh", "test", str(file), "--calls", "1", "--in-flight", "1")
     assert done.returncode == 1
-    assert "[TW8134]" in done.stdout
+    assert "[TT8134]" in done.stdout
     assert "没有指定" not in done.stdout  # a server of ours is reached over stdio as well
     assert run("test", str(file), "--seconds", "0").returncode == 2
     assert run("test", f"{sys.executable} -c ''").returncode == 4

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, ResourceLink, RpcError, Server, TextContent
-from toolwright.errors import InvalidParams, MethodNotFound
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, ResourceLink, RpcError, Server, TextContent
+from tooltrue.errors import InvalidParams, MethodNotFound
+from tooltrue.testing.state import LIMIT
 from wire import servers
 
 
@@ -118,4 +118,4 @@ def test_words_of_an_author_are_told_and_those_of_a_crash_are_not():
     told, masked = session(servers.make("library"), test)
     assert told == "Out of tea. Ask again tomorrow."
     assert "hunter2" not in masked
-    assert "[TW1020]" in masked
+    assert "[TT1020]" in masked

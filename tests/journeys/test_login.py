@@ -1,4 +1,4 @@
-"""`toolwright login`, `logout`, and what other verbs make of it: real processes, a real server, a real issuer."""
+"""`tooltrue login`, `logout`, and what other verbs make of it: real processes, a real server, a real issuer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from issuing.server import Issuing, one_running_issuer, running_issuer
 from issuing.visiting import registering, serving
 from journeys.serving import environment
 from journeys.warm import warm_command
-from toolwright import Server
+from tooltrue import Server
 from wire.mounting import Mounts, running_mounts
 
 __all__ = ["one_running_issuer", "running_issuer", "running_mounts"]
@@ -51,7 +51,7 @@ class Person:
 
     @property
     def kept(self) -> list[Path]:
-        return sorted((self.home / "state" / "toolwright" / "credentials").glob("*.json"))
+        return sorted((self.home / "state" / "tooltrue" / "credentials").glob("*.json"))
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_who_logs_in_is_known_to_the_other_verbs_until_they_log_out(
     with serving(mounts, registering(issuer)) as url:
         code, out, err = person.runs("call", url, "who")
         assert (code, out) == (4, "")
-        assert f"toolwright login {url}" in err
+        assert f"tooltrue login {url}" in err
         assert person.runs("login", url)[:2] == (0, f"Signed in to {url}.\n")
         assert {stat.S_IMODE(path.stat().st_mode) for path in person.kept} == {0o600}
         assert stat.S_IMODE(person.kept[0].parent.stat().st_mode) == 0o700

@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from toolwright import ImageContent, LocalToolset, ModelAway, ModelBusy, ModelError, Server, ToolError
-from toolwright.host.calls import Ended, Hooks, Step
-from toolwright.host.guarding import Hosting, hosted
-from toolwright.host.models.endpoints import model_of
-from toolwright.host.models.model import Model, ModelMessage, Picture, ToolMessage, UserMessage
-from toolwright.host.run import Conversation, Run, RunLimits, local, run
-from toolwright.policy.audit_settings import Audit
-from toolwright.policy.pipeline import Guard
-from toolwright.protocol.types import replaced
-from toolwright.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
-from toolwright.testing.state import LIMIT
-from toolwright.tools.tasks import Budget as TaskBudget
-from toolwright.tools.tasks import Task
-from toolwright.tools.toolset import RequestContext, Toolset
+from tooltrue import ImageContent, LocalToolset, ModelAway, ModelBusy, ModelError, Server, ToolError
+from tooltrue.host.calls import Ended, Hooks, Step
+from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.host.models.endpoints import model_of
+from tooltrue.host.models.model import Model, ModelMessage, Picture, ToolMessage, UserMessage
+from tooltrue.host.run import Conversation, Run, RunLimits, local, run
+from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.pipeline import Guard
+from tooltrue.protocol.types import replaced
+from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.tasks import Budget as TaskBudget
+from tooltrue.tools.tasks import Task
+from tooltrue.tools.toolset import RequestContext, Toolset
 
 WIRES = {"chat": "openai:gpt", "responses": "openai-responses:gpt", "messages": "anthropic:claude"}
-KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anth", "TOOLWRIGHT_MODEL_KEY": "sk-mine"}
+KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anth", "TOOLTRUE_MODEL_KEY": "sk-mine"}
 
 every_wire = pytest.mark.parametrize("wire", WIRES)
 
@@ -292,11 +292,11 @@ def test_a_question_a_system_message_and_what_was_said_reach_the_model(wire: str
 # --- what a model may write ------------------------------------------------------------------------------------------
 
 NO_CALLS = [
-    pytest.param(Call("add", '{"a": 1, "b":'), "TW9511", id="cut short"),
-    pytest.param(Call("add", "[1, 2]"), "TW9511", id="no object"),
-    pytest.param(Call("add", '{"a": NaN, "b": 1}'), "TW9511", id="no number"),
-    pytest.param(Call("subtract", {"a": 1, "b": 2}), "TW9510", id="no such tool"),
-    pytest.param(Call("add; rm -rf /", {"a": 1}), "TW9510", id="no name"),
+    pytest.param(Call("add", '{"a": 1, "b":'), "TT9511", id="cut short"),
+    pytest.param(Call("add", "[1, 2]"), "TT9511", id="no object"),
+    pytest.param(Call("add", '{"a": NaN, "b": 1}'), "TT9511", id="no number"),
+    pytest.param(Call("subtract", {"a": 1, "b": 2}), "TT9510", id="no such tool"),
+    pytest.param(Call("add; rm -rf /", {"a": 1}), "TT9510", id="no name"),
 ]
 
 
@@ -355,7 +355,7 @@ def test_a_call_in_an_answer_that_was_cut_does_not_run(wire: str):
         raise AssertionError("it must not run")
 
     done, _ = told(wire, Says(calls=[Call("wipe", "")], stop=LENGTH[wire]), Says("Sorry."), tools=tools)
-    assert "[TW9513]" in replies(done)[0]
+    assert "[TT9513]" in replies(done)[0]
 
 
 @every_wire
@@ -389,7 +389,7 @@ def test_tokens_that_are_used_up_end_a_run_before_the_next_call():
     done, _ = told("chat", forever, limits=RunLimits(tokens=40))
     assert (done.stop, done.usage.total) == ("tokens", 45)
     assert replies(done)[:-1] == ["3", "3"]
-    assert "[TW9515]" in replies(done)[-1]
+    assert "[TT9515]" in replies(done)[-1]
 
 
 def test_a_task_that_is_stopped_ends_its_run_and_tokens_count_for_it():
@@ -403,7 +403,7 @@ def test_a_task_that_is_stopped_ends_its_run_and_tokens_count_for_it():
     provider = hosted(calculator(), Guard(audit=Audit.of(False)), hosting)
     done, _ = told("chat", forever, tools=provider, context=context)
     assert (done.stop, done.steps) == ("stopped", 4)
-    assert "[TW9351]" in done.reason
+    assert "[TT9351]" in done.reason
     assert [task.tokens for task in tasks] == [done.usage.total]
 
 
@@ -411,7 +411,7 @@ def test_of_too_many_calls_in_one_answer_the_first_run():
     said = Says(calls=[Call("add", {"a": number, "b": 0}) for number in range(5)])
     done, _ = told("chat", said, Says("Well."), limits=RunLimits(calls=3))
     assert replies(done)[:3] == ["0", "1", "2"]
-    assert all("[TW9516]" in reply for reply in replies(done)[3:])
+    assert all("[TT9516]" in reply for reply in replies(done)[3:])
 
 
 # --- how an endpoint fails -------------------------------------------------------------------------------------------
@@ -424,7 +424,7 @@ def failure(wire: str, *script: Any, **more: Any) -> ModelError:
 
 
 @every_wire
-@pytest.mark.parametrize(("status", "code"), [(400, "TW9520"), (401, "TW9521"), (404, "TW9520"), (500, "TW9520")])
+@pytest.mark.parametrize(("status", "code"), [(400, "TT9520"), (401, "TT9521"), (404, "TT9520"), (500, "TT9520")])
 def test_a_refusal_is_an_error_of_ours(wire: str, status: int, code: str):
     error = failure(wire, Fails(status, "computer says no"))
     assert (error.code, error.status, "computer says no" in str(error)) == (code, status, True)
@@ -434,7 +434,7 @@ def test_a_refusal_is_an_error_of_ours(wire: str, status: int, code: str):
 def test_an_endpoint_that_is_busy_says_when_to_come_back(wire: str):
     error = failure(wire, Fails(429, "slow down", {"retry-after": "7"}))
     assert isinstance(error, ModelBusy)
-    assert (error.code, error.seconds) == ("TW9522", 7.0)
+    assert (error.code, error.seconds) == ("TT9522", 7.0)
 
 
 @every_wire
@@ -447,7 +447,7 @@ def test_an_endpoint_that_is_busy_is_asked_again_when_it_says(wire: str):
 @every_wire
 def test_an_endpoint_that_says_to_come_back_tomorrow_holds_up_nobody(wire: str):
     failed = Fails(429, headers={"retry-after": "86400"})
-    assert failure(wire, failed, Fails(429), settings={"retries": 1, "seconds": 0.1}).code in ("TW9522", "TW9527")
+    assert failure(wire, failed, Fails(429), settings={"retries": 1, "seconds": 0.1}).code in ("TT9522", "TT9527")
 
 
 # A call whose arguments have come, and an end that has not.
@@ -481,7 +481,7 @@ HALVES: dict[str, list[Any]] = {
 def test_of_a_stream_that_is_cut_nothing_runs(wire: str, cut: bool):
     called: list[Step] = []
     error = failure(wire, Sends(HALVES[wire], cut=cut), hooks=Hooks(before=called.append))
-    assert error.code == ("TW9523" if cut else "TW9524")
+    assert error.code == ("TT9523" if cut else "TT9524")
     assert called == []
 
 
@@ -489,19 +489,19 @@ def test_of_a_stream_that_is_cut_nothing_runs(wire: str, cut: bool):
 def test_an_error_within_a_stream_is_one(wire: str):
     event = {"type": "error", "error": {"type": "overloaded_error", "message": "too much"}, "message": "too much"}
     error = failure(wire, Sends([event]))
-    assert error.code == "TW9520"
+    assert error.code == "TT9520"
     assert "too much" in str(error)
 
 
 @every_wire
 @pytest.mark.parametrize("data", [b"{not json", b"[1]", b"null"])
 def test_a_stream_that_is_no_json_is_no_answer(wire: str, data: bytes):
-    assert failure(wire, Sends([{"type": "ping"}, data])).code == "TW9524"
+    assert failure(wire, Sends([{"type": "ping"}, data])).code == "TT9524"
 
 
 @every_wire
 def test_an_endpoint_that_falls_silent_is_given_up(wire: str):
-    assert failure(wire, Sends(HALVES[wire], hangs=True), settings={"seconds": 0.05}).code == "TW9527"
+    assert failure(wire, Sends(HALVES[wire], hangs=True), settings={"seconds": 0.05}).code == "TT9527"
 
 
 @every_wire
@@ -514,7 +514,7 @@ def test_an_endpoint_that_is_not_there_is_said(wire: str):
     with pytest.raises(ModelError) as caught:
         asyncio.run(scenario())
     assert isinstance(caught.value, ModelAway)
-    assert caught.value.code == "TW9530"
+    assert caught.value.code == "TT9530"
 
 
 @every_wire
@@ -571,7 +571,7 @@ def test_cancelling_ends_the_calls_that_run_and_leaves_a_conversation_that_goes_
     done, seen = asyncio.run(scenario())
     assert seen == ["ended"]
     assert replies(done)[0] == "quick"
-    assert "[TW9514]" in replies(done)[1]
+    assert "[TT9514]" in replies(done)[1]
 
 
 @every_wire
@@ -596,7 +596,7 @@ def test_time_that_is_up_ends_the_calls_that_run():
         if began.is_set():
             break
     assert (done.stop, seen) == ("time", ["ended"])
-    assert "[TW9514]" in replies(done)[0]
+    assert "[TT9514]" in replies(done)[0]
 
 
 def test_a_tool_that_cancels_itself_costs_only_itself(caplog: pytest.LogCaptureFixture):
@@ -613,7 +613,7 @@ def test_a_tool_that_cancels_itself_costs_only_itself(caplog: pytest.LogCaptureF
         raise RuntimeError("the password is hunter2")
 
     done, _ = told("chat", Says(calls=[Call("give_up"), Call("crash")]), Says("Oh."), tools=tools)
-    assert all("[TW2004]" in reply and "hunter2" not in reply for reply in replies(done))
+    assert all("[TT2004]" in reply and "hunter2" not in reply for reply in replies(done))
     assert "hunter2" in caplog.text
 
 
@@ -666,7 +666,7 @@ def shop() -> Server:
     return server
 
 
-@pytest.mark.parametrize(("answer", "reply"), [(True, "attic is ashes"), (False, "[TW")])
+@pytest.mark.parametrize(("answer", "reply"), [(True, "attic is ashes"), (False, "[TT")])
 def test_who_sits_there_is_asked_before_what_destroys(answer: bool, reply: str):
     asked: list[str] = []
 
@@ -695,7 +695,7 @@ def test_a_tool_that_asks_while_nobody_is_there_fails_and_says_so():
         return "x"
 
     done, _ = told("chat", Says(calls=[Call("burn", {"box": "attic"})]), Says("Oh."), tools=shop().provider)
-    assert "[TW" in replies(done)[0]
+    assert "[TT" in replies(done)[0]
     assert "ashes" not in replies(done)[0]
 
 
@@ -752,15 +752,15 @@ def test_a_key_goes_only_to_the_endpoint_that_it_belongs_to(wire: str, monkeypat
 
 @pytest.mark.parametrize("name", [*WIRES.values(), "deepseek:chat"])
 def test_a_key_that_is_missing_is_named(name: str, refuses: Callable[..., str]):
-    assert "_API_KEY" in refuses("TW9525", model_of, name, environment={})
+    assert "_API_KEY" in refuses("TT9525", model_of, name, environment={})
 
 
 def test_a_model_of_nobody_is_refused(refuses: Callable[..., str]):
-    assert "deepseek" in refuses("TW9528", model_of, "gpt", environment=KEYS)
+    assert "deepseek" in refuses("TT9528", model_of, "gpt", environment=KEYS)
 
 
 def test_what_is_no_url_is_refused_before_anything_is_asked(refuses: Callable[..., str]):
-    assert "nonsense" in refuses("TW9827", model_of, "gpt", base_url="nonsense", environment=KEYS)
+    assert "nonsense" in refuses("TT9827", model_of, "gpt", base_url="nonsense", environment=KEYS)
 
 
 @pytest.fixture(name="refuses")

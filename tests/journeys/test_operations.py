@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from journeys.serving import Process, command, environment, http, started
-from toolwright.processes import descendants
-from toolwright.testing.state import LIMIT
+from tooltrue.processes import descendants
+from tooltrue.testing.state import LIMIT
 from wire.raw_http import Answer, Endpoint, modern
 
 pytestmark = pytest.mark.process
@@ -46,8 +46,8 @@ def test_each_worker_tells_the_figures_of_all() -> None:
                 processes.add((await call(url, "process")).json["result"]["content"][0]["text"])
                 calls += 1
         lines = (await get(url, "/metrics")).body.decode().splitlines()
-        told = {line.partition('worker="')[2].partition('"')[0] for line in lines if line.startswith("toolwright_r")}
-        counted = [line for line in lines if line.startswith("toolwright_operations_total{") and '"process"' in line]
+        told = {line.partition('worker="')[2].partition('"')[0] for line in lines if line.startswith("tooltrue_r")}
+        counted = [line for line in lines if line.startswith("tooltrue_operations_total{") and '"process"' in line]
         assert told == processes
         return processes, calls, sum(int(line.rpartition(" ")[2]) for line in counted)
 
@@ -81,7 +81,7 @@ def test_j01_a_line_of_the_log_is_one_object_whatever_a_caller_says_and_has_no_p
     told = [{name: line.get(name) for name in ("who", "what", "outcome", "code")} for line in lines]
     assert told == [
         {"who": "local:http", "what": "add", "outcome": "ok", "code": None},
-        {"who": "local:http", "what": 'x\n{"decision":"allow"}', "outcome": "refused", "code": "TW1010"},
+        {"who": "local:http", "what": 'x\n{"decision":"allow"}', "outcome": "refused", "code": "TT1010"},
         {"who": "local:http", "what": "refuse", "outcome": "error", "code": None},
     ]
     assert all(line["ms"] >= 0 and line["time"] and line["level"] == "info" for line in lines)
@@ -148,13 +148,13 @@ def test_a_second_signal_ends_it_at_once(workers: str) -> None:
 @pytest.mark.parametrize("options", [("--metrics",), ("--drain", "1"), ("--sealing-key-file", "x")])
 def test_what_is_about_http_needs_http(options: tuple[str, ...]) -> None:
     done = subprocess.run(command("serve", SERVER, *options), env=environment(), capture_output=True, timeout=LIMIT)
-    assert (done.returncode, b"[TW4004]" in done.stderr) == (2, True)
+    assert (done.returncode, b"[TT4004]" in done.stderr) == (2, True)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there are no environments to be read")
 def test_no_environment_of_a_worker_holds_what_it_seals_with() -> None:
     key = base64.b64encode(bytes(range(32))).decode()
-    with http("--workers", "2", env=environment(TOOLWRIGHT_SEALING_KEY=key)) as (_, process):
+    with http("--workers", "2", env=environment(TOOLTRUE_SEALING_KEY=key)) as (_, process):
         workers = [*descendants(process.popen.pid)]
         environments = [Path(f"/proc/{worker}/environ").read_bytes() for worker in workers]
     assert len(workers) >= 2

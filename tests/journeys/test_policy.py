@@ -12,12 +12,12 @@ import pytest
 
 from journeys.serving import environment, http
 from journeys.warm import warm_command
-from toolwright import Client, RpcError
+from tooltrue import Client, RpcError
 
 pytestmark = pytest.mark.process
 
 SOURCE = """
-from toolwright import Server
+from tooltrue import Server
 server = Server("bank")
 @server.tool(effect="read", blocking=False)
 def balance(account: str) -> int: return 7
@@ -54,8 +54,8 @@ reason = "Over 10 a person pays."
 @pytest.fixture
 def bank(tmp_path: Path) -> tuple[str, str]:
     (tmp_path / "bank.py").write_text(SOURCE)
-    (tmp_path / "toolwright.toml").write_text(RULES)
-    return str(tmp_path / "bank.py"), str(tmp_path / "toolwright.toml")
+    (tmp_path / "tooltrue.toml").write_text(RULES)
+    return str(tmp_path / "bank.py"), str(tmp_path / "tooltrue.toml")
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -161,7 +161,7 @@ def test_a_wrong_file_ends_the_start_on_either_carrier(bank: tuple[str, str]):
     Path(file).write_text(RULES.replace('tools = "pay"', 'tools = "pai"'))
     for more in ((), ("--http", "127.0.0.1:0"), ("--http", "127.0.0.1:0", "--workers", "2")):
         done = run("serve", target, "--config", file, *more)
-        assert (done.returncode, "[TW4304]" in done.stderr) == (2, True)
+        assert (done.returncode, "[TT4304]" in done.stderr) == (2, True)
 
 
 def test_a_file_that_lies_around_is_not_picked_up(bank: tuple[str, str], tmp_path: Path):

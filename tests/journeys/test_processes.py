@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from journeys.serving import META, SERVER, Process, command, environment, http, is_alive, left_of, started, stdio
-from toolwright.processes import descendants
-from toolwright.protocol import versions
-from toolwright.testing.state import LIMIT
+from tooltrue.processes import descendants
+from tooltrue.protocol import versions
+from tooltrue.testing.state import LIMIT
 
 pytestmark = [
     pytest.mark.process,
@@ -68,7 +68,7 @@ def test_b13_a_line_without_an_end_ends_the_connection_before_it_ends():
         with contextlib.suppress(BrokenPipeError):  # the server has stopped to read
             for _ in range(17):
                 process.raw(b"x" * (1 << 20))
-        assert "TW1069" in process.read()["error"]["message"]
+        assert "TT1069" in process.read()["error"]["message"]
         assert process.ended() == 0
 
 
@@ -237,7 +237,7 @@ def test_answers_that_cannot_be_written_end_the_server_and_what_it_has_started(t
     note = tmp_path / "family"
     with open("/dev/full", "wb") as full, stdio(stdout=full) as process:
         process.call("family", note=str(note))
-        process.wait_for("[TW4011]")
+        process.wait_for("[TT4011]")
         assert process.ended() == 0
         assert left_of(json.loads(note.read_text())) == []
         assert b"Traceback" not in rest(process)
@@ -325,7 +325,7 @@ def test_whoever_still_waits_when_an_http_server_ends_is_told_so(era: str, tmp_p
         process.wait_for("waiting")
         process.popen.send_signal(signal.SIGTERM)
         response = connection.getresponse()
-        assert (response.status, b"[TW1053]" in response.read()) == (503, True)
+        assert (response.status, b"[TT1053]" in response.read()) == (503, True)
         connection.close()
         assert process.ended() == 0
         assert file.read_text("utf-8") == "cancelled"
@@ -338,10 +338,10 @@ def _nothing_may_be_written() -> None:
 
 def test_workers_without_a_folder_for_their_state_are_refused_in_a_sentence():
     arguments = command("serve", str(SERVER), "--http", "127.0.0.1:0", "--workers", "2")
-    with started(arguments, env=environment(TOOLWRIGHT_AUDIT="off"), preexec_fn=_nothing_may_be_written) as process:
+    with started(arguments, env=environment(TOOLTRUE_AUDIT="off"), preexec_fn=_nothing_may_be_written) as process:
         assert process.ended() == 2
         said = rest(process).decode()
-        assert "[TW7058]" in said
+        assert "[TT7058]" in said
         assert "Traceback" not in said
 
 
@@ -349,7 +349,7 @@ def test_a_server_that_cannot_record_says_so_in_a_sentence():
     with stdio(env=environment(XDG_STATE_HOME="/proc/nowhere")) as process:
         assert process.ended() == 2
         said = rest(process).decode()
-        assert "[TW7010]" in said
+        assert "[TT7010]" in said
         assert "Traceback" not in said
 
 
@@ -357,10 +357,10 @@ def test_a_server_that_cannot_record_says_so_in_a_sentence():
 def test_the_old_transport_is_served_by_one_worker_only(workers: str):
     with started(command("serve", str(SERVER), "--sse", "--http", "127.0.0.1:0", "--workers", workers)) as process:
         if workers == "1":
-            process.wait_for("toolwright serves")
+            process.wait_for("tooltrue serves")
         else:
             assert process.ended() == 2
-            assert "[TW4010]" in rest(process).decode()
+            assert "[TT4010]" in rest(process).decode()
 
 
 def test_an_old_client_is_served_at_sse_where_that_was_asked_for():
@@ -433,7 +433,7 @@ def test_a_call_whose_worker_was_killed_ends_with_an_error_at_the_other():
         status, _, body = session.send("GET", within=3 * LIMIT)
         last = json.loads(body.rstrip().rpartition(b"data: ")[2])
         assert (status, last["id"], last["error"]["code"]) == (200, 8, -32603)
-        assert "[TW1057]" in last["error"]["message"]
+        assert "[TT1057]" in last["error"]["message"]
         connection.close()
         assert session.call("add")[0] == 200  # the session goes on
 
@@ -479,7 +479,7 @@ def test_a_server_without_authentication_refuses_to_listen_beyond_loopback(addre
     with started(command("serve", str(SERVER), "--http", address)) as process:
         assert process.ended() == 2
         said = rest(process).decode()
-        assert "[TW4005]" in said
+        assert "[TT4005]" in said
         assert "authenticate" in said
         assert "Traceback" not in said
 
@@ -497,13 +497,13 @@ def test_a_port_that_is_taken_is_said_in_a_sentence():
 def test_the_key_of_the_workers_is_not_in_the_environment_that_tools_pass_on(tmp_path: Path):
     server = tmp_path / "leaky.py"
     server.write_text(
-        "import os, subprocess\nfrom toolwright import Server\nserver = Server('leaky')\n"
+        "import os, subprocess\nfrom tooltrue import Server\nserver = Server('leaky')\n"
         "@server.tool\ndef env() -> str:\n    return subprocess.run(['env'], capture_output=True, text=True).stdout\n"
     )
     with http(target=str(server)) as (url, _):
         text = Session(url).call("env")[1]["result"]["content"][0]["text"]
     assert "PATH=" in text
-    assert "TOOLWRIGHT" not in text
+    assert "TOOLTRUE" not in text
 
 
 def test_a_server_whose_client_is_gone_before_it_said_anything_ends():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Client, ConfigurationError
-from toolwright.cli.families import Family
-from toolwright.cli.targets import Spec, load_server
+from tooltrue import Client, ConfigurationError
+from tooltrue.cli.families import Family
+from tooltrue.cli.targets import Spec, load_server
 
 MAIL = {"--smtp": ("smtp://localhost",), "--mail-from": ("bot@acme.example",), "--mail-to": ("@acme.example",)}
 
@@ -44,12 +44,12 @@ def test_several_are_one_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [
-        (spec("settings"), "TW4001"),
-        (spec("settings", store=("/dev/null/store",)), "TW6605"),
-        (spec("mail", smtp=("smtp://localhost",)), "TW4001"),
-        (spec("mail", smtp=("smtp://localhost",), mail_from=("bot@acme.example",)), "TW6705"),
-        (spec("catalog", catalog=("/nowhere",)), "TW6613"),
-        (spec("math", store=("store",)), "TW4008"),
+        (spec("settings"), "TT4001"),
+        (spec("settings", store=("/dev/null/store",)), "TT6605"),
+        (spec("mail", smtp=("smtp://localhost",)), "TT4001"),
+        (spec("mail", smtp=("smtp://localhost",), mail_from=("bot@acme.example",)), "TT6705"),
+        (spec("catalog", catalog=("/nowhere",)), "TT6613"),
+        (spec("math", store=("store",)), "TT4008"),
     ],
 )
 def test_what_a_family_needs_and_does_not_know_is_said_at_the_start(wrong: Spec, code: str) -> None:
@@ -67,4 +67,4 @@ def test_the_files_tools_do_not_reach_the_store_beside_them(tmp_path: Path) -> N
             await client.call_tool("set_config", key="a", value="1")
             return (await client.call_tool("read_file", path="store")).text
 
-    assert "[TW60" in asyncio.run(read())
+    assert "[TT60" in asyncio.run(read())

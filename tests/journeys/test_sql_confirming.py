@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from journeys.serving import command, environment
-from toolwright import Client
-from toolwright.client.results import Result
+from tooltrue import Client
+from tooltrue.client.results import Result
 from unit.toolbox.sql.engines import ENGINES, shop
 from variants import tried
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
@@ -69,7 +69,7 @@ def test_a_span_says_what_the_conventions_want(told: dict[str, Any]) -> None:
         "mcp.protocol.version": "2026-07-28",
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "inner",
-        "toolwright.outcome": "ok",
+        "tooltrue.outcome": "ok",
     }
     session = [span["attributes"] for span in told["http"]["spans"] if "mcp.session.id" in span["attributes"]]
     assert [
@@ -85,7 +85,7 @@ def test_a_failure_is_an_error_of_its_kind_without_its_text(spans: list[Span]) -
         assert (refused["status"], refused["attributes"]["error.type"]) == ("ERROR", "tool_error")
     unknown = one(spans, "tools/call")["attributes"]
     assert (unknown["error.type"], unknown["rpc.response.status_code"]) == ("-32602", "-32602")
-    assert unknown["toolwright.code"] == "TW1010"
+    assert unknown["tooltrue.code"] == "TT1010"
     assert "hunter2" not in json.dumps(spans)
     assert all(span["events"] == [] for span in spans)
 
@@ -114,8 +114,8 @@ def test_j11_durations_are_measured_by_method_tool_and_kind_of_failure(told: dic
 
 SILENT = """
 import asyncio, sys
-from toolwright import Client, Server
-from toolwright.tracing import tracing
+from tooltrue import Client, Server
+from tooltrue.tracing import tracing
 {first}
 server = Server("silent")
 server.add_tool(lambda: "x", name="tool")
@@ -134,7 +134,7 @@ sys.exit({wrong})
     ("first", "wrong"),
     [
         ("", "'opentelemetry' in sys.modules"),
-        ("import opentelemetry.trace", "'toolwright.telemetry' not in sys.modules"),
+        ("import opentelemetry.trace", "'tooltrue.telemetry' not in sys.modules"),
     ],
 )
 def test_who_has_set_up_nothing_pays_for_nothing(first: str, wrong: str) -> None:

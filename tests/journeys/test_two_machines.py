@@ -15,7 +15,7 @@ import pytest
 
 from journeys.serving import Process, command, environment, http, started
 from stores import own_redis, redis_url
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
 
 pytestmark = pytest.mark.process
@@ -206,7 +206,7 @@ def test_two_workers_share_a_redis_too(tmp_path: Path, store: str) -> None:
 
 TAKER = """
 import asyncio, sys
-from toolwright.state.redis import RedisFacts
+from tooltrue.state.redis import RedisFacts
 
 async def main():
     async with RedisFacts(sys.argv[1]) as facts:
@@ -255,7 +255,7 @@ def refused(*options: str, **more: str) -> str:
 
 def test_without_a_key_in_common_a_server_does_not_start(store: str) -> None:
     said = refused("--state", store)
-    assert "[TW7055]" in said
+    assert "[TT7055]" in said
     assert "--sealing-key-file" in said
 
 
@@ -264,27 +264,27 @@ def test_what_is_no_key_is_said(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "keys"
     if text is not None:
         path.write_text(text)
-    assert "[TW7054]" in refused("--sealing-key-file", str(path))
+    assert "[TT7054]" in refused("--sealing-key-file", str(path))
 
 
 def test_a_store_that_does_not_answer_is_said_before_anything_listens(tmp_path: Path) -> None:
     with own_redis() as server:
         url = server.url.replace("//", "//me:hunter2@")
     said = refused("--state", url, "--sealing-key-file", str(key_file(tmp_path)))
-    assert "[TW7050]" in said
+    assert "[TT7050]" in said
     assert "hunter2" not in said
 
 
 def test_secrets_may_come_by_the_environment_and_do_not_stay_there(tmp_path: Path, store: str) -> None:
     shows = tmp_path / "shows.py"
     shows.write_text(
-        "import subprocess\nfrom toolwright import Server\nserver = Server('shows')\n"
+        "import subprocess\nfrom tooltrue import Server\nserver = Server('shows')\n"
         "@server.tool\ndef env() -> str:\n    return subprocess.run(['env'], capture_output=True, text=True).stdout\n"
     )
-    secrets = {"TOOLWRIGHT_STATE": store, "TOOLWRIGHT_SEALING_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+    secrets = {"TOOLTRUE_STATE": store, "TOOLTRUE_SEALING_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
     with http(target=str(shows), env=environment(**secrets)) as (url, _):
         endpoint = Endpoint(urlsplit(url).port or 0, "/mcp")
         shown = said(asyncio.run(endpoint.modern("tools/call", {"name": "env"})))
     assert "PATH=" in shown
-    assert "TOOLWRIGHT" not in shown
+    assert "TOOLTRUE" not in shown
     assert store not in shown

@@ -1,4 +1,4 @@
-"""``toolwright`` as a command that begins at once, forked from a process that has imported every verb.
+"""``tooltrue`` as a command that begins at once, forked from a process that has imported every verb.
 
 Most of the time of a short command is the import of its modules. Tests of the start itself, of signals and of processes
 use :func:`journeys.serving.command`.
@@ -35,7 +35,7 @@ os._exit(code[0] if code else 255)
 
 
 def warm_command(*arguments: str) -> list[str]:
-    """``toolwright`` with these arguments. Its standard streams, folder and environment are those it is started with,
+    """``tooltrue`` with these arguments. Its standard streams, folder and environment are those it is started with,
     its parent process is another one."""
     return [sys.executable, "-I", "-S", "-c", _ASKING, _address(), *arguments]
 
@@ -43,7 +43,7 @@ def warm_command(*arguments: str) -> list[str]:
 @functools.cache
 def _address() -> str:
     """The socket of the process that forks commands, which lives as long as this one."""
-    folder = tempfile.mkdtemp(prefix="toolwright-")  # a socket's path has to be short
+    folder = tempfile.mkdtemp(prefix="tooltrue-")  # a socket's path has to be short
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     address = str(Path(folder) / "warm")
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}

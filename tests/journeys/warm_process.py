@@ -19,8 +19,8 @@ import time
 import traceback
 from typing import NoReturn
 
-import toolwright.cli
-from toolwright.cli.main import main
+import tooltrue.cli
+from tooltrue.cli.main import main
 
 sys.path.insert(0, sys.argv[2])
 from forking import fork_for_each, take_descriptors
@@ -30,12 +30,12 @@ sys.path.remove(sys.argv[2])
 
 def load() -> None:
     """Import the modules that commands take the longest to import. They start no thread, which a fork would lack."""
-    for module in pkgutil.iter_modules(toolwright.cli.__path__):
-        importlib.import_module(f"toolwright.cli.{module.name}")
+    for module in pkgutil.iter_modules(tooltrue.cli.__path__):
+        importlib.import_module(f"tooltrue.cli.{module.name}")
     for name in ("Server", "Client", "Host"):
-        getattr(toolwright, name)
+        getattr(tooltrue, name)
     for name in ("tools.local", "policy.config", "policy.pipeline", "toolbox.files"):
-        importlib.import_module(f"toolwright.{name}")
+        importlib.import_module(f"tooltrue.{name}")
     assert os.listdir("/proc/self/task") == [str(os.getpid())]
 
 

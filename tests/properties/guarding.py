@@ -18,24 +18,24 @@ from typing import Annotated, Any
 from hypothesis import strategies as st
 
 from properties.speaking import Answer, ask, events_of, settle
-from toolwright import Completes, Context, Form, LocalLibrary, LocalToolset, combined, filtered, prefixed, renamed
-from toolwright.errors import RpcError
-from toolwright.policy import pipeline
-from toolwright.policy.abuse import Abuse
-from toolwright.policy.config import examine
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.rate import RateLimits
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Implementation, InputRequiredResult
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.bounds import Rate
-from toolwright.tools.library import shelved
-from toolwright.tools.toolset import LOCAL, Principal, Provider, ToolCall
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Access, HttpApp
+from tooltrue import Completes, Context, Form, LocalLibrary, LocalToolset, combined, filtered, prefixed, renamed
+from tooltrue.errors import RpcError
+from tooltrue.policy import pipeline
+from tooltrue.policy.abuse import Abuse
+from tooltrue.policy.config import examine
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.rate import RateLimits
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import Implementation, InputRequiredResult
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.library import shelved
+from tooltrue.tools.toolset import LOCAL, Principal, Provider, ToolCall
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Access, HttpApp
 
 __all__ = ["META_TOOL", "PATHS", "Attempts", "Item", "Told", "World", "worlds"]
 
@@ -191,7 +191,7 @@ class World:
 
     def protocol(self) -> ProtocolServer:
         config, problems = examine("f.toml", self.toml())
-        assert {problem.code for problem in problems} <= {"TW4303"}, problems  # dead ones decide nothing
+        assert {problem.code for problem in problems} <= {"TT4303"}, problems  # dead ones decide nothing
         guard = config.over(TIRELESS, "s")
         facts = MemoryFacts()
         provider = pipeline.standard(self.provider(), guard, facts)

@@ -13,16 +13,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolwright import Context, ToolError
-from toolwright.policy.pipeline import Guard, Limits, standard
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.transport.http_server import Access, HttpApp
+from tooltrue import Context, ToolError
+from tooltrue.policy.pipeline import Guard, Limits, standard
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.transport.http_server import Access, HttpApp
 
 __all__ = [
     "META",

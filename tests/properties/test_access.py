@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from properties.guarding import PATHS, Attempts, Item, Told, World, worlds
-from toolwright.policy import authorize, consent, deciding, pipeline, rules
-from toolwright.policy.rules import ALLOW
-from toolwright.testing.state import LIMIT
-from toolwright.tools.toolset import Principal, Wrapper
+from tooltrue.policy import authorize, consent, deciding, pipeline, rules
+from tooltrue.policy.rules import ALLOW
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.toolset import Principal, Wrapper
 
 
 def holds(drawn: tuple[World, Principal]) -> None:

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright import Form
-from toolwright.errors import InvalidParams
-from toolwright.jsonrpc.messages import canonical
-from toolwright.protocol.types import Implementation
-from toolwright.server.asking import Asking, Round, Subject
-from toolwright.server.sealing import Sealer
-from toolwright.server.served import Served
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.rounds import InputRequired, Rounds
-from toolwright.tools.toolset import Principal
+from tooltrue import Form
+from tooltrue.errors import InvalidParams
+from tooltrue.jsonrpc.messages import canonical
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.asking import Asking, Round, Subject
+from tooltrue.server.sealing import Sealer
+from tooltrue.server.served import Served
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.rounds import InputRequired, Rounds
+from tooltrue.tools.toolset import Principal
 
 KEY = bytes(range(32))
 LETTERS = string.ascii_letters + string.digits + "-_"

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.jsonrpc.messages import encode
-from toolwright.policy.classes import classes_of
-from toolwright.policy.cleaning import Sweep
-from toolwright.policy.cutting import cut_text, cuts
-from toolwright.policy.scan import Suspicion, look
-from toolwright.policy.secrets import SHORTEST, suspects
-from toolwright.protocol.characters import cleaned, may_hide
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.classes import classes_of
+from tooltrue.policy.cleaning import Sweep
+from tooltrue.policy.cutting import cut_text, cuts
+from tooltrue.policy.scan import Suspicion, look
+from tooltrue.policy.secrets import SHORTEST, suspects
+from tooltrue.protocol.characters import cleaned, may_hide
 
 # Letters of scripts that join, emoji, and all that hides, so that they come to stand beside each other.
 SIGNS = st.sampled_from(

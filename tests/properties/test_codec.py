@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from properties.judging import Refused, careful
-from toolwright.errors import InvalidRequest, ParseError
-from toolwright.jsonrpc.messages import MAX_DEPTH, decode, encode, parse
+from tooltrue.errors import InvalidRequest, ParseError
+from tooltrue.jsonrpc.messages import MAX_DEPTH, decode, encode, parse
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts

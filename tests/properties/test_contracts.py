@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from toolwright.contract.comparing import Effect, compare
-from toolwright.contract.contract import Contract, canonical
-from toolwright.contract.diff import diff
-from toolwright.protocol.schema import Schema, SchemaError, compile_schema
+from tooltrue.contract.comparing import Effect, compare
+from tooltrue.contract.contract import Contract, canonical
+from tooltrue.contract.diff import diff
+from tooltrue.protocol.schema import Schema, SchemaError, compile_schema
 
 HARMLESS = {Effect.MORE, Effect.TEXT, Effect.COSMETIC}
 ANY_NAME = st.sampled_from(["a", "b", "c"])

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.errors import InvalidParams
-from toolwright.protocol.types import Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import LISTINGS, SILENT, Served, page_of
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, Principal, RequestContext
+from tooltrue.errors import InvalidParams
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import LISTINGS, SILENT, Served, page_of
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, Principal, RequestContext
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 names = st.text("ab_-.Z9", min_size=1, max_size=4)
@@ -96,7 +96,7 @@ def test_a_cursor_that_is_not_ours_is_invalid(cursor: str):
     here, tools = served(1)
     with pytest.raises(InvalidParams) as caught:
         page(here, tools, cursor)
-    assert caught.value.code == "TW1015"
+    assert caught.value.code == "TT1015"
 
 
 def test_a_cursor_belongs_to_its_principal_and_ends_after_an_hour():

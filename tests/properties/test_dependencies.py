@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import TypeAliasType, TypedDict
 
-from toolwright import Client, Completes, Context, Depends, Form, Server
-from toolwright.errors import DefinitionError, RpcError
-from toolwright.testing.state import LIMIT
-from toolwright.tools.binding import TextFunction
-from toolwright.tools.binding.signature import MISSING
-from toolwright.tools.threads import ThreadPool
+from tooltrue import Client, Completes, Context, Depends, Form, Server
+from tooltrue.errors import DefinitionError, RpcError
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.binding import TextFunction
+from tooltrue.tools.binding.signature import MISSING
+from tooltrue.tools.threads import ThreadPool
 
 
 async def later() -> str:
@@ -381,19 +381,19 @@ def context_and_more(context: Context, limit: int) -> str:
 
 
 NOT_MADE: list[tuple[Any, str]] = [
-    (generator, "TW3026"),
-    (async_generator, "TW3026"),
-    (Unready(), "TW3026"),
-    (functools.partial(generator), "TW3026"),
-    (contextlib.contextmanager(generator), "TW3026"),
-    (contextlib.asynccontextmanager(async_generator), "TW3026"),
-    (nested, "TW3027"),
-    (nested_default, "TW3027"),
-    (own_parameter, "TW3027"),
-    (functools.partial(context_and_more), "TW3012"),
-    (context_and_more, "TW3012"),
-    ("alice", "TW3025"),
-    (Depends(later), "TW3025"),
+    (generator, "TT3026"),
+    (async_generator, "TT3026"),
+    (Unready(), "TT3026"),
+    (functools.partial(generator), "TT3026"),
+    (contextlib.contextmanager(generator), "TT3026"),
+    (contextlib.asynccontextmanager(async_generator), "TT3026"),
+    (nested, "TT3027"),
+    (nested_default, "TT3027"),
+    (own_parameter, "TT3027"),
+    (functools.partial(context_and_more), "TT3012"),
+    (context_and_more, "TT3012"),
+    ("alice", "TT3025"),
+    (Depends(later), "TT3025"),
 ]
 
 
@@ -408,11 +408,11 @@ def test_a_dependency_that_nothing_can_make_is_refused_with_the_way_out(make: An
 
 
 HANDED_OVER: list[tuple[Callable[[], Any], str]] = [
-    (lambda: generator(), "TW3026"),
-    (lambda: async_generator(), "TW3026"),
-    (lambda: contextlib.contextmanager(generator)(), "TW3026"),
-    (lambda: contextlib.asynccontextmanager(async_generator)(), "TW3026"),
-    (lambda: later(), "TW3029"),
+    (lambda: generator(), "TT3026"),
+    (lambda: async_generator(), "TT3026"),
+    (lambda: contextlib.contextmanager(generator)(), "TT3026"),
+    (lambda: contextlib.asynccontextmanager(async_generator)(), "TT3026"),
+    (lambda: later(), "TT3029"),
 ]
 
 

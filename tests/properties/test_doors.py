@@ -24,11 +24,11 @@ from properties.speaking import (
     turned_into_bytes,
     valid_messages,
 )
-from toolwright.protocol import modern, versions
-from toolwright.protocol.headers import request_headers
-from toolwright.testing.state import LIMIT
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.lines import LineSplitter
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.headers import request_headers
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.lines import LineSplitter
 
 # --- a channel that both ends share ----------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from properties.test_schema import compiled, patient, schemas
-from toolwright.protocol.schema import OWN, Schema
-from toolwright.testing.generate import samples
+from tooltrue.protocol.schema import OWN, Schema
+from tooltrue.testing.generate import samples
 
 
 @patient

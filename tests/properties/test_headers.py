@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.errors import HeaderMismatch
-from toolwright.protocol.headers import check_params, decode_value, encode_value, find_mirrors, param_headers
+from tooltrue.errors import HeaderMismatch
+from tooltrue.protocol.headers import check_params, decode_value, encode_value, find_mirrors, param_headers
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 tricky = texts | st.sampled_from(

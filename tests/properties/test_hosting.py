@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.host import guarding
-from toolwright.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.consent import StandingGrant
-from toolwright.policy.flow import Flow
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Decide, Rule, Rules, Then
-from toolwright.protocol.schema import compile_schema
-from toolwright.tools.toolset import EFFECTS, Effect, Wrapper
+from tooltrue.host import guarding
+from tooltrue.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.consent import StandingGrant
+from tooltrue.policy.flow import Flow
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Decide, Rule, Rules, Then
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.tools.toolset import EFFECTS, Effect, Wrapper
 from unit.host.guarded import Place
 
 NAMES, VALUES = ("get", "put", "send"), ("a", "b", "c")
@@ -166,7 +166,7 @@ def test_the_oracle_sees_a_yes_that_is_not_used_up(monkeypatch: pytest.MonkeyPat
         await self.approvals.remember(wanted, "session", 100.0)
         return StandingGrant("for long")
 
-    monkeypatch.setattr("toolwright.host.asking._Approved._granted", granted)
+    monkeypatch.setattr("tooltrue.host.asking._Approved._granted", granted)
     world = World(dict.fromkeys(NAMES, "write"), (), (Once(),), (("put", "a"), ("put", "a")), False, False)
     with pytest.raises(AssertionError, match="ran 2 times, on 1 yes"):
         holds(world)

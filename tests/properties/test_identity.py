@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import ApiKeys, OAuth, Principal, Public, TrustedProxy
-from toolwright.errors import RpcError
-from toolwright.server.identity import challenge, known, ways_of
-from toolwright.server.keys import Key, new_key
-from toolwright.transport.carrier import Carrier
+from tooltrue import ApiKeys, OAuth, Principal, Public, TrustedProxy
+from tooltrue.errors import RpcError
+from tooltrue.server.identity import challenge, known, ways_of
+from tooltrue.server.keys import Key, new_key
+from tooltrue.transport.carrier import Carrier
 
 KEY, DIGEST = new_key("ada")
 ADA = Principal("key:ada")
@@ -45,7 +45,7 @@ headers = st.fixed_dictionaries({"alg": st.sampled_from(["RS256", "none", "HS256
     )
 )
 signed = st.tuples(headers | json_values, json_values, latin).map(lambda t: f"{part(t[0])}.{part(t[1])}.{t[2]}")
-bearers = (latin | signed | latin.map(lambda junk: f"tw_ada_{junk}")).map(lambda token: f"Bearer {token}")
+bearers = (latin | signed | latin.map(lambda junk: f"tt_ada_{junk}")).map(lambda token: f"Bearer {token}")
 
 
 def asked(headers: dict[str, str], peer: str | None = "198.51.100.1") -> Principal | RpcError:

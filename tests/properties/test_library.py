@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright import Completes
-from toolwright.errors import RpcError
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.policy.rules import ALLOW, Deny, Subject, Verdict
-from toolwright.protocol.characters import cleaned
-from toolwright.protocol.uris import is_uri, read_template
-from toolwright.server.served import SILENT
-from toolwright.tools.library import LocalLibrary
-from toolwright.tools.toolset import LOCAL, CompletionGet, PromptGet, Provider, RequestContext, ResourceRead
-from toolwright.tools.views import combined
+from tooltrue import Completes
+from tooltrue.errors import RpcError
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.rules import ALLOW, Deny, Subject, Verdict
+from tooltrue.protocol.characters import cleaned
+from tooltrue.protocol.uris import is_uri, read_template
+from tooltrue.server.served import SILENT
+from tooltrue.tools.library import LocalLibrary
+from tooltrue.tools.toolset import LOCAL, CompletionGet, PromptGet, Provider, RequestContext, ResourceRead
+from tooltrue.tools.views import combined
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from properties.judging import messages_of
 from properties.speaking import META, Answer, Gates, ask, http_of, noise, server, settle, tools_of, turned_into_bytes
-from toolwright.transport.carrier import Carrier
+from tooltrue.transport.carrier import Carrier
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 BATCHES = LEGACY[:2]

@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright import LocalToolset, filtered, prefixed, renamed
-from toolwright.errors import DefinitionError, UnknownTool
-from toolwright.protocol.names import is_name
-from toolwright.server.served import SILENT
-from toolwright.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
+from tooltrue import LocalToolset, filtered, prefixed, renamed
+from tooltrue.errors import DefinitionError, UnknownTool
+from tooltrue.protocol.names import is_name
+from tooltrue.server.served import SILENT
+from tooltrue.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 letters = string.ascii_letters + string.digits + "_.-"

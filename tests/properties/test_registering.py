@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Client, Server
-from toolwright.errors import DefinitionError
-from toolwright.protocol.types import Annotations, Icon, replaced
-from toolwright.server.served import SILENT
-from toolwright.tools.binding import Settings, TextFunction, bind
-from toolwright.tools.bounds import Rate
-from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings
-from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import LOCAL, RequestContext, Tool
-from toolwright.tools.views import combined, filtered, prefixed, renamed
+from tooltrue import Client, Server
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol.types import Annotations, Icon, replaced
+from tooltrue.server.served import SILENT
+from tooltrue.tools.binding import Settings, TextFunction, bind
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings
+from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.toolset import LOCAL, RequestContext, Tool
+from tooltrue.tools.views import combined, filtered, prefixed, renamed
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -58,7 +58,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "requires": st.just(["admin"]),
     "confirm": st.booleans(),
     "preview": st.just(show),
-    "excused": st.just({"TW9710": "as agreed"}),
+    "excused": st.just({"TT9710": "as agreed"}),
     "icons": st.just([Icon(src="https://example.com/i.png")]),
     "meta": st.just({"team": "storage"}),
     "replaces": st.sampled_from(["rm", ["rm", "del"]]),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from toolwright.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema, explain
-from toolwright.protocol.wrapping import wrapped
+from tooltrue.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema, explain
+from tooltrue.protocol.wrapping import wrapped
 
 MARKER = "hunter2"  # stands in every string that a value holds; no schema of these tests has it
 
@@ -125,7 +125,7 @@ def test_an_explanation_keeps_its_limit_and_says_no_string_of_the_value(schema: 
 def test_any_json_compiles_or_is_refused_as_a_schema(definition: Any):
     outcome = compiled(definition)
     if isinstance(outcome, SchemaError):
-        assert outcome.code.startswith("TW31")
+        assert outcome.code.startswith("TT31")
         assert outcome.say("zh").endswith(f"[{outcome.code}]")
 
 
@@ -143,7 +143,7 @@ def test_references_that_multiply_are_counted_before_they_are_followed(
         assert width**levels <= FOREIGN.expansion
         outcome.problems(value)
     else:
-        assert outcome.code == "TW3114"
+        assert outcome.code == "TT3114"
 
 
 @patient

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlglot.errors import ErrorLevel
 
 from properties.querying import changes, queries
-from toolwright.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, spelt
 from unit.toolbox.sql.engines import ENGINES
 from unit.toolbox.sql.slots import outside_of_quotes
 from unit.toolbox.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds

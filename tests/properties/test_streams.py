@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from properties.speaking import Answer, cut
-from toolwright.errors import RpcError, TransportError
-from toolwright.jsonrpc.messages import encode_answer
-from toolwright.jsonrpc.peer import Peer
-from toolwright.testing.state import LIMIT
-from toolwright.transport.http_client import HttpLink
-from toolwright.transport.http_server import Reply, Stream
+from tooltrue.errors import RpcError, TransportError
+from tooltrue.jsonrpc.messages import encode_answer
+from tooltrue.jsonrpc.peer import Peer
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.http_client import HttpLink
+from tooltrue.transport.http_server import Reply, Stream
 
 lines = st.text(st.sampled_from('a: \r\n\u2028\u2029\x85\x00"\\é😀') | st.characters(codec="utf-8"), max_size=8)
 said = st.dictionaries(lines, lines, max_size=2)

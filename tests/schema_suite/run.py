@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolwright.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema
+from tooltrue.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
@@ -54,7 +54,7 @@ PARTS = (
 )
 
 # Why a schema of the suite may be refused: error code → column.
-REFUSALS = {"TW3105": "remote", "TW3103": "dialect"}
+REFUSALS = {"TT3105": "remote", "TT3103": "dialect"}
 # What such a schema must mention: the suite's own remote documents, or a meta-schema.
 ELSEWHERE = ("http://localhost:1234/", f'"$ref": "{DRAFT_2020_12}', f'"$ref": "{DRAFT_07}')
 

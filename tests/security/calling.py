@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from toolwright import Server
+from tooltrue import Server
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Endpoint, in_session, modern
 

@@ -7,7 +7,7 @@ import string
 
 __all__ = ["FAKES"]
 
-_made = random.Random("toolwright")
+_made = random.Random("tooltrue")
 _ALNUM = string.ascii_letters + string.digits
 _B64 = _ALNUM + "+/"
 _HEX = "0123456789abcdef"

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from security import spellings
-from toolwright.contract.finding import Finding, Severity
-from toolwright.contract.scan import scan
-from toolwright.errors import DefinitionError
-from toolwright.jsonrpc.messages import Json
-from toolwright.protocol.questions import InputRequest, check_request, elicitation_form
+from tooltrue.contract.finding import Finding, Severity
+from tooltrue.contract.scan import scan
+from tooltrue.errors import DefinitionError
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.protocol.questions import InputRequest, check_request, elicitation_form
 
 __all__ = ["MEASUREMENTS", "PLACES", "Measured", "definitions", "forms", "is_refused", "measure"]
 
@@ -110,7 +110,7 @@ def is_refused(request: InputRequest) -> bool:
     try:
         check_request(request)
     except DefinitionError as error:
-        return error.code == "TW3202"
+        return error.code == "TT3202"
     return False
 
 

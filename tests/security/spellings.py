@@ -29,8 +29,8 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[1]))
 
 from security.fakes import FAKES
-from toolwright.policy.cleaning import Sweep
-from toolwright.policy.scan import look
+from tooltrue.policy.cleaning import Sweep
+from tooltrue.policy.scan import look
 
 __all__ = ["SPELLINGS", "benign", "family", "is_masked", "more_fakes", "swept"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import (
+from tooltrue import (
     Allow,
     Client,
     ConfigurationError,
@@ -26,13 +26,13 @@ from toolwright import (
     prefixed,
     renamed,
 )
-from toolwright.cli.families import Family
-from toolwright.cli.targets import Spec, load_server
-from toolwright.errors import ScopeNeeded
-from toolwright.policy.rules import Decide
-from toolwright.protocol import versions
-from toolwright.server.served import SILENT
-from toolwright.tools.toolset import RequestContext, ToolCall
+from tooltrue.cli.families import Family
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.errors import ScopeNeeded
+from tooltrue.policy.rules import Decide
+from tooltrue.protocol import versions
+from tooltrue.server.served import SILENT
+from tooltrue.tools.toolset import RequestContext, ToolCall
 from variants import tried
 
 ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'
@@ -40,7 +40,7 @@ ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "toolwright.toml"
+    return tmp_path / "tooltrue.toml"
 
 
 class Shop:
@@ -178,8 +178,8 @@ def test_b05_the_name_that_is_called_is_the_name_that_is_decided(file: Path, out
 def test_b05_rules_judge_the_arguments_that_run_with_defaults_in_place(file: Path):
     rule = '[[rules]]\narguments.properties.what.const = "one"\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
     shop = Shop(file, rule)
-    assert "TW2201" in outcome(shop.server, "delete")
-    assert "TW2201" in outcome(shop.server, "delete", what="one")
+    assert "TT2201" in outcome(shop.server, "delete")
+    assert "TT2201" in outcome(shop.server, "delete", what="one")
     assert shop.ran == []
 
 
@@ -288,12 +288,12 @@ ALL = '[[rules]]\nthen = "allow"\n'
 
 
 @pytest.mark.attack("B25")
-@pytest.mark.parametrize("name", ["toolwright.toml", "Toolwright.TOML", "toolwright.lock", ".mcp.json"])
+@pytest.mark.parametrize("name", ["tooltrue.toml", "Tooltrue.TOML", "tooltrue.lock", ".mcp.json"])
 def test_b25_the_files_tools_do_not_write_what_says_what_tools_may_do(tmp_path: Path, file: Path, name: str):
     file.write_text(ALL)
     server = files_with(tmp_path, file)
     for mode in ("overwrite", "create", "append"):
-        assert "[TW6031]" in outcome(server, "write_file", path=name, content=ALL, mode=mode)
+        assert "[TT6031]" in outcome(server, "write_file", path=name, content=ALL, mode=mode)
     assert file.read_text() == ALL
 
 
@@ -306,7 +306,7 @@ def test_b25_rules_within_reach_of_tools_end_the_start(tmp_path: Path):
     for root in (tmp_path, tmp_path / "root", tmp_path / "link"):
         with pytest.raises(ConfigurationError) as caught:
             files_with(root, config)
-        assert caught.value.code == "TW4311"
+        assert caught.value.code == "TT4311"
 
 
 @pytest.mark.attack("B25")
@@ -325,9 +325,9 @@ def test_b25_the_files_tools_do_not_write_keys_by_which_somebody_may_call(
     )
     for mode in ("overwrite", "append"):
         said = outcome(server, "write_file", path="callers.toml", content="[mallory]", mode=mode)
-        assert "[TW60" in said, said
+        assert "[TT60" in said, said
     assert Path(keys).read_text() == ""
-    assert not outcome(server, "write_file", path="caller.toml", content="[mallory]").startswith("[TW")
+    assert not outcome(server, "write_file", path="caller.toml", content="[mallory]").startswith("[TT")
     assert (tmp_path / "caller.toml").exists()
 
 
@@ -346,13 +346,13 @@ def test_b25_twin_other_files_are_written(tmp_path: Path, file: Path):
     server = files_with(tmp_path, file)
     outcome(server, "write_file", path="settings.toml", content="a = 1\n")
     assert (tmp_path / "settings.toml").read_text() == "a = 1\n"
-    assert "toolwright.toml" in outcome(server, "list_directory", path=".")
+    assert "tooltrue.toml" in outcome(server, "list_directory", path=".")
 
 
 # -- B27: stdio is trusted ---------------------------------------------------------------------------------------------
 
 SOURCE = """
-from toolwright import Server
+from tooltrue import Server
 server = Server("shop")
 @server.tool(effect="read")
 async def get() -> str: return "got"
@@ -363,9 +363,9 @@ async def delete() -> str: return "deleted"
 
 def over_stdio(tmp_path: Path, rules: str) -> list[str]:
     (tmp_path / "shop.py").write_text(SOURCE)
-    (tmp_path / "toolwright.toml").write_text(rules)
-    main = "from toolwright.cli.main import main; main()"
-    config = str(tmp_path / "toolwright.toml")
+    (tmp_path / "tooltrue.toml").write_text(rules)
+    main = "from tooltrue.cli.main import main; main()"
+    config = str(tmp_path / "tooltrue.toml")
     return [sys.executable, "-c", main, "serve", str(tmp_path / "shop.py"), "--config", config]
 
 
@@ -473,10 +473,10 @@ NO_DECISIONS: dict[str, Any] = {
 )
 def test_b57_a_decision_that_fails_is_a_no(file: Path, decide: Decide, caplog: pytest.LogCaptureFixture):
     shop = Shop(file, ALL, decide=decide)
-    with caplog.at_level(logging.ERROR, "toolwright"):
+    with caplog.at_level(logging.ERROR, "tooltrue"):
         said = outcome(shop.server, "delete")
     assert shop.ran == []
-    assert said.startswith("-32602") or "[TW2203]" in said
+    assert said.startswith("-32602") or "[TT2203]" in said
     assert "directory" not in said
     assert "the decision about delete failed" in caplog.text
 
@@ -801,15 +801,15 @@ def test_b27_each_kind_of_rule_and_limit_holds_on_stdio(tmp_path: Path):
         for name in [*names.values(), "last"]
     )
     limited = "@server.tool(requires=['shop:close'])\nasync def close() -> str: return 'ran'"
-    (tmp_path / "shop.py").write_text(f"from toolwright import Server\nserver = Server('shop')\n{tools}\n{limited}\n")
+    (tmp_path / "shop.py").write_text(f"from tooltrue import Server\nserver = Server('shop')\n{tools}\n{limited}\n")
     rules = [
         f'[[rules]]\n{KINDS_OF_RULES[kind].replace("NAME", name)}\nthen = "{verdict}"\n'
         for (kind, verdict), name in names.items()
     ]
     rest = '[scopes]\nlocal = ["shop:read"]\n[[rules]]\ntools = ["t*", "close", "last"]\nthen = "allow"\n'
-    (tmp_path / "toolwright.toml").write_text(rest.replace("[[rules]]", "".join(rules) + "[[rules]]", 1))
-    config = str(tmp_path / "toolwright.toml")
-    command = [sys.executable, "-c", "from toolwright.cli.main import main; main()", "serve", str(tmp_path / "shop.py")]
+    (tmp_path / "tooltrue.toml").write_text(rest.replace("[[rules]]", "".join(rules) + "[[rules]]", 1))
+    config = str(tmp_path / "tooltrue.toml")
+    command = [sys.executable, "-c", "from tooltrue.cli.main import main; main()", "serve", str(tmp_path / "shop.py")]
     calls: list[tuple[Any, str, dict[str, Any]]] = [(each, name, {"box": "a"}) for each, name in names.items()]
     calls += [("a scope that is not there", "close", {}), ("no such tool", "nothing", {})]
     calls += [

@@ -14,7 +14,7 @@ import pydantic
 import pytest
 from typing_extensions import TypedDict
 
-from toolwright import Client, Server
+from tooltrue import Client, Server
 from variants import tried
 
 
@@ -88,7 +88,7 @@ def test_b06_no_undeclared_argument_is_taken_at_any_depth(place: str):
     passed: list[str] = []
     for name, (refused, text) in zip(UNDECLARED, answers(served(annotation, ran), calls), strict=True):
         tried(name)
-        if not refused or "[TW2001]" not in text:
+        if not refused or "[TT2001]" not in text:
             passed.append(name)
     assert (passed, ran) == ([], [])
 
@@ -163,7 +163,7 @@ def test_b07_a_value_of_another_type_is_not_made_into_one(kind: str):
     said = answers(served(annotation, ran), [{"path": "a", "value": value} for value in others.values()])
     for name, (refused, text) in zip(others, said, strict=True):
         tried(name)
-        if not refused or "[TW2001]" not in text:
+        if not refused or "[TT2001]" not in text:
             taken.append(f"{name}: {text}")
     assert (taken, ran) == ([], [])
 

@@ -20,17 +20,17 @@ import pytest
 
 from journeys.serving import Process, environment, started
 from security.fakes import FAKES
-from toolwright import Client, RpcError, Server
-from toolwright.cli.main import main
-from toolwright.policy.audit_settings import Audit
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.policy.recorder import Recorder
-from toolwright.server.served import SILENT
-from toolwright.state.log import MemoryLog
-from toolwright.state.verify import verify
-from toolwright.tools.library import LocalLibrary, shelved
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue import Client, RpcError, Server
+from tooltrue.cli.main import main
+from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.recorder import Recorder
+from tooltrue.server.served import SILENT
+from tooltrue.state.log import MemoryLog
+from tooltrue.state.verify import verify
+from tooltrue.tools.library import LocalLibrary, shelved
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
 from variants import tried
 
 SERVER = Path(__file__).parents[1] / "journeys" / "audited.py"
@@ -47,7 +47,7 @@ def audit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(complained):
         patch.setenv("XDG_STATE_HOME", str(folder))
         patch.setenv("LC_ALL", "C.UTF-8")
-        patch.setattr(sys, "argv", argv := ["toolwright", "audit", *arguments])
+        patch.setattr(sys, "argv", argv := ["tooltrue", "audit", *arguments])
         try:
             main()
         except SystemExit as ended:
@@ -62,7 +62,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 
 def file(folder: Path) -> Path:
-    return folder / "toolwright" / "audit" / "audited.db"
+    return folder / "tooltrue" / "audit" / "audited.db"
 
 
 def cut(folder: Path, statements: str) -> None:
@@ -186,7 +186,7 @@ def test_j04_a_log_whose_head_is_kept_in_another_log_cannot_be_cut_short(tmp_pat
     cut(tmp_path, "DELETE FROM log WHERE position > 10")
     assert [line.partition(":")[0] for line in faults(tmp_path, "--seal", seals)] == ["20"]
     done = audit(tmp_path, "verify", "--log", seals, "--seal", seals)
-    assert (done.returncode, "TW7090" in done.stderr) == (2, True)
+    assert (done.returncode, "TT7090" in done.stderr) == (2, True)
 
 
 @pytest.mark.attack("J04")
@@ -273,7 +273,7 @@ def test_j06_with_a_full_disk_nothing_is_changed_and_the_operator_is_told(tmp_pa
         while not result["isError"]:  # within its group of 50 ms a call that only writes may still run
             server.result("echo", text="x" * 1000)
             result = server.result("put", text="a")
-        assert "[TW7011]" in result["content"][0]["text"]
+        assert "[TT7011]" in result["content"][0]["text"]
         wiped = [name for name in map(str, range(100)) if not server.result("wipe", name=name)["isError"]]
         assert len(wiped) < 100
         assert sorted(path.name for path in tmp_path.iterdir() if path.name.isdecimal()) == sorted(wiped)

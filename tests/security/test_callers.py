@@ -16,9 +16,9 @@ import pytest
 
 from security.test_doors import by, by_name
 from security.test_identity import by_address
-from toolwright import Client, Context, Principal, RpcError, Server
-from toolwright.policy.rules import ALLOW, Deny
-from toolwright.protocol.versions import ALL
+from tooltrue import Client, Context, Principal, RpcError, Server
+from tooltrue.policy.rules import ALLOW, Deny
+from tooltrue.protocol.versions import ALL
 from unit.server.test_dual_era import ADD, META, Channel, made
 from variants import tried
 from wire.mounting import Mounts
@@ -159,13 +159,13 @@ SECRETS = [
     "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
     "DATABASE_URL", "PGPASSWORD",
     "MYSQL_PWD", "REDIS_URL", "NPM_TOKEN", "SSH_AUTH_SOCK", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_SECRET",
-    "VAULT_TOKEN", "TOOLWRIGHT_KEYS",
-    "TOOLWRIGHT_APPROVALS", "LD_PRELOAD", "PYTHONSTARTUP", "NODE_OPTIONS", "HTTP_PROXY", "KUBECONFIG", "MY_PASSWORD",
+    "VAULT_TOKEN", "TOOLTRUE_KEYS",
+    "TOOLTRUE_APPROVALS", "LD_PRELOAD", "PYTHONSTARTUP", "NODE_OPTIONS", "HTTP_PROXY", "KUBECONFIG", "MY_PASSWORD",
     "SECRET",
 ]  # fmt: skip
 TELLS = """
 import os
-from toolwright import Server
+from tooltrue import Server
 server = Server("tells")
 @server.tool(effect="read")
 async def variables() -> list[str]:
@@ -223,7 +223,7 @@ PRINTS = {
 }
 PRINTING = """
 import ctypes, logging, os, subprocess, sys, threading, traceback, warnings
-from toolwright import Server
+from tooltrue import Server
 server = Server("prints")
 print("at the beginning", flush=True)
 PRINTS = {prints!r}

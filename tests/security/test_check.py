@@ -1,4 +1,4 @@
-"""What `toolwright check` says of definitions that attack: each payload is an error, and what looks alike is none."""
+"""What `tooltrue check` says of definitions that attack: each payload is an error, and what looks alike is none."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.check.card import Level
-from toolwright.check.checking import Finding, checked
-from toolwright.check.judged import beside_tools
-from toolwright.contract.contract import Contract
+from tooltrue.check.card import Level
+from tooltrue.check.checking import Finding, checked
+from tooltrue.check.judged import beside_tools
+from tooltrue.contract.contract import Contract
 
 FOLDER = Path(__file__).parent
 CAUGHT: list[str] = [

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Abuse, Confirm, Form, Link, Rate, RateLimits, Server, ToolError
-from toolwright.errors import DefinitionError, StateError
-from toolwright.policy.pipeline import Guard
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import CallToolResult, Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import SILENT, Served
-from toolwright.server.server import ProtocolServer
-from toolwright.state.facts import MemoryFacts
-from toolwright.toolbox.files import Files
-from toolwright.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
+from tooltrue import Abuse, Confirm, Form, Link, Rate, RateLimits, Server, ToolError
+from tooltrue.errors import DefinitionError, StateError
+from tooltrue.policy.pipeline import Guard
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import CallToolResult, Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import SILENT, Served
+from tooltrue.server.server import ProtocolServer
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.toolbox.files import Files
+from tooltrue.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
 from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 from variants import tried
 
@@ -45,7 +45,7 @@ async def called(attic: Attic, principal: Principal, **arguments: Any) -> str:
 
 
 @pytest.mark.attack("B18")
-@pytest.mark.parametrize(("idempotent", "code"), [(False, "TW1031"), (True, "TW2416")])
+@pytest.mark.parametrize(("idempotent", "code"), [(False, "TT1031"), (True, "TT2416")])
 def test_b18_an_answer_is_not_good_for_a_second_run(idempotent: bool, code: str):
     attic = Attic()
     attic.tools.remove("burn")
@@ -67,7 +67,7 @@ def test_b18_a_ticket_is_not_good_for_a_second_run():
         await attic.allow(await attic.ticket("maps"))
         return [await attic.code("maps"), await attic.code("maps")]
 
-    assert asyncio.run(main()) == ["", "TW2404"]
+    assert asyncio.run(main()) == ["", "TT2404"]
 
 
 @pytest.mark.twin("B18")
@@ -95,7 +95,7 @@ def test_b19_a_yes_to_one_call_is_none_to_another(one: str, other: str):
         return [said(await post(other, **swapped))]
 
     if one != other:
-        assert asyncio.run(posting(attic, scenario)) == ["TW1030"]
+        assert asyncio.run(posting(attic, scenario)) == ["TT1030"]
         assert attic.lost == []
 
 
@@ -110,7 +110,7 @@ def test_b19_what_was_allowed_is_allowed_to_that_caller_and_for_that_tool():
         attic.tools.add(attic.burn, description="Burn a box, and the house.", effect="destructive")
         return [*codes, await called(attic, LOCAL, box="a")]
 
-    assert asyncio.run(main()) == ["TW2403", "TW2403", "TW2403"]
+    assert asyncio.run(main()) == ["TT2403", "TT2403", "TT2403"]
     assert attic.lost == []
 
 
@@ -160,7 +160,7 @@ def test_b20_nothing_in_the_arguments_hides_the_rest(revision: str, hiding: str)
         seen.append(question.message)
         return False
 
-    assert asyncio.run(attic.code(box, look, revision)) == "TW2401"
+    assert asyncio.run(attic.code(box, look, revision)) == "TT2401"
     *_, line = seen[0].split("\n")
     assert line.endswith('; rm -rf /"')
     assert len(line) < 100
@@ -173,7 +173,7 @@ def test_b20_nothing_in_the_arguments_hides_the_rest(revision: str, hiding: str)
 def test_b20_what_is_too_long_to_be_read_is_not_asked_but_shown_by_its_ticket(revision: str):
     attic = Attic()
     box = "".join(f"{number} " for number in range(2_000)) + "; rm -rf /"
-    assert asyncio.run(attic.code(box, must_not_be_asked, revision)) == "TW2406"
+    assert asyncio.run(attic.code(box, must_not_be_asked, revision)) == "TT2406"
     [ticket] = asyncio.run(attic.approvals.all())
     assert ticket.wanted.arguments == {"box": box}
 
@@ -194,10 +194,10 @@ def test_b20_twin_text_of_people_is_shown_as_it_is():
 
 
 @pytest.mark.attack("B21")
-@pytest.mark.parametrize("argument", ["confirm", "confirmed", "approved", "ticket", "force", "toolwright:confirm"])
+@pytest.mark.parametrize("argument", ["confirm", "confirmed", "approved", "ticket", "force", "tooltrue:confirm"])
 def test_b21_no_argument_approves(argument: str):
     attic = Attic()
-    assert asyncio.run(called(attic, LOCAL, box="maps", **{argument: True})) == "TW2001"
+    assert asyncio.run(called(attic, LOCAL, box="maps", **{argument: True})) == "TT2001"
 
 
 @pytest.mark.attack("B21")
@@ -212,18 +212,18 @@ def test_b21_an_answer_that_nobody_asked_for_approves_nothing():
 
 
 @pytest.mark.attack("B21")
-@pytest.mark.parametrize("name", ["toolwright-approvals.db", "toolwright-approvals.db-wal", "Toolwright-Approvals.DB"])
+@pytest.mark.parametrize("name", ["tooltrue-approvals.db", "tooltrue-approvals.db-wal", "Tooltrue-Approvals.DB"])
 def test_b21_the_files_tools_do_not_touch_approvals(tmp_path: Path, name: str):
-    (tmp_path / "toolwright").mkdir()
-    (tmp_path / "toolwright" / "toolwright-approvals.db").write_text("open")
+    (tmp_path / "tooltrue").mkdir()
+    (tmp_path / "tooltrue" / "tooltrue-approvals.db").write_text("open")
     with Files([tmp_path]) as files:
         for use in (
-            lambda: files.read_file(f"toolwright/{name}"),
-            lambda: files.write_file(f"toolwright/{name}", "yes", mode="overwrite"),
+            lambda: files.read_file(f"tooltrue/{name}"),
+            lambda: files.write_file(f"tooltrue/{name}", "yes", mode="overwrite"),
         ):
             with pytest.raises(ToolError, match="secret"):
                 use()
-    assert (tmp_path / "toolwright" / "toolwright-approvals.db").read_text() == "open"
+    assert (tmp_path / "tooltrue" / "tooltrue-approvals.db").read_text() == "open"
 
 
 @pytest.mark.twin("B21")
@@ -247,7 +247,7 @@ def test_b22_five_hundred_calls_in_a_minute_are_ten_questions(revision: str):
     async def main() -> set[str]:
         return {await attic.code(f"box {number}", tire, revision) for number in range(500)}
 
-    assert asyncio.run(main()) == {"TW2401", "TW2408"}
+    assert asyncio.run(main()) == {"TT2401", "TT2408"}
     assert len(asked) == 10
 
 
@@ -259,7 +259,7 @@ def test_b22_the_same_call_many_times_at_once_is_one_question():
         answers = await asyncio.gather(*(post("maps") for _ in range(50)))
         return [said(one) for one in answers if one["result"]["resultType"] == "complete"]
 
-    assert asyncio.run(posting(attic, scenario)) == ["TW2407"] * 49
+    assert asyncio.run(posting(attic, scenario)) == ["TT2407"] * 49
 
 
 @pytest.mark.twin("B22")
@@ -287,7 +287,7 @@ def test_b23_an_answer_that_comes_too_late_is_none():
         attic.now += 901.0
         return said(await post("maps", requestState=asked, inputResponses=YES))
 
-    assert asyncio.run(posting(attic, scenario)) == "TW1030"
+    assert asyncio.run(posting(attic, scenario)) == "TT1030"
     assert attic.lost == []
 
 
@@ -303,7 +303,7 @@ def test_b23_a_person_who_does_not_answer_has_not_agreed():
         await asyncio.Event().wait()
         return True
 
-    assert asyncio.run(attic.code("maps", never, versions.NEWEST_LEGACY)) == "TW2012"
+    assert asyncio.run(attic.code("maps", never, versions.NEWEST_LEGACY)) == "TT2012"
     assert attic.lost == []
 
 
@@ -405,7 +405,7 @@ class Down(MemoryFacts):
 def test_b57_where_approvals_cannot_be_read_nothing_is_lost(revision: str):
     attic = Attic()
     attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
-    assert asyncio.run(attic.code("maps", yes, revision)) == "TW2410"
+    assert asyncio.run(attic.code("maps", yes, revision)) == "TT2410"
     assert attic.lost == []
 
 
@@ -465,10 +465,10 @@ AGAIN: dict[str, dict[str, Any]] = {
     "with facts of another kind": {"_meta": OTHER_META},
     "with a member more": {"again": True},
     "with an answer more": {"inputResponses": {**YES, "other": {"action": "accept"}}},
-    "with content": {"inputResponses": {"toolwright:confirm": {"action": "accept", "content": {"answer": "once"}}}},
-    "without content": {"inputResponses": {"toolwright:confirm": {"action": "accept"}}},
+    "with content": {"inputResponses": {"tooltrue:confirm": {"action": "accept", "content": {"answer": "once"}}}},
+    "without content": {"inputResponses": {"tooltrue:confirm": {"action": "accept"}}},
     "with the time of a progress": {"_meta": {**OTHER_META, "progressToken": 7}},
-    "with a note in the answer": {"inputResponses": {"toolwright:confirm": {"action": "accept", "_meta": {"a": 1}}}},
+    "with a note in the answer": {"inputResponses": {"tooltrue:confirm": {"action": "accept", "_meta": {"a": 1}}}},
     "with its arguments in another order": {"name": "burn", "arguments": {"box": "maps"}},
     "with a name of a task": {"task": {"ttl": 1}},
 }
@@ -501,7 +501,7 @@ def test_b18_no_way_to_send_a_call_again_runs_it_again(idempotent: bool, connect
     if connection == "another":
         answered += asyncio.run(posting(attic, again))
     assert answered[0] == "maps is ashes"
-    assert {*answered[1:]} <= {"TW1030", "TW1031", "TW2416"}, {*answered[1:]}
+    assert {*answered[1:]} <= {"TT1030", "TT1031", "TT2416"}, {*answered[1:]}
     assert attic.lost == ["maps"]
 
 
@@ -582,18 +582,18 @@ CLAIMED: dict[str, dict[str, Any]] = {
     **{f"params.{name}": {name: True} for name in ("approved", "confirm", "force", "ticket", "elicitation", "agreed")},
     **{
         f"_meta.{name}": {"_meta": {**OTHER_META, name: True}}
-        for name in ("toolwright/approved", "toolwright:confirm", "io.modelcontextprotocol/approved", "agreed")
+        for name in ("tooltrue/approved", "tooltrue:confirm", "io.modelcontextprotocol/approved", "agreed")
     },
     "an answer without a question": {"inputResponses": YES},
     "an answer and an empty state": {"inputResponses": YES, "requestState": ""},
     "an answer and a state of null": {"inputResponses": YES, "requestState": None},
-    "an answer and a state of text": {"inputResponses": YES, "requestState": "toolwright:confirm"},
-    "an answer and a state of an object": {"inputResponses": YES, "requestState": {"toolwright:confirm": True}},
+    "an answer and a state of text": {"inputResponses": YES, "requestState": "tooltrue:confirm"},
+    "an answer and a state of an object": {"inputResponses": YES, "requestState": {"tooltrue:confirm": True}},
     "an answer as a list": {"inputResponses": [YES]},
     "an answer by another name": {"inputResponses": {"confirm": {"action": "accept"}}},
-    "an answer within an answer": {"inputResponses": {"toolwright": {"confirm": {"action": "accept"}}}},
-    "a question of its own": {"inputRequests": {"toolwright:confirm": {}}, "inputResponses": YES},
-    "a result of its own": {"result": {"toolwright:confirm": {"action": "accept"}}},
+    "an answer within an answer": {"inputResponses": {"tooltrue": {"confirm": {"action": "accept"}}}},
+    "a question of its own": {"inputRequests": {"tooltrue:confirm": {}}, "inputResponses": YES},
+    "a result of its own": {"result": {"tooltrue:confirm": {"action": "accept"}}},
 }
 
 
@@ -613,18 +613,18 @@ def test_b21_nothing_that_a_caller_says_of_itself_approves(claim: str):
 NO_ANSWERS: dict[str, Any] = {
     "nothing": {},
     "another answer": {"other": {"action": "accept", "content": {}}},
-    "null": {"toolwright:confirm": None},
-    "true": {"toolwright:confirm": True},
-    "text": {"toolwright:confirm": "accept"},
-    "a list": {"toolwright:confirm": ["accept"]},
-    "an empty object": {"toolwright:confirm": {}},
-    "content alone": {"toolwright:confirm": {"content": {}}},
+    "null": {"tooltrue:confirm": None},
+    "true": {"tooltrue:confirm": True},
+    "text": {"tooltrue:confirm": "accept"},
+    "a list": {"tooltrue:confirm": ["accept"]},
+    "an empty object": {"tooltrue:confirm": {}},
+    "content alone": {"tooltrue:confirm": {"content": {}}},
     **{
-        f"the action {action!r}": {"toolwright:confirm": {"action": action, "content": {}}}
+        f"the action {action!r}": {"tooltrue:confirm": {"action": action, "content": {}}}
         for action in ("decline", "cancel", "ACCEPT", "Accept", "accept ", "yes", "", True, 1, None, ["accept"])
     },
     **{
-        f"the content {json.dumps(content)}": {"toolwright:confirm": {"action": "accept", "content": content}}
+        f"the content {json.dumps(content)}": {"tooltrue:confirm": {"action": "accept", "content": content}}
         for content in (
             {"answer": "no"}, {"answer": "Once"}, {"answer": ""}, {"answer": None}, {"answer": True},
             {"answer": ["once"]},
@@ -632,9 +632,9 @@ NO_ANSWERS: dict[str, Any] = {
             "approved": False},
         )
     },
-    "an error": {"toolwright:confirm": {"error": {"code": -1, "message": "gone"}}},
-    "an action elsewhere": {"toolwright:confirm": {"content": {"action": "accept"}}},
-    "another case": {"Toolwright:Confirm": {"action": "accept", "content": {}}},
+    "an error": {"tooltrue:confirm": {"error": {"code": -1, "message": "gone"}}},
+    "an action elsewhere": {"tooltrue:confirm": {"content": {"action": "accept"}}},
+    "another case": {"Tooltrue:Confirm": {"action": "accept", "content": {}}},
 }  # fmt: skip
 
 
@@ -663,7 +663,7 @@ def test_b23_a_yes_after_the_time_of_its_question_is_none(seconds: float):
         attic.now += seconds
         return said(await post("maps", requestState=asked, inputResponses=YES))
 
-    assert asyncio.run(posting(attic, scenario)) == "TW1030"
+    assert asyncio.run(posting(attic, scenario)) == "TT1030"
     assert attic.lost == []
 
 
@@ -699,7 +699,7 @@ def test_b28_no_state_that_was_forged_is_taken():
         for name, other in forged(true).items():
             assert other != true
             tried(name)
-            if said(await post("maps", requestState=other, inputResponses=YES)) != "TW1030":
+            if said(await post("maps", requestState=other, inputResponses=YES)) != "TT1030":
                 taken.append(name)
         return taken
 

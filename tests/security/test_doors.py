@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Abuse, Context, Form, Principal, Rate, Server
-from toolwright.state.log import MemoryLog
-from toolwright.transport.carrier import Carrier
+from tooltrue import Abuse, Context, Form, Principal, Rate, Server
+from tooltrue.state.log import MemoryLog
+from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import Endpoint, in_session
 
@@ -72,8 +72,8 @@ def test_whoever_follows_what_is_hidden_is_recorded_and_paused(mounts: Mounts, t
 
     told = asked(mounts, server, scenario)
     assert told[0] == '""'
-    assert all("TW1025" in message for message in told[1:4])
-    assert all("TW2103" in message for message in told[-2:])
+    assert all("TT1025" in message for message in told[1:4])
+    assert all("TT2103" in message for message in told[-2:])
 
 
 def test_what_is_followed_is_recorded_and_is_not_read(mounts: Mounts, tmp_path: Path) -> None:

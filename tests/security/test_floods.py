@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client
-from toolwright.cli.hosting import TYPED
-from toolwright.errors import InvalidAnswer
-from toolwright.host.host import Host
-from toolwright.testing.state import LIMIT
+from tooltrue import Client
+from tooltrue.cli.hosting import TYPED
+from tooltrue.errors import InvalidAnswer
+from tooltrue.host.host import Host
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from security.test_host import ALL
-from toolwright import Client, Context, Form, Link, QuestionLimits, Server, ToolError, ToolwrightError
-from toolwright.client.answers import Elicitation
-from toolwright.host.asking import No, Once
-from toolwright.host.host import Host
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Rule, Rules
-from toolwright.protocol.schema import compile_schema
-from toolwright.testing.state import LIMIT
-from toolwright.tools.tasks import Budget, Task
-from toolwright.tools.toolset import Effect
+from tooltrue import Client, Context, Form, Link, QuestionLimits, Server, ToolError, TooltrueError
+from tooltrue.client.answers import Elicitation
+from tooltrue.host.asking import No, Once
+from tooltrue.host.host import Host
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.tasks import Budget, Task
+from tooltrue.tools.toolset import Effect
 from unit.host.guarded import Person, Place
 from unit.host.hosting import Published, hosted, tool
 
@@ -269,7 +269,7 @@ def test_c24_the_third_of_three_asks_in_whichever_order_they_come(
         assert person.asked == []
         return await place.code(way_out, task, x="the salary is 5,000")
 
-    assert asyncio.run(main()) == "TW2401"
+    assert asyncio.run(main()) == "TT2401"
     assert len(person.asked) == 1
     assert {"x": "the salary is 5,000"} not in [arguments for _, arguments in place.ran]
 
@@ -296,7 +296,7 @@ def test_c25_what_strangers_have_said_is_theirs_wherever_it_was_put(
     elif later != "at once":
         place.now += {"a week later": 7, "four weeks later": 28}[later] * DAY
     *_, last = asyncio.run(used(place, place.task(), reader, "mail"))
-    assert last == "TW2401"
+    assert last == "TT2401"
 
 
 @pytest.mark.attack("C25")
@@ -308,7 +308,7 @@ def test_c25_nor_does_it_become_ones_own_by_being_written_again(times: int) -> N
         place.now += 20 * DAY
         asyncio.run(used(place, place.task(), "rows", "note"))
     *_, last = asyncio.run(used(place, place.task(), "file", "mail"))
-    assert last == "TW2401"
+    assert last == "TT2401"
 
 
 # -- C26: a right laundered through another tool -----------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_c26_a_rule_about_a_path_holds_for_whatever_tool_takes_it(name: str) -> 
     private = compile_schema({"properties": {"path": {"pattern": "^/private/"}}, "required": ["path"]})
     rest = Rule("allow", "rest", 1)
     place = routes(Rules((Rule("deny", "private", 0, arguments=private, reason="private"), rest), "desk"))
-    assert asyncio.run(place.code(name, path="/private/key")) == "TW2200"
+    assert asyncio.run(place.code(name, path="/private/key")) == "TT2200"
     assert asyncio.run(place.code(name, path="/public/key")) == ""
     assert [arguments for _, arguments in place.ran] == [{"path": "/public/key"}]
 
@@ -413,7 +413,7 @@ def test_c27_questions_without_end_come_to_one(kind: str, message: str, use: str
 
     async def main() -> None:
         async with asyncio.timeout(LIMIT), Client(asking(kind, message), elicit=elicit) as client:
-            with pytest.raises(ToolwrightError):
+            with pytest.raises(TooltrueError):
                 raise ToolError((await USES[use](client)).text)
 
     asyncio.run(main())

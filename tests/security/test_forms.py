@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from security.recall import PLACES, forms, is_refused
-from toolwright.errors import DefinitionError
-from toolwright.protocol.asked import asks_for_a_secret
-from toolwright.protocol.questions import check_url, check_words
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol.asked import asks_for_a_secret
+from tooltrue.protocol.questions import check_url, check_words
 from variants import tried
 
 SAID = tomllib.loads((Path(__file__).parent / "forms.toml").read_text("utf-8"))
@@ -61,7 +61,7 @@ INNER = (
 def test_b51_a_visit_leads_to_no_address_of_an_inner_network(host: str):
     with pytest.raises(DefinitionError) as refused:
         check_url(f"https://{host}/page")
-    assert refused.value.code == "TW3203"
+    assert refused.value.code == "TT3203"
 
 
 @pytest.mark.parametrize("query", ["token=abc", "access_token=x", "api_key=1", "next=/&password=p", "id_token=a.b.c"])
@@ -69,7 +69,7 @@ def test_b51_a_visit_brings_no_token_along(query: str):
     for url in (f"https://example.com/page?{query}", f"https://example.com/page#{query}"):
         with pytest.raises(DefinitionError) as refused:
             check_url(url)
-        assert refused.value.code == "TW3203"
+        assert refused.value.code == "TT3203"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_b51_a_visit_on_this_machine_names_no_action():
         for host in ("127.0.0.1:8000", "localhost", "[::1]:9"):
             with pytest.raises(DefinitionError) as refused:
                 check_url(f"http://{host}/{path}")
-            assert refused.value.code == "TW3203"
+            assert refused.value.code == "TT3203"
             tried(path)
 
 

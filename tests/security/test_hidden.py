@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolwright.policy.cleaning import Sweep
-from toolwright.policy.scan import look
-from toolwright.protocol.characters import cleaned, may_hide
+from tooltrue.policy.cleaning import Sweep
+from tooltrue.policy.scan import look
+from tooltrue.protocol.characters import cleaned, may_hide
 
 _MADE = random.Random("hidden")
 BITS = [_MADE.randrange(2) for _ in range(240)]

@@ -7,14 +7,14 @@ import asyncio
 
 import pytest
 
-from toolwright import ToolError
-from toolwright.host.asking import Edit, No, Once
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Rule, Rules
-from toolwright.policy.tidy import UNTRUSTED
-from toolwright.protocol.schema import compile_schema
-from toolwright.tools.tasks import Budget
+from tooltrue import ToolError
+from tooltrue.host.asking import Edit, No, Once
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.tidy import UNTRUSTED
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.tools.tasks import Budget
 from unit.host.guarded import Person, Place, text_of
 
 ALL = Guard(server="desk", rules=Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk"))
@@ -235,12 +235,12 @@ async def codes(place: Place, *names: str) -> list[str]:
 def test_c24_private_data_foreign_text_and_a_way_out_ask():
     person = Person(No())
     place = office(person)
-    assert asyncio.run(codes(place, "file", "page", "mail")) == ["", "", "TW2401"]
+    assert asyncio.run(codes(place, "file", "page", "mail")) == ["", "", "TT2401"]
     assert len(person.asked) == 1
 
 
 def test_c24_a_page_whose_address_carries_data_away_asks_too():
-    assert asyncio.run(codes(office(Person()), "file", "page", "page")) == ["", "", "TW2401"]
+    assert asyncio.run(codes(office(Person()), "file", "page", "page")) == ["", "", "TT2401"]
 
 
 def test_c24_twin_two_of_the_three_ask_nothing():
@@ -254,7 +254,7 @@ def test_c25_what_was_written_down_from_strangers_is_still_theirs_in_a_later_tas
     async def main() -> list[str]:
         return [*await codes(place, "page", "note"), *await codes(place, "file", "mail")]
 
-    assert asyncio.run(main()) == ["", "", "", "TW2401"]
+    assert asyncio.run(main()) == ["", "", "", "TT2401"]
 
 
 def test_c25_twin_what_was_written_by_nobody_else_is_ones_own():
@@ -272,7 +272,7 @@ SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 def test_a_secret_does_not_go_out_unasked():
     person = Person(No())
     place = office(person)
-    assert asyncio.run(place.code("mail", None, x=f"key: {SECRET}")) == "TW2401"
+    assert asyncio.run(place.code("mail", None, x=f"key: {SECRET}")) == "TT2401"
     assert "its arguments hold what looks like a secret" in person.asked[0].text
 
 
@@ -295,7 +295,7 @@ def test_b05_what_the_person_has_edited_is_decided_about_again():
     person = Person(Edit({"x": "secret"}), Once())
     place = Place(person, guard=Guard(server="desk", rules=rules))
     place.add("put", effect="write")
-    assert asyncio.run(place.code("put", x="a")) == "TW2200"
+    assert asyncio.run(place.code("put", x="a")) == "TT2200"
     assert place.ran == []
     assert len(person.asked) == 1
 
@@ -317,7 +317,7 @@ def test_b18_a_yes_at_the_host_is_good_for_one_run_of_exactly_that():
     async def main() -> list[str]:
         return [await place.code("put", x=x) for x in ("a", "a", "b")]
 
-    assert asyncio.run(main()) == ["", "TW2401", "TW2401"]
+    assert asyncio.run(main()) == ["", "TT2401", "TT2401"]
     assert place.ran == [("put", {"x": "a"})]
 
 

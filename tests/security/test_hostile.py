@@ -1,5 +1,5 @@
 """A hostile server behind a host with its default guard: what the model reads of it stands between marks, nothing
-hangs, and the other servers keep working. Attacks A, C and some of B, played by ``toolwright.testing.hostile``."""
+hangs, and the other servers keep working. Attacks A, C and some of B, played by ``tooltrue.testing.hostile``."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 
 import pytest
 
-from toolwright import Host, Server
-from toolwright.client.answers import Elicitation
-from toolwright.client.config import Config, ServerConfig
-from toolwright.client.results import Result
-from toolwright.errors import ConfigurationError, UnknownTool
-from toolwright.host.fronts import callback
-from toolwright.host.pins import Pins
-from toolwright.host.servers import Patience
-from toolwright.jsonrpc.messages import encode
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Rule, Rules
-from toolwright.protocol.characters import may_hide
-from toolwright.protocol.schema import compile_schema
-from toolwright.testing.hostile import TRICKS, Era, Hostile, Trick
-from toolwright.testing.hostile.results import SECRET
-from toolwright.testing.state import LIMIT
+from tooltrue import Host, Server
+from tooltrue.client.answers import Elicitation
+from tooltrue.client.config import Config, ServerConfig
+from tooltrue.client.results import Result
+from tooltrue.errors import ConfigurationError, UnknownTool
+from tooltrue.host.fronts import callback
+from tooltrue.host.pins import Pins
+from tooltrue.host.servers import Patience
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.protocol.characters import may_hide
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.testing.hostile import TRICKS, Era, Hostile, Trick
+from tooltrue.testing.hostile.results import SECRET
+from tooltrue.testing.state import LIMIT
 
 IN_MEMORY = [trick for trick in TRICKS.values() if not trick.needs_process and trick.http is None]
 ERAS: tuple[Era, ...] = ("modern", "legacy")
@@ -109,7 +109,7 @@ def unmarked(result: Result) -> str:
 def check_harmless(result: Result) -> None:
     """What is outside of marks is our own sentence, or nothing; and nothing hides, and no secret is told."""
     ours = unmarked(result)
-    assert ours == "" or re.search(r"\[TW\d{4}\]|^That was not all of \d+ bytes\.", ours), ours
+    assert ours == "" or re.search(r"\[TT\d{4}\]|^That was not all of \d+ bytes\.", ours), ours
     assert "gnore previous" not in ours
     whole = encode(result.raw)
     assert SECRET.encode() not in whole
@@ -152,13 +152,13 @@ def test_twin_a_good_server_from_elsewhere_is_heard(era: Era, tmp_path: Path) ->
 # -- definitions -------------------------------------------------------------------------------------------------------
 
 HIDDEN: dict[str, str] = {
-    **dict.fromkeys(["order", "order-in-parameter", "order-in-enum", "order-in-comment", "order-in-output"], "TW9270"),
-    **dict.fromkeys(["shadow", "header-injection"], "TW9270"),
-    **dict.fromkeys(["escapes-in-definition", "invisible", "tags-in-definition", "backwards", "selectors"], "TW2302"),
-    "foreign-letter": "TW3007",
-    "far-reference": "TW3105",
-    "doubling": "TW3114",
-    "self-reference": "TW3107",
+    **dict.fromkeys(["order", "order-in-parameter", "order-in-enum", "order-in-comment", "order-in-output"], "TT9270"),
+    **dict.fromkeys(["shadow", "header-injection"], "TT9270"),
+    **dict.fromkeys(["escapes-in-definition", "invisible", "tags-in-definition", "backwards", "selectors"], "TT2302"),
+    "foreign-letter": "TT3007",
+    "far-reference": "TT3105",
+    "doubling": "TT3114",
+    "self-reference": "TT3107",
 }
 
 
@@ -192,7 +192,7 @@ def test_a_tool_that_changes_after_it_was_seen_is_held_back(name: str, tmp_path:
         await host.call_tool("evil_look")  # whereupon it says that its list has changed
         while (await told).kind != "held":
             told = asyncio.ensure_future(anext(changes))
-        assert (shown(host), held(host)) == (["look"], ["TW9270" if name == "flip-flop" else "TW9271"])
+        assert (shown(host), held(host)) == (["look"], ["TT9270" if name == "flip-flop" else "TT9271"])
         assert [review.server for review in host.reviews] == ["evil"]
 
     beside(Hostile(name), test, tmp_path)
@@ -226,7 +226,7 @@ def test_a28_pages_without_end_cost_nobody_else_anything(name: str, tmp_path: Pa
     async def test(host: Host) -> None:
         assert (host.servers[0].state, host.servers[0].reason and host.servers[0].reason.code) == (
             "unavailable",
-            "TW5009",
+            "TT5009",
         )
         assert evil.heard.count("tools/list") <= 1_000
         assert "\ntrue\n" in (await host.call_tool("good_truth")).text
@@ -264,7 +264,7 @@ def test_c11_a_key_that_is_a_secret_is_withheld_and_told_in_no_error_and_no_log(
         return (await host.call_tool("evil_says-in-key")).text
 
     said = beside(Hostile("says-in-key"), test, tmp_path)
-    assert "[TW2005]" in said
+    assert "[TT2005]" in said
     assert SECRET not in said
     assert "a key that hides something" in caplog.text
     assert SECRET not in caplog.text
@@ -284,7 +284,7 @@ def test_an_answer_that_cannot_be_used_is_no_broken_connection(name: str, tmp_pa
     async def test(host: Host) -> None:
         result = await host.call_tool(f"evil_{name}")
         assert result.is_error
-        assert "[TW9602]" in result.text
+        assert "[TT9602]" in result.text
         assert evil.heard.count("tools/call") == 1
         assert host.servers[0].state == "ready"
 
@@ -375,7 +375,7 @@ def test_b53_folders_that_a_server_knows_of_permit_it_nothing(era: Era, tmp_path
 
     async def test(host: Host) -> None:
         result = await host.call_tool("evil_look", where=str(tmp_path))
-        assert unmarked(result).endswith("[TW2401]")
+        assert unmarked(result).endswith("[TT2401]")
 
     def no(question: Any) -> bool:
         seen.append(question.wanted.tool)
@@ -404,14 +404,14 @@ def kept_out(path: str, tool: str, tmp_path: Path) -> str:
 
     async def test(host: Host) -> str:
         result = await host.call_tool(tool, where=path)
-        return re.sub(r".*\[(TW\d{4})\].*", r"\1", unmarked(result), flags=re.DOTALL)
+        return re.sub(r".*\[(TT\d{4})\].*", r"\1", unmarked(result), flags=re.DOTALL)
 
     return beside(Hostile("lying-hint"), test, tmp_path, guard=Guard(rules=Rules((rule, allow), "desk")))
 
 
 @pytest.mark.parametrize("tool", ["evil_look", "evil_delete_all"])
 def test_c26_what_is_denied_is_denied_by_whatever_tool(tool: str, tmp_path: Path) -> None:
-    assert kept_out("/private/key", tool, tmp_path) == "TW2200"
+    assert kept_out("/private/key", tool, tmp_path) == "TT2200"
 
 
 def test_c26_twin_what_is_not_denied_is_read(tmp_path: Path) -> None:

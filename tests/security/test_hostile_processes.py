@@ -12,8 +12,8 @@ import pytest
 
 from journeys.serving import left_of
 from security.test_hostile import FLOODS, beside, check_harmless
-from toolwright import Host
-from toolwright.testing.hostile import TRICKS, Hostile, serving_http
+from tooltrue import Host
+from tooltrue.testing.hostile import TRICKS, Hostile, serving_http
 
 pytestmark = pytest.mark.process
 
@@ -28,7 +28,7 @@ def limits(name: str) -> dict[str, float]:
 
 
 def command(*names: str) -> list[str]:
-    return [sys.executable, "-m", "toolwright.testing.hostile", *names]
+    return [sys.executable, "-m", "tooltrue.testing.hostile", *names]
 
 
 async def judge(host: Host, name: str) -> Any:

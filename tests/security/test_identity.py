@@ -19,10 +19,10 @@ import pytest
 
 from issuing.calling import RESOURCE, call, called, guarded, oauth, who
 from issuing.server import REDIRECT, Issuing, new_key
-from toolwright import ApiKeys, Context, Public, Server
-from toolwright.server.keys import Key
-from toolwright.server.keys import new_key as new_api_key
-from toolwright.transport.fetch import Fetcher, NotFetched
+from tooltrue import ApiKeys, Context, Public, Server
+from tooltrue.server.keys import Key
+from tooltrue.server.keys import new_key as new_api_key
+from tooltrue.transport.fetch import Fetcher, NotFetched
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Endpoint, in_session, modern
 
@@ -218,7 +218,7 @@ def test_b39_a_token_that_its_issuer_has_not_made_for_this_server_is_refused(
     answer = call(mounts, made, token)
     assert answer.status == 401
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
-    assert "[TW1102]" in answer.json["error"]["message"]
+    assert "[TT1102]" in answer.json["error"]["message"]
 
 
 @pytest.mark.requirement("AUTHS-09", "AUTHC-27")
@@ -276,7 +276,7 @@ def test_b40_a_token_stands_in_one_place_once(mounts: Mounts, issuer: Issuing, h
         "in the URL too": [bearer],
         "twice": [bearer, bearer],
         "two schemes": [("Authorization", "Basic eDp5"), bearer],
-        "two keys": [("X-API-Key", "tw_a_b"), ("X-API-Key", "tw_a_c")],
+        "two keys": [("X-API-Key", "tt_a_b"), ("X-API-Key", "tt_a_c")],
     }[how]
     with mounts.mounted(guarded(oauth(issuer)).http_app()) as path:
         answer = asyncio.run(called(Endpoint(mounts.port, path + query), headers))
@@ -554,7 +554,7 @@ def statuses_of(made: Server, peer: str, headers: dict[str, str], tool: str | No
 @pytest.mark.attack("B45")
 def test_b45_serving_the_network_without_saying_who_may_call_does_not_start(tmp_path: Path) -> None:
     command = [
-        Path(sys.executable).with_name("toolwright"),
+        Path(sys.executable).with_name("tooltrue"),
         "serve",
         "files",
         "--root",

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Context, Rate, Server
-from toolwright.client.client import Result
-from toolwright.errors import StateError
-from toolwright.protocol.types import TextContent
-from toolwright.protocol.versions import ALL
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Context, Rate, Server
+from tooltrue.client.client import Result
+from tooltrue.errors import StateError
+from tooltrue.protocol.types import TextContent
+from tooltrue.protocol.versions import ALL
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import LIMIT
 
 SLOWLY = 0.001
 
@@ -62,12 +62,12 @@ def test_b26_another_spelling_of_the_name_is_no_other_tool():
             await client.call_tool("add")
             said = [text(await client.call_tool("add"))]
             for name in ("Add", "add ", "ADD"):
-                with pytest.raises(Exception, match="TW1010"):
+                with pytest.raises(Exception, match="TT1010"):
                     await client.call_tool(name)
             return said
 
     [said] = asyncio.run(main())
-    assert "[TW2100]" in said
+    assert "[TT2100]" in said
 
 
 def test_b26_many_workers_have_one_limit():
@@ -191,7 +191,7 @@ def test_b37_twin_progress_at_a_human_pace_is_told_whole():
 def test_b55_of_a_flood_of_messages_few_are_sent_and_that_is_said():
     sent = told("chatter", {"io.modelcontextprotocol/logLevel": "error"}, messages=100_000)
     assert len(sent) < 2_000
-    assert any("TW2015" in str(message["params"]["data"]) for message in sent[:-1])
+    assert any("TT2015" in str(message["params"]["data"]) for message in sent[:-1])
 
 
 def test_b55_twin_a_handful_of_messages_is_sent_whole():
@@ -206,7 +206,7 @@ class Down(MemoryFacts):
     """A store that cannot be reached."""
 
     async def get(self, key: str) -> bytes | None:
-        raise StateError.of("TW7005", path="facts")
+        raise StateError.of("TT7005", path="facts")
 
 
 class DownLater(Down):
@@ -216,7 +216,7 @@ class DownLater(Down):
         return None
 
     def take_now(self, *_: Any) -> float:
-        raise StateError.of("TW7005", path="facts")
+        raise StateError.of("TT7005", path="facts")
 
 
 @pytest.mark.parametrize("facts", [Down, DownLater])

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.policy.confirm import Confirm
-from toolwright.toolbox.files import toolset
-from toolwright.toolbox.files.tools import Files
-from toolwright.toolbox.files.values import Edit
-from toolwright.toolbox.names import ASKED, HARMLESS, OBEYED, SECRET, Group
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.policy.confirm import Confirm
+from tooltrue.toolbox.files import toolset
+from tooltrue.toolbox.files.tools import Files
+from tooltrue.toolbox.files.values import Edit
+from tooltrue.toolbox.names import ASKED, HARMLESS, OBEYED, SECRET, Group
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
@@ -218,7 +218,7 @@ def test_d17_secrets_are_neither_written_nor_moved(files: Files, root: Path, sec
         code_of(lambda: files.move_file(secret, "y", context=AGREED)),
         code_of(lambda: files.move_file("mine", f"{secret}.bak", context=AGREED)),
     ]
-    assert set(refusals) <= {"TW6030", "TW6031"}
+    assert set(refusals) <= {"TT6030", "TT6031"}
 
 
 @pytest.mark.attack("D17")
@@ -226,14 +226,14 @@ def test_d17_secrets_are_neither_written_nor_moved(files: Files, root: Path, sec
 def test_d17_a_folder_that_makes_its_files_secret_keeps_its_name(files: Files, root: Path, folder: str) -> None:
     for name in ("config.json", "gh/hosts.yml", "hosts.yml", "Cookies", "settings.xml", "credentials"):
         put(root, f"{folder}/{name}")
-    assert code_of(lambda: files.move_file(folder, "y", context=AGREED)) == "TW6030"
+    assert code_of(lambda: files.move_file(folder, "y", context=AGREED)) == "TT6030"
 
 
 @pytest.mark.attack("D17")
 def test_d17_a_link_to_a_folder_shows_no_more_of_it(files: Files, root: Path) -> None:
     put(root, ".docker/config.json")
     (root / "d").symlink_to(".docker")
-    assert code_of(lambda: files.read_file("d/config.json")) == "TW6030"
+    assert code_of(lambda: files.read_file("d/config.json")) == "TT6030"
 
 
 @pytest.mark.twin("D17")
@@ -258,11 +258,11 @@ def test_b25_what_programs_obey_is_written_by_no_tool_where_nobody_agrees(
         code_of(lambda: files.move_file("mine", path, create_parents=True)),
         code_of(lambda: files.create_directory(path)),
     ]
-    assert set(refusals) == {"TW6086"}
+    assert set(refusals) == {"TT6086"}
     assert [entry.name for entry in root.iterdir()] == ["mine"]
     put(root, path, "old")
-    assert code_of(lambda: files.edit_file(path, [Edit(old_text="old", new_text="new")])) == "TW6086"
-    assert code_of(lambda: files.write_file(path, "x", mode="append")) == "TW6086"
+    assert code_of(lambda: files.edit_file(path, [Edit(old_text="old", new_text="new")])) == "TT6086"
+    assert code_of(lambda: files.write_file(path, "x", mode="append")) == "TT6086"
     assert (root / path).read_text() == "old"
 
 
@@ -270,7 +270,7 @@ def test_b25_what_programs_obey_is_written_by_no_tool_where_nobody_agrees(
 def test_b25_a_link_leads_to_what_is_obeyed_and_asks_all_the_same(files: Files, root: Path) -> None:
     put(root, ".github/workflows/a.yml")
     (root / "docs").symlink_to(".github")
-    assert code_of(lambda: files.write_file("docs/workflows/b.yml", "x")) == "TW6086"
+    assert code_of(lambda: files.write_file("docs/workflows/b.yml", "x")) == "TT6086"
 
 
 @pytest.mark.twin("D17", "B25")
@@ -281,7 +281,7 @@ def test_b25_twin_it_is_read_and_once_a_person_has_agreed_written(files: Files, 
 
 
 @pytest.mark.attack("B25")
-@pytest.mark.parametrize(("answer", "code"), [(True, None), (False, "TW6087")])
+@pytest.mark.parametrize(("answer", "code"), [(True, None), (False, "TT6087")])
 def test_b25_a_person_is_asked_where_plain_writing_asks_nobody(root: Path, answer: bool, code: str | None) -> None:
     server = Server("quiet", toolsets=[toolset([root])], confirm=Confirm.never(), audit=False)
     asked: list[str] = []

@@ -20,7 +20,7 @@ import pytest
 
 from growth import grows_in_proportion
 from security.fakes import FAKES
-from toolwright import (
+from tooltrue import (
     AudioContent,
     BlobResource,
     CallToolResult,
@@ -36,14 +36,14 @@ from toolwright import (
     TextResource,
     ToolError,
 )
-from toolwright.errors import InvalidParams
-from toolwright.policy import shapes
-from toolwright.policy.cleaning import CLEANED, Sweep
-from toolwright.policy.fitting import CUT, MAX_BLOCKS
-from toolwright.policy.scan import look
-from toolwright.protocol.types import PromptMessage
-from toolwright.tools.keeping import PART
-from toolwright.tools.toolset import UNTRUSTED
+from tooltrue.errors import InvalidParams
+from tooltrue.policy import shapes
+from tooltrue.policy.cleaning import CLEANED, Sweep
+from tooltrue.policy.fitting import CUT, MAX_BLOCKS
+from tooltrue.policy.scan import look
+from tooltrue.protocol.types import PromptMessage
+from tooltrue.tools.keeping import PART
+from tooltrue.tools.toolset import UNTRUSTED
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
@@ -368,7 +368,7 @@ def test_a_mask_is_not_written_over_what_it_stands_for(effect: Any, wrap: Callab
     mask, _ = swept(TOKEN)
     result = call_with(wrap(mask), effect=effect)
     assert result.is_error
-    assert "[TW2301]" in result.text
+    assert "[TT2301]" in result.text
     assert mask in result.text
 
 
@@ -441,7 +441,7 @@ def test_c13_masks_do_not_take_what_is_read_beyond_its_limit():
         async with Client(server) as client:
             await client.read_resource("notes://a")
 
-    with pytest.raises(InvalidParams, match="TW2006"):
+    with pytest.raises(InvalidParams, match="TT2006"):
         asyncio.run(once())
 
 
@@ -502,7 +502,7 @@ def test_c15_what_is_cut_is_valid_or_else_an_error_with_a_link_to_the_whole(sche
     if holds:
         assert server_accepts(server, result.structured)
     else:
-        assert "[TW2311]" in result.text or "cannot be cut" in result.text
+        assert "[TT2311]" in result.text or "cannot be cut" in result.text
 
 
 def server_accepts(server: Server, value: Any) -> bool:
@@ -544,7 +544,7 @@ def test_c15_a_masked_value_that_no_longer_fits_its_schema_is_withheld():
 
     result = asyncio.run(once())
     assert result.is_error
-    assert "[TW2300]" in result.text
+    assert "[TT2300]" in result.text
     assert TOKEN not in json.dumps(result.raw)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from growth import grows_in_proportion
-from toolwright import Client, ConfigurationError, DefinitionError, Server, ToolError
-from toolwright.policy.cleaning import CLEANED, Sweep
-from toolwright.policy.scan import look
-from toolwright.protocol.types import PromptMessage
+from tooltrue import Client, ConfigurationError, DefinitionError, Server, ToolError
+from tooltrue.policy.cleaning import CLEANED, Sweep
+from tooltrue.policy.scan import look
+from tooltrue.protocol.types import PromptMessage
 from variants import tried
 
 # Made up, all of them: numbers of the issuers' own examples, and an id whose date and region nobody has.
@@ -143,4 +143,4 @@ def test_a_mask_of_personal_data_is_not_written_over_what_it_stands_for():
         async with Client(server) as client:
             return await client.call_tool("save", text=f"to: {mask}")
 
-    assert "[TW2301]" in asyncio.run(once()).text
+    assert "[TT2301]" in asyncio.run(once()).text

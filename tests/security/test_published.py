@@ -12,18 +12,18 @@ import msgspec
 import pytest
 
 from security.test_definitions import CAUGHT, PLACES
-from toolwright.client.config import ServerConfig
-from toolwright.contract.contract import Contract
-from toolwright.contract.finding import is_blocked
-from toolwright.contract.neighbours import NOBODY, Neighbours
-from toolwright.contract.scan import scan
-from toolwright.errors import ConfigurationError
-from toolwright.host.effects import effects_by
-from toolwright.host.host import Host
-from toolwright.host.naming import RESERVED, alias, check_alias, marks
-from toolwright.host.pins import Pin, Pins
-from toolwright.protocol import types as wire
-from toolwright.tools.toolset import Effect
+from tooltrue.client.config import ServerConfig
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.finding import is_blocked
+from tooltrue.contract.neighbours import NOBODY, Neighbours
+from tooltrue.contract.scan import scan
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.effects import effects_by
+from tooltrue.host.host import Host
+from tooltrue.host.naming import RESERVED, alias, check_alias, marks
+from tooltrue.host.pins import Pin, Pins
+from tooltrue.protocol import types as wire
+from tooltrue.tools.toolset import Effect
 from unit.host.hosting import Published, hosted, names, tool
 from variants import tried
 
@@ -129,7 +129,7 @@ FOREIGN_LETTERS = {
 @pytest.mark.parametrize("letter", FOREIGN_LETTERS)
 def test_a15_a_letter_that_passes_for_a_latin_one_is_a_disguise_in_each_script(letter: str) -> None:
     name = FOREIGN_LETTERS[letter]
-    assert "TW9131" in {one.code for one in scan(tool(name))}
+    assert "TT9131" in {one.code for one in scan(tool(name))}
     assert is_blocked(scan(tool(name)))
 
 
@@ -233,7 +233,7 @@ SLIPS = [
 @pytest.mark.attack("A17")
 @pytest.mark.parametrize("name", SLIPS)
 def test_a17_each_kind_of_slip_is_seen(name: str) -> None:
-    assert {one.code for one in scan(tool(name), MAIL)} & {"TW9132", "TW9134"}
+    assert {one.code for one in scan(tool(name), MAIL)} & {"TT9132", "TT9134"}
 
 
 @pytest.mark.twin("A17")
@@ -251,7 +251,7 @@ def test_a17_each_kind_of_slip_is_seen(name: str) -> None:
     ],
 )
 def test_a17_twin_another_word_is_no_slip(name: str) -> None:
-    assert not {one.code for one in scan(tool(name), MAIL)} & {"TW9132", "TW9134"}
+    assert not {one.code for one in scan(tool(name), MAIL)} & {"TT9132", "TT9134"}
 
 
 # -- A18: the same name at two servers ---------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ RESPELT = [
 @pytest.mark.attack("A21")
 @pytest.mark.parametrize("name", RESPELT)
 def test_a21_a_name_that_differs_in_case_or_spaces_is_told_of_or_no_name(name: str) -> None:
-    assert {one.code for one in scan(tool(name), MAIL)} & {"TW9130", "TW9131", "TW9133", "TW9134"}
+    assert {one.code for one in scan(tool(name), MAIL)} & {"TT9130", "TT9131", "TT9133", "TT9134"}
 
 
 @pytest.mark.attack("A21")

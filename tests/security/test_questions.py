@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from skipping import skip
-from toolwright import Client, Host, Patience, QuestionLimits
-from toolwright.client.answers import Elicitation
-from toolwright.client.questions import QuestionGate
-from toolwright.errors import ConnectionLost, InvalidAnswer
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Host, Patience, QuestionLimits
+from tooltrue.client.answers import Elicitation
+from tooltrue.client.questions import QuestionGate
+from tooltrue.errors import ConnectionLost, InvalidAnswer
+from tooltrue.testing.state import LIMIT
 from unit.host.hosting import OPEN
 from wire.scripted import Scripted
 
@@ -147,7 +147,7 @@ def test_b22_what_belongs_to_no_call_asks_nobody(kind: str, while_: str):
     answers = met(server, test, who)
     assert who.asked == 0
     assert {answer["error"]["code"] for answer in answers} == {-32600}
-    assert "TW5040" in answers[0]["error"]["message"]
+    assert "TT5040" in answers[0]["error"]["message"]
 
 
 @pytest.mark.attack("B22")
@@ -266,7 +266,7 @@ def test_b22_few_questions_wait_at_the_same_time():
 
     refused = met(server, test, who)
     assert who.most == who.asked == 5
-    assert all("TW5041" in answer["error"]["message"] for answer in refused[:195])
+    assert all("TT5041" in answer["error"]["message"] for answer in refused[:195])
 
 
 # -- the stateless revision: questions in results ----------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_b22_a_server_that_is_started_again_has_not_been_forgotten():
                 call.cancel()
                 await asyncio.wait((call,))
                 life = host._lives["s"]  # pyright: ignore[reportPrivateUsage]
-                life.wake.was_lost(ConnectionLost.of("TW5001"))
+                life.wake.was_lost(ConnectionLost.of("TT5001"))
 
     asyncio.run(main())
     assert server.visits >= 8
@@ -375,7 +375,7 @@ def test_b22_a_server_that_is_started_again_has_not_been_forgotten():
 def test_b22_the_operator_is_told_once(caplog: pytest.LogCaptureFixture):
     clock = Clock()
     gate = QuestionGate(QuestionLimits(clock=clock), "desk")
-    with caplog.at_level(logging.WARNING, "toolwright"):
+    with caplog.at_level(logging.WARNING, "tooltrue"):
         for _ in range(MANY):
             gate.unasked("elicitation/create")
         assert [record.message.count("desk: 1 ") for record in caplog.records] == [1]
@@ -521,7 +521,7 @@ LONG = (
 @pytest.mark.parametrize("params", LONG)
 def test_b22_a_question_that_nobody_would_read_is_refused(params: Mapping[str, Any]):
     answer, seen = answered(params)
-    assert "TW5044" in answer["error"]["message"]
+    assert "TT5044" in answer["error"]["message"]
     assert seen == []
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from toolwright import (
+from tooltrue import (
     AudioContent,
     BlobResource,
     Client,
@@ -27,11 +27,11 @@ from toolwright import (
     TextResource,
     ToolError,
 )
-from toolwright.client.client import Result
-from toolwright.errors import InvalidAnswer
-from toolwright.policy.fitting import MAX_BLOCKS
-from toolwright.protocol.types import CallToolResult, TextContent
-from toolwright.tools.rounds import MAX_ROUNDS
+from tooltrue.client.client import Result
+from tooltrue.errors import InvalidAnswer
+from tooltrue.policy.fitting import MAX_BLOCKS
+from tooltrue.protocol.types import CallToolResult, TextContent
+from tooltrue.tools.rounds import MAX_ROUNDS
 from unit.host.hosting import Published, hosted, tool
 from variants import tried
 

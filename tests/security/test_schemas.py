@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from toolwright.protocol.schema import compile_schema
+from tooltrue.protocol.schema import compile_schema
 from unit.protocol.test_schema import DRAFT_07, code_of
 
 Schema: TypeAlias = dict[str, Any]
@@ -59,14 +59,14 @@ def deep(nest: Callable[[Any], Any], levels: int) -> Any:
 @pytest.mark.parametrize("levels", [130, 5_000])
 @pytest.mark.parametrize("keyword", NESTS)
 def test_a30_a_schema_is_nested_so_deep_and_no_deeper_by_each_keyword(keyword: str, levels: int) -> None:
-    assert code_of({"properties": {"a": deep(NESTS[keyword], levels)}}) == "TW3108"
+    assert code_of({"properties": {"a": deep(NESTS[keyword], levels)}}) == "TT3108"
 
 
 @pytest.mark.attack("A30")
 @pytest.mark.parametrize("shape", VALUES)
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_a30_nor_is_a_value_in_it(holder: str, shape: str) -> None:
-    assert code_of({holder: [deep(VALUES[shape], 5_000)]}) == "TW3108"
+    assert code_of({holder: [deep(VALUES[shape], 5_000)]}) == "TT3108"
 
 
 @pytest.mark.twin("A30")
@@ -131,7 +131,7 @@ def test_a31_a_pattern_that_is_taken_reads_each_text_once(pattern: str, text: st
 @pytest.mark.parametrize("place", ["pattern", "patternProperties"])
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_a31_a_pattern_that_goes_back_or_is_too_large_is_refused(pattern: str, place: str) -> None:
-    assert code_of({place: pattern if place == "pattern" else {pattern: {}}}) in ("TW3113", "TW3117")
+    assert code_of({place: pattern if place == "pattern" else {pattern: {}}}) in ("TT3113", "TT3117")
 
 
 @pytest.mark.twin("A31")
@@ -205,14 +205,14 @@ def doubled(
 @pytest.mark.attack("A33")
 @pytest.mark.parametrize("how", DOUBLINGS)
 def test_a33_references_that_double_are_refused_by_each_keyword(how: str) -> None:
-    assert code_of(doubled(DOUBLINGS[how], 24)) in ("TW3112", "TW3114")
+    assert code_of(doubled(DOUBLINGS[how], 24)) in ("TT3112", "TT3114")
 
 
 @pytest.mark.attack("A33")
 @pytest.mark.parametrize("way", WAYS)
 def test_a33_references_that_double_are_refused_in_each_spelling(way: str) -> None:
     defs, ref, more = WAYS[way]
-    assert code_of(doubled(DOUBLINGS["anyOf"], 24, defs, ref, more)) in ("TW3106", "TW3114")
+    assert code_of(doubled(DOUBLINGS["anyOf"], 24, defs, ref, more)) in ("TT3106", "TT3114")
 
 
 OTHERS: Mapping[str, Schema] = {
@@ -233,7 +233,7 @@ OTHERS: Mapping[str, Schema] = {
 @pytest.mark.parametrize("how", OTHERS)
 def test_a33_references_that_grow_more_slowly_are_refused_as_well(how: str) -> None:
     for used in ({"$ref": "#/$defs/d39"}, {"properties": {"a": {"items": {"$ref": "#/$defs/d39"}}}}):
-        assert code_of({"$defs": OTHERS[how], **used}) == "TW3114"
+        assert code_of({"$defs": OTHERS[how], **used}) == "TT3114"
 
 
 @pytest.mark.attack("A33")
@@ -241,7 +241,7 @@ def test_a33_references_that_double_are_refused_in_the_older_dialect() -> None:
     parts = doubled(
         lambda ref: {"dependencies": {"a": ref, "b": ref}}, 24, "definitions", lambda n: {"$ref": f"#/definitions/{n}"}
     )
-    assert code_of({"$schema": DRAFT_07, **parts}) == "TW3114"
+    assert code_of({"$schema": DRAFT_07, **parts}) == "TT3114"
 
 
 @pytest.mark.twin("A33")

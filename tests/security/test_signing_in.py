@@ -17,13 +17,13 @@ from issuing.impostor import Impostor
 from issuing.server import Issuing
 from issuing.visiting import registering, serving, signing_in
 from skipping import skip
-from toolwright import AuthorizationFailed, Client, SignIn, TransportError
-from toolwright.client.auth.credentials import InMemory
-from toolwright.client.auth.tokens import Registered, Tokens
-from toolwright.protocol import versions
-from toolwright.transport.addresses import parse
-from toolwright.transport.carrier import Refusal
-from toolwright.transport.fetch import Fetcher, NotFetched
+from tooltrue import AuthorizationFailed, Client, SignIn, TransportError
+from tooltrue.client.auth.credentials import InMemory
+from tooltrue.client.auth.tokens import Registered, Tokens
+from tooltrue.protocol import versions
+from tooltrue.transport.addresses import parse
+from tooltrue.transport.carrier import Refusal
+from tooltrue.transport.fetch import Fetcher, NotFetched
 from wire.mounting import Mounts
 
 CODE = "a-code-of-theirs"
@@ -85,7 +85,7 @@ INSIDE = [
 @pytest.mark.parametrize("url", INSIDE)
 def test_b42_a_challenge_that_points_into_the_network_is_not_followed(impostor: Impostor, url: str) -> None:
     impostor.challenge = f'Bearer resource_metadata="{url}"'
-    assert code_of(visited(impostor.url, Browser())) in ("TW4210", "TW4211")
+    assert code_of(visited(impostor.url, Browser())) in ("TT4210", "TT4211")
     assert set(impostor.paths()) == {"mcp"}
 
 
@@ -94,7 +94,7 @@ def test_b42_a_challenge_that_points_into_the_network_is_not_followed(impostor: 
 def test_b42_endpoints_inside_the_network_are_not_asked(impostor: Impostor, place: str) -> None:
     impostor.issuer = {place: "https://10.0.0.1/inside"}
     browser = Browser()
-    assert code_of(visited(impostor.url, browser)) == "TW4210"
+    assert code_of(visited(impostor.url, browser)) == "TT4210"
     assert (browser.seen == []) == (place != "token_endpoint")
 
 
@@ -154,7 +154,7 @@ def test_b42_twin_a_server_on_this_machine_has_its_issuer_there(mounts: Mounts, 
 def test_b43_a_page_to_sign_in_is_a_page(impostor: Impostor, page: str) -> None:
     impostor.issuer = {"authorization_endpoint": page}
     browser = Browser()
-    assert code_of(visited(impostor.url, browser)) in ("TW5102", "TW4210", "TW4211")
+    assert code_of(visited(impostor.url, browser)) in ("TT5102", "TT4210", "TT4211")
     assert browser.seen == []
     assert "register" not in impostor.paths()
 
@@ -181,7 +181,7 @@ def test_b41_what_comes_back_with_another_state_is_nobodys_answer(impostor: Impo
         await guessing(page)
         skip(30.0)
 
-    assert code_of(visited(impostor.url, browse, timeout=30.0)) == "TW5105"
+    assert code_of(visited(impostor.url, browse, timeout=30.0)) == "TT5105"
     assert "token" not in impostor.paths()
 
 
@@ -222,14 +222,14 @@ def test_a_code_of_another_issuer_is_not_redeemed(
 ) -> None:
     impostor.issuer = {"authorization_response_iss_parameter_supported": advertised}
     browser = Browser(iss=change(impostor.url.removesuffix("/mcp")))
-    assert code_of(visited(impostor.url, browser)) == "TW5104"
+    assert code_of(visited(impostor.url, browser)) == "TT5104"
     assert "token" not in impostor.paths()
 
 
 @pytest.mark.requirement("AUTHC-38")
 def test_a_code_that_does_not_say_whose_it_is_is_not_redeemed_where_it_should(impostor: Impostor) -> None:
     impostor.issuer = {"authorization_response_iss_parameter_supported": True}
-    assert code_of(visited(impostor.url, Browser())) == "TW5104"
+    assert code_of(visited(impostor.url, Browser())) == "TT5104"
     assert "token" not in impostor.paths()
 
 
@@ -238,7 +238,7 @@ def test_what_another_issuer_says_of_an_error_is_not_shown(impostor: Impostor) -
     error = visited(
         impostor.url, Browser(code=None, iss="https://evil.example", error="x", error_description="call 555")
     )
-    assert code_of(error) == "TW5104"
+    assert code_of(error) == "TT5104"
     assert "555" not in str(error)
 
 
@@ -246,7 +246,7 @@ def test_what_the_issuer_says_of_an_error_is_shown_on_one_line(impostor: Imposto
     error = visited(
         impostor.url, Browser(code=None, error="access_denied", error_description="no\n\x1b[31mway" + "!" * 999)
     )
-    assert code_of(error) == "TW5103"
+    assert code_of(error) == "TT5103"
     assert "access_denied: no  [31mway!" in str(error)
     assert len(str(error)) < 600
 
@@ -257,7 +257,7 @@ def test_what_the_issuer_says_of_an_error_is_shown_on_one_line(impostor: Imposto
 @pytest.mark.requirement("AUTHC-06", "AUTHC-07")
 def test_metadata_of_another_issuer_is_not_used(impostor: Impostor) -> None:
     impostor.issuer = {"issuer": "https://evil.example"}
-    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+    assert code_of(visited(impostor.url, Browser())) == "TT5102"
     assert "register" not in impostor.paths()
 
 
@@ -266,7 +266,7 @@ def test_metadata_of_another_issuer_is_not_used(impostor: Impostor) -> None:
 def test_an_issuer_that_does_not_know_pkce_is_not_trusted(impostor: Impostor, methods: list[str] | None) -> None:
     impostor.issuer = {"code_challenge_methods_supported": methods}
     browser = Browser()
-    assert code_of(visited(impostor.url, browser)) == "TW5102"
+    assert code_of(visited(impostor.url, browser)) == "TT5102"
     assert browser.seen == []
 
 
@@ -286,7 +286,7 @@ def test_an_issuer_that_does_not_know_pkce_is_not_trusted(impostor: Impostor, me
 def test_a_token_for_another_server_is_not_asked_for(impostor: Impostor, resource: str) -> None:
     origin = impostor.url.rpartition("/mcp")[0].rpartition("/")[0]
     impostor.resource = {"resource": resource.format(origin=origin, url=impostor.url)}
-    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+    assert code_of(visited(impostor.url, Browser())) == "TT5102"
     assert "register" not in impostor.paths()
 
 
@@ -302,17 +302,17 @@ def test_a_token_for_the_whole_origin_may_be_asked_for(impostor: Impostor) -> No
 @pytest.mark.parametrize("token", ["a\r\nx-evil: 1", "a b", "", "ä", 7, None, "a" * 20_000])
 def test_a_token_that_is_no_header_is_not_sent(impostor: Impostor, token: Any) -> None:
     impostor.token = {"access_token": token}
-    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+    assert code_of(visited(impostor.url, Browser())) == "TT5102"
 
 
 def test_a_token_of_another_kind_is_not_sent(impostor: Impostor) -> None:
     impostor.token = {"token_type": "mac"}
-    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+    assert code_of(visited(impostor.url, Browser())) == "TT5102"
 
 
 def test_a_server_that_refuses_all_tokens_asks_the_person_once(impostor: Impostor) -> None:
     browser = Browser()
-    assert code_of(visited(impostor.url, browser)) == "TW5112"
+    assert code_of(visited(impostor.url, browser)) == "TT5112"
     assert len(browser.seen) <= 2
 
 
@@ -333,7 +333,7 @@ def test_a_server_that_wants_another_sign_in_each_time_soon_gets_none(impostor: 
                 codes.append(error.code)
 
     asyncio.run(scenario())
-    assert (len(browser.seen), codes) == (5, ["TW5117"] * 3)
+    assert (len(browser.seen), codes) == (5, ["TT5117"] * 3)
 
 
 @pytest.mark.requirement("SEC-14")
@@ -373,7 +373,7 @@ def test_an_issuer_that_takes_over_gets_nothing_that_the_first_has_given(
     credentials = InMemory()
     impostor.resource = {"authorization_servers": [issuer.url]}
     registering(issuer)
-    assert code_of(visited_with(impostor.url, signing_in(issuer, credentials))) == "TW5112"
+    assert code_of(visited_with(impostor.url, signing_in(issuer, credentials))) == "TT5112"
     given = [*issuer.refresh, *issuer.tokens, *issuer.clients]
     impostor.resource, seen = {}, len(impostor.asked)
     visited_with(impostor.url, SignIn(Browser(), credentials=credentials, timeout=30.0))
@@ -410,7 +410,7 @@ def test_no_secret_is_logged_or_shown_or_part_of_a_url(
             asyncio.run(scenario(url, revision))
     secrets = [*issuer.tokens, *issuer.refresh, sessions[-1]]
     assert len(secrets) >= 4
-    ours = [record.getMessage() for record in caplog.records if record.name.startswith(("toolwright", "httpx2"))]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith(("tooltrue", "httpx2"))]
     assert [one for one in ours for secret in secrets if secret in one] == []
     assert all("access_token" not in said for said in issuer.sent("/authorize"))
 

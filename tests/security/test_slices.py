@@ -11,18 +11,18 @@ import pytest
 
 from security.fakes import FAKES
 from services.site import Said, running
-from toolwright import Client, Context, ResourceLink, Server
-from toolwright.policy.confirm import Confirm
-from toolwright.protocol.types import TextResource
-from toolwright.toolbox.command import read_text
-from toolwright.toolbox.command import toolset as commands
-from toolwright.toolbox.command.tools import SHOWN
-from toolwright.toolbox.files import toolset
-from toolwright.toolbox.tables.tables import toolset as tables
-from toolwright.toolbox.web.tools import WebSettings
-from toolwright.toolbox.web.tools import toolset as web
-from toolwright.tools.keeping import PART
-from toolwright.tools.toolset import Slice
+from tooltrue import Client, Context, ResourceLink, Server
+from tooltrue.policy.confirm import Confirm
+from tooltrue.protocol.types import TextResource
+from tooltrue.toolbox.command import read_text
+from tooltrue.toolbox.command import toolset as commands
+from tooltrue.toolbox.command.tools import SHOWN
+from tooltrue.toolbox.files import toolset
+from tooltrue.toolbox.tables.tables import toolset as tables
+from tooltrue.toolbox.web.tools import WebSettings
+from tooltrue.toolbox.web.tools import toolset as web
+from tooltrue.tools.keeping import PART
+from tooltrue.tools.toolset import Slice
 
 TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PEM = next(text for kind, text in FAKES if kind == "private-key")

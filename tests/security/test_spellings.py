@@ -13,9 +13,9 @@ from msgspec.json import encode
 from security.recall import measure
 from security.spellings import SPELLINGS, benign, family, is_masked, more_fakes, swept
 from security.test_output import TOKEN, result_of
-from toolwright import BlobResource, Client, EmbeddedResource, Server
-from toolwright.policy.cleaning import Sweep
-from toolwright.policy.scan import look
+from tooltrue import BlobResource, Client, EmbeddedResource, Server
+from tooltrue.policy.cleaning import Sweep
+from tooltrue.policy.scan import look
 
 KINDS = sorted({kind for kind, _ in more_fakes()})
 

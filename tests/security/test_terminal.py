@@ -17,11 +17,11 @@ from typing import TypeAlias
 
 import pytest
 
-from toolwright.cli import main as command
-from toolwright.policy.approvals import Approvals, Wanted
-from toolwright.protocol.terminal import is_ordinary, json_text, one_line, printable
-from toolwright.state.urls import open_facts, open_log
-from toolwright.testing.models import Call, Fails, Says, ScriptedModel
+from tooltrue.cli import main as command
+from tooltrue.policy.approvals import Approvals, Wanted
+from tooltrue.protocol.terminal import is_ordinary, json_text, one_line, printable
+from tooltrue.state.urls import open_facts, open_log
+from tooltrue.testing.models import Call, Fails, Says, ScriptedModel
 
 Typed: TypeAlias = Callable[..., tuple[str, str]]
 
@@ -35,7 +35,7 @@ PAYLOADS = {
     "hidden": "\x1b[8mhidden\x1b[0m",
     "device": "\x1bP1;1|17/ab\x1b\\",
     "reset": "\x1bc",
-    "forged": "1.0\r\nguard   on: all is checked\n\ntoolwright: OK",
+    "forged": "1.0\r\nguard   on: all is checked\n\ntooltrue: OK",
     "backspace": "bad\b\b\bgood",
     "c1-csi": "\x9b2J",
     "c1-osc": "\x9d52;c;ZXZpbA==\x9c",
@@ -75,7 +75,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tm
     monkeypatch.setenv("PYTHONPATH", str(SERVER.parents[1]))
 
     def run(*words: str) -> tuple[str, str]:
-        monkeypatch.setattr(sys, "argv", ["toolwright", *words])
+        monkeypatch.setattr(sys, "argv", ["tooltrue", *words])
         with contextlib.suppress(SystemExit):
             command.main()
         return capfd.readouterr()
@@ -286,7 +286,7 @@ def test_a10_no_file_of_rules_tells_a_terminal_anything(words: list[str], is_val
     rules.write_text(f"[[rules]]\n{rule}" if is_valid else f'[[rules]]\n{rule}"{text}" = 1\n', encoding="utf-8")
     server = tmp_path / "server.py"
     server.write_text(
-        f"from toolwright import Server\nserver = Server('s')\nS = {HOSTILE!r}\n"
+        f"from tooltrue import Server\nserver = Server('s')\nS = {HOSTILE!r}\n"
         "@server.tool(effect='read')\ndef look() -> str:\n    return S\n"
     )
     log = hostile_log(tmp_path)

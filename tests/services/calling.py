@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from toolwright import Client, Server
-from toolwright.client.results import Result
-from toolwright.policy.confirm import Confirm
-from toolwright.toolbox.asking import Patience
-from toolwright.tools.local import LocalToolset
+from tooltrue import Client, Server
+from tooltrue.client.results import Result
+from tooltrue.policy.confirm import Confirm
+from tooltrue.toolbox.asking import Patience
+from tooltrue.tools.local import LocalToolset
 
 __all__ = ["NOW", "Waits", "call", "calls"]
 

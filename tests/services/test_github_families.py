@@ -15,8 +15,8 @@ from services.calling import Waits, call
 from services.github import Hub, issue
 from services.site import Asked, Said, running
 from services.test_github import TEA, TOKEN, ask, github, shown, written
-from toolwright import Abuse, Client, Confirm, LocalToolset, Rate, Server
-from toolwright.client.results import Result
+from tooltrue import Abuse, Client, Confirm, LocalToolset, Rate, Server
+from tooltrue.client.results import Result
 from variants import tried
 
 Request = tuple[str, dict[str, Any]]
@@ -82,7 +82,7 @@ def test_i01_whatever_of_an_issue_gives_the_order_it_is_marked_as_foreign() -> N
         arguments = {**TEA, "number": 1} if tool == "get_issue" else {"query": "README"}
         result, _ = ask(hub, tool, **arguments)
         tried((place, tool))
-        assert result.raw["_meta"]["toolwright/untrusted"] is True
+        assert result.raw["_meta"]["tooltrue/untrusted"] is True
         assert not result.is_error
 
 
@@ -167,7 +167,7 @@ def test_i04_no_name_and_no_number_leads_to_another_place() -> None:
     said, asked = asked_for(Hub(), requests, "octo/*")
     for request in requests:
         tried(request)
-    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith(("[TW2001]", "[TW6510]"))] == []
+    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith(("[TT2001]", "[TT6510]"))] == []
     assert asked == []
 
 
@@ -193,7 +193,7 @@ def test_i05_no_tool_asks_for_a_repository_that_is_not_served() -> None:
     said, asked = asked_for(Hub("octo/tea", *(f"{owner}/{repo}" for owner, repo in OTHERS)), requests)
     for request in requests:
         tried(request)
-    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith("[TW6510]")] == []
+    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith("[TT6510]")] == []
     assert asked == []
 
 
@@ -211,7 +211,7 @@ def test_i06_no_secret_of_any_kind_is_written() -> None:
     said, asked = asked_for(Hub(), requests)
     for request in requests:
         tried(request)
-    assert [text for text in said if not text.endswith("[TW6450]")] == []
+    assert [text for text in said if not text.endswith("[TT6450]")] == []
     assert asked == []
 
 
@@ -247,7 +247,7 @@ def test_i07_no_text_calls_everybody_however_it_is_written() -> None:
     said, asked = asked_for(Hub(), requests)
     for request in requests:
         tried(request)
-    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith("[TW6531]")] == []
+    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith("[TT6531]")] == []
     assert asked == []
 
 
@@ -271,7 +271,7 @@ def test_i08_no_qualifier_gets_into_a_search() -> None:
     said, asked = asked_for(hub, requests)
     for request in requests:
         tried(request)
-    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith("[TW6530]")] == []
+    assert [one for one in zip(requests, said, strict=True) if not one[1].endswith("[TT6530]")] == []
     assert asked == []
 
 
@@ -329,7 +329,7 @@ def test_i10_no_limit_of_the_service_is_run_into_again() -> None:
         waits = Waits()
         with running(hub) as site:
             text = call(github(site, waits=waits), "github_create_issue", **TEA, title="Cold").text
-        assert text.endswith("[TW6515]"), (status, headers, text)
+        assert text.endswith("[TT6515]"), (status, headers, text)
         assert [each.method for each in site.asked].count("POST") == 1
         assert written(hub) == []
         assert sum(waits.seconds) <= 60

@@ -9,9 +9,9 @@ import pytest
 
 from services.calling import Waits, call
 from services.site import Asked, Said, Site, running
-from toolwright.client.results import Result
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.language import LanguageSettings, toolset
+from tooltrue.client.results import Result
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.language import LanguageSettings, toolset
 
 WORDS = {("en", "zh"): {"Good morning": "早上好"}}
 LANGUAGES = [{"code": "en", "name": "English", "targets": ["zh"]}, {"code": "zh", "name": "Chinese", "targets": ["en"]}]
@@ -51,30 +51,30 @@ def test_a_language_that_is_said_is_not_found_out():
 def test_a_language_that_the_service_lacks_is_told_with_those_that_it_has():
     text = translate(target="tlh")[0].text
     assert "known languages: en, zh" in text
-    assert text.endswith("[TW6461]")
+    assert text.endswith("[TT6461]")
 
 
 @pytest.mark.parametrize("target", ["English", "../x", "", "zh_CN "])
 def test_a_target_is_the_code_of_a_language(target: str):
-    assert translate(target=target)[0].text.endswith("[TW2001]")
+    assert translate(target=target)[0].text.endswith("[TT2001]")
 
 
 def test_a_service_that_is_busy_is_asked_again_and_then_told_of():
     waits = Waits()
     result, site = translate(lambda asked: Said(429, {"error": "Slowdown"}, (("retry-after", "2"),)), waits=waits)
     assert "in 3 s" in result.text
-    assert result.text.endswith("[TW6462]")
+    assert result.text.endswith("[TT6462]")
     assert (waits.seconds, len(site.asked)) == ([2.0, 2.0], 3)
 
 
 @pytest.mark.parametrize(
     ("said", "code"),
     [
-        (Said(403, {"error": "Invalid API key"}), "TW6463"),
-        (Said(500, "oops"), "TW6464"),
-        (Said(200, "no json"), "TW6464"),
-        (Said(200, {"translatedText": 7}), "TW6464"),
-        (Said(400, {"error": "text too long"}), "TW6464"),
+        (Said(403, {"error": "Invalid API key"}), "TT6463"),
+        (Said(500, "oops"), "TT6464"),
+        (Said(200, "no json"), "TT6464"),
+        (Said(200, {"translatedText": 7}), "TT6464"),
+        (Said(400, {"error": "text too long"}), "TT6464"),
     ],
 )
 def test_what_goes_wrong_has_a_code_and_a_next_step(said: Said, code: str):
@@ -91,11 +91,11 @@ def test_the_key_is_sent_and_never_said():
 
 def test_a_secret_is_not_sent_to_be_translated():
     result, site = translate(text="token " + "ghp" + "_" + "8Kd" * 12)
-    assert result.text.endswith("[TW6450]")
+    assert result.text.endswith("[TT6450]")
     assert site.asked == []
 
 
 def test_a_service_has_to_be_named():
     with pytest.raises(ConfigurationError) as caught:
         toolset(None)
-    assert caught.value.code == "TW6460"
+    assert caught.value.code == "TT6460"

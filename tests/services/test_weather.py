@@ -9,8 +9,8 @@ import pytest
 
 from services.calling import Waits, call
 from services.site import Asked, Said, Site, running
-from toolwright.client.results import Result
-from toolwright.toolbox.web import WebSettings, toolset
+from tooltrue.client.results import Result
+from tooltrue.toolbox.web import WebSettings, toolset
 
 PLACES = [
     {"name": "New York", "latitude": 40.71, "longitude": -74.01, "country": "United States", "admin1": "New York"},
@@ -72,7 +72,7 @@ def test_coordinates_are_not_looked_up():
 
 
 @pytest.mark.parametrize(
-    ("location", "code"), [("Atlantis", "TW6421"), ("95, 10", "TW6420"), ("  ", "TW2001"), ("x" * 101, "TW2001")]
+    ("location", "code"), [("Atlantis", "TT6421"), ("95, 10", "TT6420"), ("  ", "TT2001"), ("x" * 101, "TT2001")]
 )
 def test_a_place_that_is_none_is_told(location: str, code: str):
     assert weather(location=location)[0].text.endswith(f"[{code}]")
@@ -81,12 +81,12 @@ def test_a_place_that_is_none_is_told(location: str, code: str):
 @pytest.mark.parametrize(
     ("said", "code"),
     [
-        (Said(429, {"error": True}, (("retry-after", "60"),)), "TW6423"),
-        (Said(400, {"error": True, "reason": "x"}), "TW6422"),
-        (Said(200, "no json"), "TW6422"),
-        (Said(200, {"current": {}, "daily": {}}), "TW6422"),
-        (Said(200, {"current": {"time": "x"}, "daily": {"time": ["a"]}}), "TW6422"),
-        (Said(drop=True), "TW6422"),
+        (Said(429, {"error": True}, (("retry-after", "60"),)), "TT6423"),
+        (Said(400, {"error": True, "reason": "x"}), "TT6422"),
+        (Said(200, "no json"), "TT6422"),
+        (Said(200, {"current": {}, "daily": {}}), "TT6422"),
+        (Said(200, {"current": {"time": "x"}, "daily": {"time": ["a"]}}), "TT6422"),
+        (Said(drop=True), "TT6422"),
     ],
 )
 def test_a_service_that_fails_is_told_of(said: Said, code: str):

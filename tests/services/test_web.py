@@ -15,14 +15,14 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from services.calling import Waits, call, calls
 from services.site import Asked, Said, Site, running
-from toolwright import Client
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.web import WebSettings, toolset
-from toolwright.toolbox.web.robots import Robots
-from toolwright.tools.local import LocalToolset
-from toolwright.transport.addresses import is_public, parse
-from toolwright.transport.fetch import Fetcher
-from toolwright.transport.urls import ascii_url
+from tooltrue import Client
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.web import WebSettings, toolset
+from tooltrue.toolbox.web.robots import Robots
+from tooltrue.tools.local import LocalToolset
+from tooltrue.transport.addresses import is_public, parse
+from tooltrue.transport.fetch import Fetcher
+from tooltrue.transport.urls import ascii_url
 from variants import tried
 
 HTML = (("content-type", "text/html; charset=utf-8"),)
@@ -115,7 +115,7 @@ def test_a_part_behind_the_end_is_refused_with_the_size():
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         result = call(web(site.url), "fetch_url", url=site.url, start=4)
     assert "has 3 characters" in result.text
-    assert result.text.endswith("[TW6410]")
+    assert result.text.endswith("[TT6410]")
 
 
 def pdf_of(*texts: str) -> bytes:
@@ -145,7 +145,7 @@ def test_a_pdf_is_the_text_of_its_pages_whatever_the_header_says():
 @pytest.mark.parametrize("body", [b"%PDF-1.7\nnonsense", pdf_of("x")[:300]])
 def test_a_broken_pdf_is_said_to_be_broken(body: bytes):
     with running(lambda asked: Said(200, body, (("content-type", "application/pdf"),))) as site:
-        refusal(site.url, "TW6413", web(site.url))
+        refusal(site.url, "TT6413", web(site.url))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_text_is_decoded_as_it_says_or_as_it_looks(body: bytes, content_type: st
 )
 def test_what_has_no_text_is_refused_with_its_type(body: bytes, content_type: str):
     with running(lambda asked: Said(200, body, (("content-type", content_type),))) as site:
-        refusal(site.url, "TW6409", web(site.url))
+        refusal(site.url, "TT6409", web(site.url))
 
 
 def test_a_page_nested_a_hundred_thousand_deep_is_read_or_refused_in_time():
@@ -181,7 +181,7 @@ def test_a_page_nested_a_hundred_thousand_deep_is_read_or_refused_in_time():
 
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(404, "TW6404"), (410, "TW6404"), (401, "TW6405"), (403, "TW6405"), (500, "TW6407"), (204, None)],
+    [(404, "TT6404"), (410, "TT6404"), (401, "TT6405"), (403, "TT6405"), (500, "TT6407"), (204, None)],
 )
 def test_each_status_has_its_next_step(status: int, code: str | None):
     with running(lambda asked: Said(status, b"" if status == 204 else "no", TEXT)) as site:
@@ -204,7 +204,7 @@ def test_a_busy_site_is_asked_again_after_the_time_that_it_names():
 def test_a_site_that_wants_an_hour_is_not_waited_for():
     waits = Waits()
     with running(lambda asked: Said(429, "", (("retry-after", "3600"),))) as site:
-        assert "in 3601 s" in refusal(site.url, "TW6406", web(site.url, patience=waits.patience))
+        assert "in 3601 s" in refusal(site.url, "TT6406", web(site.url, patience=waits.patience))
         assert len(site.asked) == 1
     assert waits.seconds == []
 
@@ -239,7 +239,7 @@ def test_robots_are_obeyed_where_a_redirect_leads():
         return Said(302, headers=(("location", "/private/a.html"),)) if asked.path == "/open.html" else robots(asked)
 
     with running(moved) as site:
-        assert call(web(site.url, robots=True), "fetch_url", url=f"{site.url}/open.html").text.endswith("[TW6411]")
+        assert call(web(site.url, robots=True), "fetch_url", url=f"{site.url}/open.html").text.endswith("[TT6411]")
         assert "/private/a.html" not in site.paths
 
 
@@ -284,7 +284,7 @@ def test_a_call_that_is_cancelled_ends_the_connection():
 def test_a_setting_that_is_no_url_is_refused_at_start():
     with pytest.raises(ConfigurationError) as caught:
         web("ftp://files.example/")
-    assert caught.value.code == "TW6430"
+    assert caught.value.code == "TT6430"
 
 
 # --- attacks
@@ -293,8 +293,8 @@ def test_a_setting_that_is_no_url_is_refused_at_start():
 def test_h01_metadata_of_a_cloud_is_not_fetched():
     names = Names({"metadata.example": ["169.254.169.254"], "instance.example": ["fd00:ec2::254"]})
     for url in ("http://169.254.169.254/latest/meta-data/", "http://metadata.example/", "http://instance.example/"):
-        refusal(url, "TW6402", web(names=names))
-    refusal("http://169.254.169.254/", "TW6402", web("http://metadata.example/", names=names))
+        refusal(url, "TT6402", web(names=names))
+    refusal("http://169.254.169.254/", "TT6402", web("http://metadata.example/", names=names))
 
 
 def test_h01_twin_a_named_host_inside_is_fetched():
@@ -305,7 +305,7 @@ def test_h02_other_spellings_of_an_address_are_looked_at_as_what_they_lead_to():
     names = ("2130706433", "0x7f.1", "0177.0.0.1", "127.1")
     tools = web(names=Names({name: ["127.0.0.1"] for name in names}))
     for name in (*names, "①②⑦.⓪.⓪.①", "127。0。0。1"):
-        refusal(f"http://{name}/", "TW6402", tools)
+        refusal(f"http://{name}/", "TT6402", tools)
 
 
 def test_h02_twin_a_host_that_begins_with_a_number_is_a_name():
@@ -319,7 +319,7 @@ def test_h02_twin_a_host_that_begins_with_a_number_is_a_name():
     "host", ["[::ffff:127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", "[fec0::1]", "[::127.0.0.1]", "[::1]"]
 )
 def test_h03_an_address_in_other_clothes_is_itself(host: str):
-    refusal(f"http://{host}/", "TW6402")
+    refusal(f"http://{host}/", "TT6402")
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700:4700::1111"])
@@ -334,7 +334,7 @@ def test_public_addresses_are_asked(address: str):
     "host", ["0.0.0.0", "100.64.0.1", "192.0.0.192", "224.0.0.1", "240.0.0.1", "10.1.2.3", "192.168.1.1", "198.18.0.1"]
 )
 def test_h04_what_is_not_public_is_not_fetched(host: str):
-    refusal(f"http://{host}/", "TW6402")
+    refusal(f"http://{host}/", "TT6402")
 
 
 def redirected(location: str, *, twice: bool = False) -> tuple[Any, Site]:
@@ -353,7 +353,7 @@ def redirected(location: str, *, twice: bool = False) -> tuple[Any, Site]:
 @pytest.mark.parametrize("twice", [False, True])
 def test_h05_a_redirect_is_guarded_at_each_hop(location: str, twice: bool):
     result, site = redirected(location, twice=twice)
-    assert result.text.endswith("[TW6402]"), result.text
+    assert result.text.endswith("[TT6402]"), result.text
     assert site.paths == ["/page", "/next"] if twice else ["/page"]
 
 
@@ -371,7 +371,7 @@ def test_h06_a_name_is_looked_up_once_and_the_connection_goes_there():
         assert names.asked == ["rebind.example"]
         assert site.asked[0].headers["host"].startswith("rebind.example:")
     names = Names({"rebind.example": ["10.0.0.1", "8.8.8.8"]})
-    refusal("http://rebind.example/", "TW6402", web(names=names))
+    refusal("http://rebind.example/", "TT6402", web(names=names))
     assert names.asked == ["rebind.example"]
 
 
@@ -387,12 +387,12 @@ def test_h06_twin_two_hosts_at_one_address_are_each_asked_by_their_name():
     "url", ["file:///etc/passwd", "gopher://a/", "ftp://a/", "data:text/html,x", "unix:/a", "HTTP:a"]
 )
 def test_h07_other_schemes_are_no_addresses(url: str):
-    assert "$.url" in refusal(url, "TW2001")
+    assert "$.url" in refusal(url, "TT2001")
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://127.0.0.1/", "javascript:x", "data:text/html,x"])
 def test_h07_other_schemes_are_not_redirected_to(location: str):
-    assert redirected(location)[0].text.endswith("[TW6401]")
+    assert redirected(location)[0].text.endswith("[TT6401]")
 
 
 def test_h07_twin_letters_of_the_scheme_may_be_large():
@@ -404,7 +404,7 @@ def test_h07_twin_letters_of_the_scheme_may_be_large():
     "url", ["http://good.example@evil.example/", "http://good.example\\@evil.example/", "http://u:p@a.example/"]
 )
 def test_h08_a_user_or_a_backslash_before_the_host_is_refused(url: str):
-    refusal(url, "TW6401")
+    refusal(url, "TT6401")
 
 
 def test_h08_a_fragment_decides_nothing():
@@ -421,7 +421,7 @@ def test_h08_twin_an_at_sign_in_a_path_is_a_letter():
     "url", ["http://a.example/\r\nX: y", "http://a.example/a b", "http://a.example/\t", "http://a\n.example/"]
 )
 def test_h09_no_line_gets_into_a_request(url: str):
-    refusal(url, "TW6401")
+    refusal(url, "TT6401")
 
 
 def test_h09_twin_quoted_signs_and_letters_stay_in_the_path():
@@ -432,21 +432,21 @@ def test_h09_twin_quoted_signs_and_letters_stay_in_the_path():
 def test_h10_a_model_sets_no_header():
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         result = call(web(site.url), "fetch_url", url=site.url, headers={"Host": "evil.example"})
-        assert result.text.endswith("[TW2001]")
+        assert result.text.endswith("[TT2001]")
         assert site.asked == []
 
 
 def test_h10_twin_the_usual_headers_are_sent():
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         call(web(site.url), "fetch_url", url=site.url)
-        assert site.asked[0].headers["user-agent"].startswith("toolwright/")
+        assert site.asked[0].headers["user-agent"].startswith("tooltrue/")
         assert "authorization" not in site.asked[0].headers
 
 
 def test_h12_ports_of_other_services_are_closed():
     tools = web(names=Names({"site.example": ["8.8.8.8"]}))
     for port in (22, 25, 6379, 8080):
-        assert "port" in refusal(f"http://site.example:{port}/", "TW6402", tools)
+        assert "port" in refusal(f"http://site.example:{port}/", "TT6402", tools)
 
 
 def test_h12_twin_a_port_that_the_operator_has_named_is_open():
@@ -460,9 +460,9 @@ def compressed(data: bytes) -> Said:
 def test_h13_a_body_that_unpacks_without_end_is_given_up():
     bomb = gzip.compress(b"\0" * 60_000_000)
     with running(lambda asked: compressed(bomb)) as site:
-        refusal(site.url, "TW6408", web(site.url))
+        refusal(site.url, "TT6408", web(site.url))
     with running(lambda asked: Said(200, b"x" * 65_536, TEXT, endless=True)) as site:
-        refusal(site.url, "TW6408", web(site.url))
+        refusal(site.url, "TT6408", web(site.url))
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_h13_a_body_that_unpacks_without_end_is_given_up():
 )
 def test_h13_a_body_that_is_not_compressed_as_it_says_is_none(body: bytes, coding: str):
     with running(lambda asked: Said(200, body, (*TEXT, ("content-encoding", coding)))) as site:
-        refusal(site.url, "TW6403", web(site.url))
+        refusal(site.url, "TT6403", web(site.url))
 
 
 def test_h13_twin_a_compressed_page_is_read():
@@ -482,7 +482,7 @@ def test_h13_twin_a_compressed_page_is_read():
 
 def test_h14_an_answer_that_drips_is_given_up_in_time():
     with running(lambda asked: Said(200, b"x", TEXT, endless=True)) as site:
-        refusal(site.url, "TW6403", web(site.url, seconds=0.4, max_bytes=1 << 40))
+        refusal(site.url, "TT6403", web(site.url, seconds=0.4, max_bytes=1 << 40))
 
 
 def test_h14_twin_a_slow_answer_within_the_limit_is_read():
@@ -491,7 +491,7 @@ def test_h14_twin_a_slow_answer_within_the_limit_is_read():
 
 def test_h16_a_host_of_look_alikes_is_shown_as_what_it_is():
     names = Names({"xn--gthub-n2e.com": ["10.0.0.1"]})
-    assert "http://xn--gthub-n2e.com/" in refusal("http://g\u0456thub.com/", "TW6402", web(names=names))
+    assert "http://xn--gthub-n2e.com/" in refusal("http://g\u0456thub.com/", "TT6402", web(names=names))
     assert names.asked == ["xn--gthub-n2e.com"]
 
 
@@ -516,20 +516,20 @@ def test_h17_twin_without_a_proxy_it_is_the_same():
 
 def test_h18_nothing_turns_the_certificate_check_off():
     result = call(web(names=Names({})), "fetch_url", url="https://a.example/", verify=False)
-    assert result.text.endswith("[TW2001]")
+    assert result.text.endswith("[TT2001]")
 
 
 def test_h18_twin_https_is_tried_with_its_check():
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         url = site.url.replace("http:", "https:")
-        refusal(url, "TW6403", web(url))
+        refusal(url, "TT6403", web(url))
 
 
 def test_h19_a_secret_does_not_leave_in_an_address():
     token = "ghp" + "_" + "8Kd" * 12
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         for url in (f"{site.url}/?d={token}", f"{site.url}/{token}", f"{site.url}/?d={token[:10]}\u200b{token[10:]}"):
-            assert "github-token" in refusal(url, "TW6450", web(site.url))
+            assert "github-token" in refusal(url, "TT6450", web(site.url))
         assert site.asked == []
 
 
@@ -555,7 +555,7 @@ def carriers(token: str) -> Iterator[str]:
 def test_h19_a_secret_does_not_leave_in_pieces():
     tools = web(names=Names({}))
     for url in carriers(TOKEN):
-        assert "github-token" in refusal(url, "TW6450", tools), url
+        assert "github-token" in refusal(url, "TT6450", tools), url
         tried(url)
 
 
@@ -564,7 +564,7 @@ def test_h19_a_secret_does_not_leave_in_pieces():
 def test_h19_twin_pieces_that_are_no_secret_are_asked_for():
     tools = web(names=Names({}))
     for url in carriers("sha" + "_" + "8kd" * 12):
-        assert "TW6450" not in call(tools, "fetch_url", url=url).text, url
+        assert "TT6450" not in call(tools, "fetch_url", url=url).text, url
         tried(url)
 
 
@@ -576,7 +576,7 @@ def test_h19_twin_an_address_with_a_hash_or_an_example_is_fetched():
 
 def test_h20_redirects_in_a_circle_end():
     result, site = redirected("/page")
-    assert result.text.endswith("[TW6412]")
+    assert result.text.endswith("[TT6412]")
     assert len(site.asked) == 6
 
 
@@ -588,7 +588,7 @@ def test_h20_no_cookie_is_kept():
 
 def test_h20_a_head_without_end_is_given_up():
     with running(lambda asked: Said(200, "tea", tuple((f"x-{n}", "y" * 8000) for n in range(200)))) as site:
-        refusal(site.url, "TW6403", web(site.url))
+        refusal(site.url, "TT6403", web(site.url))
 
 
 def test_h20_twin_five_redirects_are_followed():
@@ -604,7 +604,7 @@ def test_h20_twin_five_redirects_are_followed():
 
 def test_h22_a_page_that_nests_without_end_is_given_up():
     with running(lambda asked: Said(200, "<div>" * 190_000, HTML)) as site:
-        refusal(site.url, "TW6413", web(site.url))
+        refusal(site.url, "TT6413", web(site.url))
 
 
 def test_h22_twin_a_page_that_nests_deeply_is_read():
@@ -634,4 +634,4 @@ def test_what_is_styled_and_seen_is_read():
 
 def test_what_strangers_say_is_marked():
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
-        assert call(web(site.url), "fetch_url", url=site.url).raw["_meta"]["toolwright/untrusted"] is True
+        assert call(web(site.url), "fetch_url", url=site.url).raw["_meta"]["tooltrue/untrusted"] is True

@@ -29,9 +29,9 @@ from security.fakes import FAKES
 from services.calling import call, calls
 from services.site import Asked, Said, running
 from services.test_web import TEXT, Names, web
-from toolwright import Client
-from toolwright.client.results import Result
-from toolwright.tools.local import LocalToolset
+from tooltrue import Client
+from tooltrue.client.results import Result
+from tooltrue.tools.local import LocalToolset
 from variants import tried
 
 
@@ -87,7 +87,7 @@ def test_h01_no_metadata_service_is_fetched_by_address_or_by_name() -> None:
     named = {"metadata.google.internal": ["169.254.169.254"], "instance-data.ec2.internal": ["169.254.169.254"]}
     hosts = [*map(literal, METADATA.values()), *names, *named]
     urls = [f"{scheme}://{host}/{path}" for host in hosts for path in PATHS for scheme in ("http", "https")]
-    all_refused(urls, "TW6402", tools=web(names=Names({**names, **named})))
+    all_refused(urls, "TT6402", tools=web(names=Names({**names, **named})))
 
 
 @pytest.mark.variants(10)
@@ -95,7 +95,7 @@ def test_h01_a_name_that_the_operator_has_named_leads_to_no_metadata_service() -
     """Such a host may be on this machine or in a private network, and nowhere else."""
     names = {f"m{number}.example": [address] for number, address in enumerate(METADATA.values())}
     urls = [f"http://{host}/" for host in names]
-    all_refused(urls, "TW6402", tools=web(*urls, names=Names(names)))
+    all_refused(urls, "TT6402", tools=web(*urls, names=Names(names)))
 
 
 def parts(address: str) -> list[str]:
@@ -132,7 +132,7 @@ def test_h02_no_spelling_of_an_address_leads_inside() -> None:
             except OSError:
                 return ["127.0.0.1"]
 
-    all_refused([f"http://{host}/" for host in hosts], "TW6402", "TW6401", tools=web(names=Lenient({})))
+    all_refused([f"http://{host}/" for host in hosts], "TT6402", "TT6401", tools=web(names=Lenient({})))
 
 
 def embedded(address: str) -> list[str]:
@@ -156,7 +156,7 @@ def test_h03_no_ipv6_address_leads_to_an_ipv4_one_inside() -> None:
     hosts = [host for address in addresses for host in embedded(address)]
     as_names = {f"n{number}.example": [host.replace("%25", "%")] for number, host in enumerate(hosts)}
     urls = [*(f"http://[{host}]/" for host in hosts), *(f"http://{name}/" for name in as_names)]
-    all_refused(urls, "TW6402", "TW6401", tools=web(names=Names(as_names)))
+    all_refused(urls, "TT6402", "TT6401", tools=web(names=Names(as_names)))
 
 
 NOT_PUBLIC = [
@@ -178,7 +178,7 @@ def test_h04_no_address_of_a_range_that_is_public_to_nobody_is_fetched() -> None
         hosts += {str(network[at]) for at in (0, network.num_addresses // 2, network.num_addresses - 1)}
     names = {f"n{number}.example": [host] for number, host in enumerate(hosts)}
     urls = [*(f"http://{literal(host)}/" for host in hosts), *(f"http://{name}/" for name in names)]
-    all_refused(urls, "TW6402", tools=web(names=Names(names)))
+    all_refused(urls, "TT6402", tools=web(names=Names(names)))
 
 
 # -- H05, H07, H08, H09: what an address may lead to -------------------------------------------------------------------
@@ -229,7 +229,7 @@ SCHEMES = [
 @pytest.mark.variants(100)
 def test_h07_no_other_scheme_is_fetched() -> None:
     shapes = ("{}://a.example/", "{}:/etc/passwd", "{}:a.example")
-    all_refused([shape.format(scheme) for shape in shapes for scheme in SCHEMES], "TW2001", "TW6401")
+    all_refused([shape.format(scheme) for shape in shapes for scheme in SCHEMES], "TT2001", "TT6401")
 
 
 @pytest.mark.variants(len(SCHEMES))
@@ -246,7 +246,7 @@ def test_h07_no_redirect_leads_to_another_scheme() -> None:
     for scheme in SCHEMES:
         tried(scheme)
     codes = {scheme: one.text[-8:] for scheme, one in zip(ascii_ones, results.values(), strict=True)}
-    assert {scheme: code for scheme, code in codes.items() if code not in ("[TW6401]", "[TW6402]")} == {}
+    assert {scheme: code for scheme, code in codes.items() if code not in ("[TT6401]", "[TT6402]")} == {}
     assert not any(path.startswith("/end") for path in site.paths)
 
 
@@ -285,7 +285,7 @@ def test_h08_nothing_before_or_in_a_host_makes_another_of_it() -> None:
     ]
     hosts = [*(f"{each}{evil}" for each in before), *inside, *odd]
     urls = [f"{scheme}://{host}/" for host in hosts for scheme in ("http", "https")]
-    all_refused(urls, "TW6401", "TW2001", tools=web(names=Names({good: ["10.0.0.1"], evil: ["10.0.0.1"]})))
+    all_refused(urls, "TT6401", "TT2001", tools=web(names=Names({good: ["10.0.0.1"], evil: ["10.0.0.1"]})))
 
 
 @pytest.mark.variants(120)
@@ -300,7 +300,7 @@ def test_h09_no_control_character_gets_into_a_request() -> None:
     )
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         urls = [place.format(sign) for place in places for sign in signs]
-        all_refused(urls, "TW6401", "TW2001", tools=web(names=Names({"a.example": ["8.8.8.8"]})))
+        all_refused(urls, "TT6401", "TT2001", tools=web(names=Names({"a.example": ["8.8.8.8"]})))
         assert site.asked == []
 
 
@@ -332,7 +332,7 @@ def test_h06_a_name_of_which_one_address_leads_inside_is_not_asked() -> None:
         result = call(web(resolve=answers.resolve), "fetch_url", url="http://rebind.example/")
         assert answers.asked == 1
         codes[str(addresses)] = result.text[-8:]
-    assert set(codes.values()) == {"[TW6402]"}, codes
+    assert set(codes.values()) == {"[TT6402]"}, codes
 
 
 def test_h06_a_second_look_at_a_name_is_never_taken_for_the_first() -> None:
@@ -394,7 +394,7 @@ def set_by_a_model(given: dict[str, list[Any]]) -> None:
         assert site.asked == []
     for pair in pairs:
         tried(pair)
-    assert [pair for pair, text in zip(pairs, said, strict=True) if not text.endswith("[TW2001]")] == []
+    assert [pair for pair, text in zip(pairs, said, strict=True) if not text.endswith("[TT2001]")] == []
 
 
 @pytest.mark.variants(20)
@@ -494,7 +494,7 @@ def test_h18_no_bad_certificate_is_taken_whatever_the_environment_says(
                 if name:
                     patch.setenv(name, value)
                 result = call(web(url), "fetch_url", url=f"{url}/secret")
-            assert result.text.endswith("[TW6403]"), result.text
+            assert result.text.endswith("[TT6403]"), result.text
             assert "certificate" in result.text.lower()
     assert heard == []
 
@@ -515,8 +515,8 @@ def test_h12_no_port_but_those_of_the_web_is_asked() -> None:
     tools = web(names=Names({"site.example": ["8.8.8.8"]}))
     all_refused(
         [f"{scheme}://site.example:{port}/" for port in PORTS for scheme in ("http", "https")],
-        "TW6402",
-        "TW6401",
+        "TT6402",
+        "TT6401",
         tools=tools,
     )
 
@@ -572,7 +572,7 @@ def test_h13_no_body_unpacks_without_end() -> None:
     passed: dict[str, str] = {}
     for (name, _), result in zip(kinds, results.values(), strict=True):
         tried(name)
-        if not result.text.endswith(("[TW6403]", "[TW6408]", "[TW6409]")):
+        if not result.text.endswith(("[TT6403]", "[TT6408]", "[TT6409]")):
             passed[name] = result.text[:200]
     assert sorted(passed) == []
 
@@ -646,7 +646,7 @@ def test_h19_no_secret_leaves_in_any_part_of_an_address() -> None:
         sent = {asked.path for asked in site.asked}
     for url in results:
         tried(url)
-    assert {url: one.text[:80] for url, one in results.items() if not one.text.endswith("[TW6450]")} == {}
+    assert {url: one.text[:80] for url, one in results.items() if not one.text.endswith("[TT6450]")} == {}
     assert sent == set()
 
 
@@ -668,7 +668,7 @@ def test_h20_a_circle_of_redirects_ends_however_it_is_made() -> None:
         results = fetched(web(site.url), [f"{site.url}/{number}" for number in range(len(ways))])
         for way in ways:
             tried(way)
-        assert {one.text[-8:] for one in results.values()} == {"[TW6412]"}
+        assert {one.text[-8:] for one in results.values()} == {"[TT6412]"}
         assert len(site.asked) == 6 * len(ways)
         assert all("cookie" not in each.headers for each in site.asked)
 
@@ -687,4 +687,4 @@ def test_h20_a_head_without_end_is_given_up_however_it_is_filled() -> None:
         tried(name)
         with running(lambda asked, head=head: Said(200, "tea", (*TEXT, *head))) as site:
             result = call(web(site.url), "fetch_url", url=site.url)
-        assert result.text.endswith("[TW6403]"), name
+        assert result.text.endswith("[TT6403]"), name

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from toolwright.caching import cache_short_texts
-from toolwright.check.language import searched, stem, words
-from toolwright.check.subject import Parameter
-from toolwright.contract.contract import place
-from toolwright.contract.scan import scan
-from toolwright.policy.masking import Masks
-from toolwright.toolbox.confined import PathRules
+from tooltrue.caching import cache_short_texts
+from tooltrue.check.language import searched, stem, words
+from tooltrue.check.subject import Parameter
+from tooltrue.contract.contract import place
+from tooltrue.contract.scan import scan
+from tooltrue.policy.masking import Masks
+from tooltrue.toolbox.confined import PathRules
 
 CACHED: dict[str, Callable[[str], object]] = {
     "a path of a definition": lambda text: place(("tools", text)),

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 
-from toolwright import Client, Context, Depends, Server
-from toolwright.crashes import DEBUG
-from toolwright.errors import RpcError
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Context, Depends, Server
+from tooltrue.crashes import DEBUG
+from tooltrue.errors import RpcError
+from tooltrue.testing.state import LIMIT
 
 
 def explode() -> Any:
@@ -82,7 +82,7 @@ CRASHES: dict[str, Callable[[Client], Any]] = {
 
 def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     """The crashes that were logged, and nothing of whatever else the process does."""
-    return [record for record in caplog.records if record.exc_info and record.name.startswith("toolwright")]
+    return [record for record in caplog.records if record.exc_info and record.name.startswith("tooltrue")]
 
 
 def logged(crash: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> tuple[logging.LogRecord, str]:
@@ -102,11 +102,11 @@ def logged(crash: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize("name", sorted(CRASHES))
 def test_a_crash_begins_with_the_authors_frames(name: str, caplog: pytest.LogCaptureFixture) -> None:
     record, text = logged(CRASHES[name], caplog)
-    assert "src/toolwright" not in text
+    assert "src/tooltrue" not in text
     assert text.count("File ") <= 2
     assert text.splitlines()[2].strip().startswith(f'File "{__file__}"')
     assert text.endswith("ZeroDivisionError: division by zero")
-    assert "frames of toolwright are left out" in record.getMessage()
+    assert "frames of tooltrue are left out" in record.getMessage()
     assert "raise ToolError" in record.getMessage()
     assert len(text.splitlines()) <= 9
 
@@ -117,14 +117,14 @@ def test_all_frames_are_shown_on_demand(
 ) -> None:
     monkeypatch.setenv(DEBUG, "1")
     _, text = logged(CRASHES[name], caplog)
-    assert text.count("toolwright/policy/") > 3
+    assert text.count("tooltrue/policy/") > 3
     assert "left out" not in text
 
 
 def test_a_logger_that_shows_debug_messages_shows_all_frames(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "toolwright")
+    caplog.set_level(logging.DEBUG, "tooltrue")
     _, text = logged(CRASHES["thread"], caplog)
-    assert text.count("toolwright/policy/") > 3
+    assert text.count("tooltrue/policy/") > 3
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])
@@ -144,7 +144,7 @@ def test_what_would_end_the_process_begins_with_the_authors_frames_too(
     asyncio.run(main())
     [record] = ours(caplog)
     text = logging.Formatter().format(record)
-    assert "src/toolwright" not in text
+    assert "src/tooltrue" not in text
     assert text.splitlines()[2].strip().startswith(f'File "{__file__}"')
     assert text.endswith(f"RuntimeError: the tool raised {error.__name__}")
 
@@ -152,4 +152,4 @@ def test_what_would_end_the_process_begins_with_the_authors_frames_too(
 def test_the_author_sees_where_they_called_back_into_ours(caplog: pytest.LogCaptureFixture) -> None:
     _, text = logged(tool("back_into_ours"), caplog)
     assert text.count(f'File "{__file__}"') == 2
-    assert "src/toolwright" not in text
+    assert "src/tooltrue" not in text

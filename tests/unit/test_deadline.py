@@ -7,9 +7,9 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import deadline
-from toolwright.deadline import Deadline
-from toolwright.testing.state import LIMIT
+from tooltrue import deadline
+from tooltrue.deadline import Deadline
+from tooltrue.testing.state import LIMIT
 
 
 async def outlasts(seconds: float, work: float) -> bool:

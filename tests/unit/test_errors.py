@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-import toolwright
-from toolwright import errors
-from toolwright.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, ToolwrightError, UnknownTool
+import tooltrue
+from tooltrue import errors
+from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, TooltrueError, UnknownTool
 
 
 def family(root: type[BaseException]) -> set[type[BaseException]]:
     return {root}.union(*map(family, root.__subclasses__()))
 
 
-OURS = {kind for kind in family(ToolwrightError) if kind.__module__ == errors.__name__}
+OURS = {kind for kind in family(TooltrueError) if kind.__module__ == errors.__name__}
 
 
 def test_the_tree_at_the_top_is_the_tree():
@@ -71,10 +71,10 @@ def test_a_number_that_anybody_may_have_taken_means_nothing(number: int):
 
 
 def test_an_error_says_its_sentence_with_its_code_in_both_languages():
-    error = ToolError.of("TW2007", tool="wipe", reason="no")
+    error = ToolError.of("TT2007", tool="wipe", reason="no")
     assert str(error) == "wipe may not be called so: no"
-    assert error.say() == "wipe may not be called so: no [TW2007]"
-    assert error.say("zh") == "不允许这样调用 wipe：no [TW2007]"
+    assert error.say() == "wipe may not be called so: no [TT2007]"
+    assert error.say("zh") == "不允许这样调用 wipe：no [TT2007]"
 
 
 def test_words_of_an_author_are_said_as_they_are():
@@ -82,7 +82,7 @@ def test_words_of_an_author_are_said_as_they_are():
 
 
 def test_facts_are_never_read_as_a_template():
-    assert "{tool}" in ToolError.of("TW2007", tool="{tool}", reason="{0.__class__}").say()
+    assert "{tool}" in ToolError.of("TT2007", tool="{tool}", reason="{0.__class__}").say()
 
 
 def test_all_the_scopes_that_are_needed_are_named_once_and_in_one_order():
@@ -91,7 +91,7 @@ def test_all_the_scopes_that_are_needed_are_named_once_and_in_one_order():
     assert "read, write" in str(error)
 
 
-SOURCES = Path(toolwright.__file__).parent
+SOURCES = Path(tooltrue.__file__).parent
 
 
 @pytest.mark.requirement("ERR-06", "LCLI-10")

@@ -1,4 +1,4 @@
-"""What ``toolwright`` offers: all of it is there, and nothing is loaded before it is used."""
+"""What ``tooltrue`` offers: all of it is there, and nothing is loaded before it is used."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import sys
 
 import pytest
 
-import toolwright
+import tooltrue
 
-EXPORTS: dict[str, str] = toolwright._EXPORTS  # pyright: ignore[reportPrivateUsage]
+EXPORTS: dict[str, str] = tooltrue._EXPORTS  # pyright: ignore[reportPrivateUsage]
 
 
 def declared() -> dict[str, str]:
     """What type checkers are told: public name → ``module`` or ``module:name``."""
-    tree = ast.parse(inspect.getsource(toolwright))
+    tree = ast.parse(inspect.getsource(tooltrue))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     return {
@@ -33,44 +33,44 @@ def test_type_checkers_and_the_table_are_told_the_same():
 
 def test_what_is_exported_is_listed_in_order():
     assert list(EXPORTS) == sorted(EXPORTS)
-    assert set(toolwright.__all__) == {"__version__", *EXPORTS}
-    assert dir(toolwright) == sorted(toolwright.__all__)
+    assert set(tooltrue.__all__) == {"__version__", *EXPORTS}
+    assert dir(tooltrue) == sorted(tooltrue.__all__)
 
 
 @pytest.mark.parametrize("name", sorted(EXPORTS))
 def test_every_export_is_what_its_module_has(name: str):
     module, _, original = EXPORTS[name].partition(":")
     home = importlib.import_module(module)
-    assert getattr(toolwright, name) is getattr(home, original or name)
+    assert getattr(tooltrue, name) is getattr(home, original or name)
     assert (original or name) in home.__all__
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'nonsense'"):
-        _ = toolwright.nonsense  # pyright: ignore
+        _ = tooltrue.nonsense  # pyright: ignore
 
 
 def test_every_name_in_an_all_is_there():
     modules = [
         importlib.import_module(name)
         for name in sorted(sys.modules)
-        if name.startswith("toolwright.") and hasattr(sys.modules[name], "__all__")
+        if name.startswith("tooltrue.") and hasattr(sys.modules[name], "__all__")
     ]
     missing = [(module.__name__, name) for module in modules for name in module.__all__ if not hasattr(module, name)]
     assert missing == []
 
 
-HTTP = [f"toolwright.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
+HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
 
 
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
-        ("import toolwright", ["pydantic", "msgspec", "httpx2", "asyncio", "uvicorn"]),
-        ("from toolwright import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
-        ("from toolwright import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
-        ("from toolwright import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
+        ("import tooltrue", ["pydantic", "msgspec", "httpx2", "asyncio", "uvicorn"]),
+        ("from tooltrue import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
+        ("from tooltrue import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
+        ("from tooltrue import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
     ],
 )
 def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import toolwright
-from toolwright.check.card import RULES, cards
-from toolwright.wording import LANGUAGES, SENTENCES, sentence
+import tooltrue
+from tooltrue.check.card import RULES, cards
+from tooltrue.wording import LANGUAGES, SENTENCES, sentence
 
-SOURCE = Path(toolwright.__file__).parent
-CODE = re.compile(r"\bTW\d{4}\b")
+SOURCE = Path(tooltrue.__file__).parent
+CODE = re.compile(r"\bTT\d{4}\b")
 
 
 def used() -> set[str]:
@@ -36,7 +36,7 @@ def test_every_code_that_has_words_is_used():
 
 def test_a_code_has_five_characters_after_its_letters_and_stands_once():
     source = (SOURCE / "wording.py").read_text(encoding="utf-8")
-    keys = re.findall(r'^    "(TW\d{4})":', source, re.MULTILINE)
+    keys = re.findall(r'^    "(TT\d{4})":', source, re.MULTILINE)
     assert sorted(keys) == sorted(SENTENCES)
 
 
@@ -51,4 +51,4 @@ def test_both_languages_say_the_same_facts(code: str):
 def test_a_code_that_nobody_knows_is_a_bug():
     assert LANGUAGES == ("en", "zh")
     with pytest.raises(KeyError):
-        sentence("TW0000", "en", {})
+        sentence("TT0000", "en", {})

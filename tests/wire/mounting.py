@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 import uvicorn
 
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 __all__ = ["Mounts", "running_mounts"]
 

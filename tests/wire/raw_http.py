@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from toolwright.testing.state import LIMIT
+from tooltrue.testing.state import LIMIT
 
 __all__ = ["ENVELOPE", "JSON", "VERSION", "Answer", "Endpoint", "Headers", "Stream", "in_session", "modern", "soon"]
 

@@ -8,7 +8,7 @@ import selectors
 from collections.abc import Callable
 from typing import Any
 
-from toolwright.protocol import versions
+from tooltrue.protocol import versions
 
 DISCOVERED = {"supportedVersions": list(versions.ALL), "capabilities": {"tools": {}}, "resultType": "complete"}
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from toolwright import (
+from tooltrue import (
     Annotations,
     AudioContent,
     BlobResource,
@@ -32,10 +32,10 @@ from toolwright import (
     TextResource,
     ToolError,
 )
-from toolwright.policy.config import examine
-from toolwright.policy.rules import ALLOW, Deny, Verdict
-from toolwright.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
-from toolwright.tools.toolset import Entry, RequestContext, Tool
+from tooltrue.policy.config import examine
+from tooltrue.policy.rules import ALLOW, Deny, Verdict
+from tooltrue.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
+from tooltrue.tools.toolset import Entry, RequestContext, Tool
 
 
 def shop() -> Server:
@@ -546,7 +546,7 @@ reason = "The adviser is on holiday."
 
 def bank() -> Server:
     """Rules of every kind: what is hidden, what is refused with a reason and without, what is open."""
-    config, problems = examine("toolwright.toml", RULES)
+    config, problems = examine("tooltrue.toml", RULES)
     assert problems == []
     server = Server("bank", version="1", rules=config.rules)
     server.add_tool(_balance, name="balance", effect="read")
@@ -598,7 +598,7 @@ then = "deny"
 
 def ledger() -> Server:
     """Rules that name tools by the names that they had, and one for all that is left."""
-    config, problems = examine("toolwright.toml", BY_OLD_NAMES)
+    config, problems = examine("tooltrue.toml", BY_OLD_NAMES)
     assert problems == []
     server = Server("ledger", version="1", rules=config.rules)
     server.add_tool(_balance, name="get_balance", replaces="balance", effect="read")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.testing.transcripts import difference, read, replay, rewrite, rewritten
-from toolwright.transport.memory import MemoryLink
+from tooltrue.testing.transcripts import difference, read, replay, rewrite, rewritten
+from tooltrue.transport.memory import MemoryLink
 from wire import servers
 
 HEAD = "One line.\nAnother.\n\nspec: basic\nrequirement: a:b\nrequirement: c\nserver: letters\n\n"
@@ -160,7 +160,7 @@ def test_what_came_is_written_and_what_is_still_true_stays() -> None:
         '< {"id": 1, "result": {"tools": [{"name": "a", ...}, {...}], "nextCursor": "<next>"}}',
         '> {"id": 2, "method": "tools/list", "params": {"cursor": "<next>x"}}',
         '< {"id": 2, "error": {"code": -32602, "message": "The cursor is not valid any more; list again from '
-        'the start. [TW1015]"}}',
+        'the start. [TT1015]"}}',
         '> {"id": 3, "method": "ping"}',
         '< {"id": 3, ...}',
     ]

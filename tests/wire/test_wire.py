@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from official import Judge
-from toolwright.jsonrpc.messages import Id
-from toolwright.jsonrpc.peer import Dropped
-from toolwright.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
-from toolwright.transport.carrier import ClientLink, Receiver
-from toolwright.transport.http_client import HttpLink
-from toolwright.transport.memory import MemoryLink
-from toolwright.transport.stdio_client import StdioLink
+from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.peer import Dropped
+from tooltrue.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
+from tooltrue.transport.carrier import ClientLink, Receiver
+from tooltrue.transport.http_client import HttpLink
+from tooltrue.transport.memory import MemoryLink
+from tooltrue.transport.stdio_client import StdioLink
 from wire import servers
 from wire.mounting import Mounts
 from wire.warm import Warm

@@ -47,7 +47,7 @@ class Warm:
 
 @pytest.fixture(scope="session", name="warm")
 def running_warm() -> Iterator[Warm]:
-    with tempfile.TemporaryDirectory(prefix="toolwright-") as folder:  # a socket's path has to be short
+    with tempfile.TemporaryDirectory(prefix="tooltrue-") as folder:  # a socket's path has to be short
         address = str(Path(folder) / "warm")
         command = [sys.executable, __file__, address]
         here = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}

@@ -1,4 +1,4 @@
-"""The tools of the call rows, on FastMCP. `ours/calls.py` is the same server on toolwright.
+"""The tools of the call rows, on FastMCP. `ours/calls.py` is the same server on tooltrue.
 
 stdio without arguments; with a port, HTTP with the SDK's quickest settings.
 """

@@ -1,4 +1,4 @@
-"""1,000 tools, on FastMCP. `ours/many.py` is the same server on toolwright."""
+"""1,000 tools, on FastMCP. `ours/many.py` is the same server on tooltrue."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Seven typed tools, on FastMCP. `ours/seven.py` is the same server on toolwright."""
+"""Seven typed tools, on FastMCP. `ours/seven.py` is the same server on tooltrue."""
 
 from typing import Annotated, Literal
 

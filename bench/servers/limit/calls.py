@@ -1,5 +1,5 @@
 """The least Python that answers the call rows: it decodes, finds the tool and encodes, with the libraries of
-toolwright, and checks nothing. Not a server to use.
+tooltrue, and checks nothing. Not a server to use.
 
 stdio without arguments; with a port, HTTP on uvicorn.
 """

@@ -1,4 +1,4 @@
-"""Seven typed tools, on the official SDK, 1.x. `ours/seven.py` is the same server on toolwright."""
+"""Seven typed tools, on the official SDK, 1.x. `ours/seven.py` is the same server on tooltrue."""
 
 from typing import Annotated, Literal
 

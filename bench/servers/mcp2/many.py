@@ -1,4 +1,4 @@
-"""1,000 tools, on the official SDK. `ours/many.py` is the same server on toolwright.
+"""1,000 tools, on the official SDK. `ours/many.py` is the same server on tooltrue.
 
 stdio without arguments; with a port, HTTP with the SDK's quickest settings.
 """

@@ -1,11 +1,11 @@
-"""The tools of the call rows, on toolwright. `mcp2/calls.py` is the same server on the official SDK."""
+"""The tools of the call rows, on tooltrue. `mcp2/calls.py` is the same server on the official SDK."""
 
 import os
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from toolwright import Rate, Server
+from tooltrue import Rate, Server
 
 # The limit is there and is paid for; a figure of calls a second must not be that of a limit.
 RATE = Rate(per_second=1_000_000, burst=1_000_000)

@@ -1,10 +1,10 @@
-"""Seven typed tools, on toolwright. `mcp2/seven.py` is the same server on the official SDK."""
+"""Seven typed tools, on tooltrue. `mcp2/seven.py` is the same server on the official SDK."""
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from toolwright import Rate, Server
+from tooltrue import Rate, Server
 
 # The limit is there and is paid for; a figure of calls a second must not be that of a limit.
 server = Server("bench", version="1.0", rate=Rate(per_second=1_000_000, burst=1_000_000))

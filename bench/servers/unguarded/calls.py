@@ -4,11 +4,11 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import toolwright.app as app
-from toolwright.policy.answered import answered
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.validate import validate
-from toolwright.tools.toolset import Provider, guarded
+import tooltrue.app as app
+from tooltrue.policy.answered import answered
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.validate import validate
+from tooltrue.tools.toolset import Provider, guarded
 
 
 def validated(provider: Provider, guard: Guard, *rest: Any, **more: Any) -> Provider:

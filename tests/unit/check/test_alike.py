@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolwright.check.alike import confusable, names_alike
-from toolwright.check.subject import Subject
+from tooltrue.check.alike import confusable, names_alike
+from tooltrue.check.subject import Subject
 
 
 def tool(name: str, description: str, *parameters: str, server: str = "server") -> Subject:

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolwright.check.checking import Finding, rules
-from toolwright.check.subject import Shelf, Subject
-from toolwright.jsonrpc.messages import is_array, is_object
+from tooltrue.check.checking import Finding, rules
+from tooltrue.check.subject import Shelf, Subject
+from tooltrue.jsonrpc.messages import is_array, is_object
 
 ODD: Final[list[Any]] = [None, True, 7, "", "{id}", "use get_it", "参数：id", "!", [], [None], ["id", 1], {"": {}}]
 WHOLE: Final[dict[str, Any]] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.check.card import RULES, Card, Example, cards
-from toolwright.check.checking import Finding, Rule, rules
-from toolwright.check.subject import Shelf, Subject
-from toolwright.wording import SENTENCES
+from tooltrue.check.card import RULES, Card, Example, cards
+from tooltrue.check.checking import Finding, Rule, rules
+from tooltrue.check.subject import Shelf, Subject
+from tooltrue.wording import SENTENCES
 
 ALL = [pytest.param(card, rule, id=card.name) for card, rule in rules()]
 

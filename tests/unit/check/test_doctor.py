@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.check.card import cards
-from toolwright.check.checking import checked
-from toolwright.check.doctor.figures import Bounded, Spread
-from toolwright.check.doctor.page import as_page
-from toolwright.check.doctor.seen import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, Seen
-from toolwright.check.doctor.symptoms import EXPLAIN, Diagnosis, Symptom, diagnose
-from toolwright.check.doctor.told import as_json, as_text
-from toolwright.contract.contract import Contract
+from tooltrue.check.card import cards
+from tooltrue.check.checking import checked
+from tooltrue.check.doctor.figures import Bounded, Spread
+from tooltrue.check.doctor.page import as_page
+from tooltrue.check.doctor.seen import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, Seen
+from tooltrue.check.doctor.symptoms import EXPLAIN, Diagnosis, Symptom, diagnose
+from tooltrue.check.doctor.told import as_json, as_text
+from tooltrue.contract.contract import Contract
 
 NOON = datetime(2026, 7, 28, 12, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def call(subject: str = "price", seconds: float = 0, outcome: str = "ok", **more
 
 
 def wrong(seconds: float, *where: str) -> dict[str, Any]:
-    return call("price", seconds, "refused", code="TW2001", **({"wrong": list(where)} if where else {}))
+    return call("price", seconds, "refused", code="TT2001", **({"wrong": list(where)} if where else {}))
 
 
 def told(*records: Mapping[str, Any], tools: list[str] | None = None) -> Diagnosis:
@@ -70,7 +70,7 @@ def test_arguments_that_are_wrong_are_named_by_place_and_keyword():
 def test_records_that_do_not_say_where_are_counted_and_said():
     found = told(*(wrong(n) for n in range(3)))
     assert only(found, "wrong").facts["where"] == "?"
-    assert "TW9892" in gaps(found)
+    assert "TT9892" in gaps(found)
 
 
 def test_the_same_call_again_is_one_only_when_it_is_the_same_and_soon():
@@ -90,49 +90,49 @@ def test_in_whatever_order_they_are_read_calls_repeat_each_other_only_when_they_
 
 
 def test_who_calls_nothing_more_after_a_failure_has_given_up():
-    failed = [call(seconds=n, outcome="error", code="TW2004", who=f"w{n}") for n in range(3)]
+    failed = [call(seconds=n, outcome="error", code="TT2004", who=f"w{n}") for n in range(3)]
     later = call("other", 5_000)
-    assert only(told(*failed, later), "gave_up").facts["codes"] == "TW2004 3×"
+    assert only(told(*failed, later), "gave_up").facts["codes"] == "TT2004 3×"
     assert "gave_up" not in kinds(told(*failed))  # it is too early to tell
     went_on = [call("other", 60, who=f"w{n}") for n in range(3)]
     assert "gave_up" not in kinds(told(*failed, *went_on, later))
 
 
 def test_tools_that_fail_are_slow_or_say_much_are_named():
-    failing = told(*(call(seconds=n, outcome="error", code="TW2004") for n in range(3)), call(seconds=4))
-    assert only(failing, "failing").facts["codes"] == "TW2004 3×"
+    failing = told(*(call(seconds=n, outcome="error", code="TT2004") for n in range(3)), call(seconds=4))
+    assert only(failing, "failing").facts["codes"] == "TT2004 3×"
     slow = only(told(*(call(seconds=n, ms=9_000.0) for n in range(5))), "slow")
     assert slow.facts["p95"].endswith(" s")
-    late = only(told(*(call(seconds=n, outcome="error", code="TW2002") for n in range(3))), "slow")
+    late = only(told(*(call(seconds=n, outcome="error", code="TT2002") for n in range(3))), "slow")
     assert late.facts["late"] == 3
     large = told(*(call(seconds=n, bytes_out=400_000) for n in range(3)))
     assert only(large, "large").facts["p95"].endswith(" kB")
-    assert "TW9895" in gaps(large)
+    assert "TT9895" in gaps(large)
     assert kinds(told(*(call(seconds=n) for n in range(50)))) == set()
 
 
 def test_refusals_are_told_by_the_rule_that_made_them():
-    records = [call("pay", n, "refused", code="TW2200", rule="large sums", decision="deny") for n in range(3)]
+    records = [call("pay", n, "refused", code="TT2200", rule="large sums", decision="deny") for n in range(3)]
     assert only(told(*records), "refused").facts["by"] == "large sums 3×"
 
 
 def test_tools_that_nobody_calls_are_known_where_it_is_known_which_there_are():
     found = told(call(), tools=["price", "stock"])
     assert only(found, "never").tool == "stock"
-    assert "TW9890" not in gaps(found)
-    assert "TW9890" in gaps(told(call()))
+    assert "TT9890" not in gaps(found)
+    assert "TT9890" in gaps(told(call()))
     assert "never" not in kinds(told(tools=["price"]))  # a log without calls says nothing of any tool
 
 
 def counted(**tools: dict[str, int]) -> dict[str, object]:
     """Refusals with one record for all, of these tools and of three that it does not name."""
-    codes = {"TW2001": 3 + sum(said["TW2001"] for said in tools.values())}
+    codes = {"TT2001": 3 + sum(said["TT2001"] for said in tools.values())}
     named = {"tools": tools} if tools else {}
     return {"at": NOON.isoformat(), "kind": "refusals", "who": "ann", "count": 3, "codes": codes, **named}
 
 
 def test_a_tool_whose_refusals_were_counted_was_called():
-    found = told(call(), counted(refund={"TW2001": 18}), tools=["price", "refund"])
+    found = told(call(), counted(refund={"TT2001": 18}), tools=["price", "refund"])
     assert "never" not in kinds(found)
     assert only(found, "wrong").tool == "refund"
     assert only(found, "wrong").count == 18
@@ -140,30 +140,30 @@ def test_a_tool_whose_refusals_were_counted_was_called():
 
 def test_no_tool_is_said_to_be_never_called_while_refusals_are_of_unknown_tools():
     found = told(call(), counted(), tools=["price", "stock"])
-    assert only(found, "never").code == "TW9861"
+    assert only(found, "never").code == "TT9861"
     assert only(found, "never").facts["more"] == 3
 
 
 def test_old_names_guessed_names_and_pauses_are_told():
     assert only(told(call(called="cost")), "old").facts["names"] == "cost 1×"
-    guessing = [call("nope", n, "refused", code="TW1010") for n in range(3)]
+    guessing = [call("nope", n, "refused", code="TT1010") for n in range(3)]
     together = {
         "at": NOON.isoformat(),
         "kind": "refusals",
         "who": "ann",
         "count": 7,
-        "codes": {"TW1010": 4, "TW2103": 3},
+        "codes": {"TT1010": 4, "TT2103": 3},
     }
     found = told(*guessing, together)
     assert only(found, "guessed").count == 7
     assert only(found, "paused").facts["who"] == "ann 3×"
-    assert "TW9897" in gaps(found)
+    assert "TT9897" in gaps(found)
     assert "nope" not in found.seen.tools
 
 
 def test_a_principal_that_all_share_makes_it_unsure_who_did_what():
-    assert "TW9891" in gaps(told(call(who="local")))
-    assert "TW9891" not in gaps(told(call(who="local"), call(who="ann")))
+    assert "TT9891" in gaps(told(call(who="local")))
+    assert "TT9891" not in gaps(told(call(who="local"), call(who="ann")))
 
 
 def test_what_the_rules_find_in_the_argument_that_was_wrong_comes_first():
@@ -211,7 +211,7 @@ def test_memory_has_a_bound_whoever_calls_whatever():
     assert len(seen.tools) == MAX_TOOLS
     assert len(seen.callers) == MAX_CALLERS
     assert max(len(caller.recent) for caller in seen.callers.values()) == MAX_RECENT
-    assert "TW9894" in gaps(diagnose(seen))
+    assert "TT9894" in gaps(diagnose(seen))
 
 
 JSON = st.recursive(
@@ -224,7 +224,7 @@ MEMBERS = st.sampled_from(
 )
 
 
-@given(st.lists(st.dictionaries(MEMBERS, JSON | st.sampled_from(["call", "refusals", "ok", "refused", "TW2001"]))))
+@given(st.lists(st.dictionaries(MEMBERS, JSON | st.sampled_from(["call", "refusals", "ok", "refused", "TT2001"]))))
 def test_no_record_is_too_strange(records: list[dict[str, Any]]):
     found = told(*records, *({**call(), **record} for record in records), tools=["a"])
     for language in ("en", "zh"):
@@ -264,7 +264,7 @@ class Page(HTMLParser):
 @pytest.mark.attack("A10")
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a10_a_page_is_whole_quotes_what_strangers_wrote_and_loads_nothing(language: str):
-    records = [call(EVIL, n, "error", code="TW2004", who=EVIL) for n in range(4)]
+    records = [call(EVIL, n, "error", code="TT2004", who=EVIL) for n in range(4)]
     text = as_page(told(*records, tools=[EVIL, "never"]), language)
     page = Page(text)
     assert not page.open
@@ -288,7 +288,7 @@ def _charts(text: str) -> Iterator[ElementTree.Element]:
 
 
 def test_text_fits_on_a_screen_and_json_has_it_all():
-    records = [call(f"tool{t}", n, "error", code="TW2004") for t in range(30) for n in range(3)]
+    records = [call(f"tool{t}", n, "error", code="TT2004") for t in range(30) for n in range(3)]
     found = told(*records)
     assert len(as_text(found).splitlines()) <= 40
     assert len(json.loads(as_json(found))["symptoms"]) == 30 == len(found.symptoms)

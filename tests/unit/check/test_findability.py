@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolwright.check.findability import Question, Source, derived, find, findability
-from toolwright.check.subject import Subject
+from tooltrue.check.findability import Question, Source, derived, find, findability
+from tooltrue.check.subject import Subject
 
 
 def tool(name: str, description: str, server: str = "ours") -> Subject:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.check.fixing import put
-from toolwright.check.positions import Positions
-from toolwright.contract.contract import Path
+from tooltrue.check.fixing import put
+from tooltrue.check.positions import Positions
+from tooltrue.contract.contract import Path
 
 TEXT = """\
 {

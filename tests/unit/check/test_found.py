@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolwright.check.findability import Question, find, findability
-from toolwright.check.found import hit_lines, lines
-from toolwright.check.subject import Subject
+from tooltrue.check.findability import Question, find, findability
+from tooltrue.check.found import hit_lines, lines
+from tooltrue.check.subject import Subject
 
 
 def tool(name: str, description: str, server: str = "ours") -> Subject:

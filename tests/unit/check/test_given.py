@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.check.given import corpus_in, questions_in
-from toolwright.check.subject import Subject
-from toolwright.errors import ConfigurationError
+from tooltrue.check.given import corpus_in, questions_in
+from tooltrue.check.subject import Subject
+from tooltrue.errors import ConfigurationError
 
 TOOLS = [Subject("a", {"name": "send"}), Subject("b", {"name": "send"}), Subject("b", {"name": "read"})]
 
@@ -38,18 +38,18 @@ def test_questions_name_their_tools():
     ],
 )
 def test_a_line_that_is_no_question_is_named(line: str):
-    assert code(f'{{"tool": "send", "query": "a"}}\n{line}') == "TW9820"
+    assert code(f'{{"tool": "send", "query": "a"}}\n{line}') == "TT9820"
 
 
 def test_a_file_without_a_question_is_refused():
     with pytest.raises(ConfigurationError) as caught:
         questions_in("\n", "questions.jsonl", TOOLS)
-    assert caught.value.code == "TW9820"
+    assert caught.value.code == "TT9820"
 
 
 @pytest.mark.parametrize("line", ['{"tool": "sned", "query": "a"}', '{"tool": "read", "server": "a", "query": "a"}'])
 def test_a_question_for_a_tool_that_is_not_there_is_named_with_those_that_are(line: str):
-    assert code(f"\n{line}") == "TW9821"
+    assert code(f"\n{line}") == "TT9821"
 
 
 def test_others_are_read_a_server_a_line():
@@ -61,5 +61,5 @@ def test_others_are_read_a_server_a_line():
 def test_a_line_that_is_no_server_is_named(line: str):
     with pytest.raises(ConfigurationError) as caught:
         corpus_in(line, "corpus.jsonl")
-    assert caught.value.code == "TW9822"
+    assert caught.value.code == "TT9822"
     assert "corpus.jsonl:1" in str(caught.value)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.check.cues import cue
-from toolwright.check.language import stem
-from toolwright.check.subject import Text
-from toolwright.check.verbs import READS, VERBS, WRITES, verbs
+from tooltrue.check.cues import cue
+from tooltrue.check.language import stem
+from tooltrue.check.subject import Text
+from tooltrue.check.verbs import READS, VERBS, WRITES, verbs
 
 
 @pytest.mark.parametrize(

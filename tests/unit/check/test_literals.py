@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.check.literals import Wanted, put
+from tooltrue.check.literals import Wanted, put
 
 DEFAULT = ("inputSchema", "properties", "n", "default")
 LEAST = ("inputSchema", "properties", "n", "minimum")

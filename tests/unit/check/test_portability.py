@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from properties.test_contracts import VALUES
-from toolwright.check.card import Level
-from toolwright.check.portability import Column, Outcome, Verdict, matrix
-from toolwright.check.reports import matrix_data, matrix_html, matrix_text
-from toolwright.check.source import Source
-from toolwright.check.tokens import estimated
-from toolwright.contract.contract import Contract
-from toolwright.contract.profile import Profile, known, profile
+from tooltrue.check.card import Level
+from tooltrue.check.portability import Column, Outcome, Verdict, matrix
+from tooltrue.check.reports import matrix_data, matrix_html, matrix_text
+from tooltrue.check.source import Source
+from tooltrue.check.tokens import estimated
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.profile import Profile, known, profile
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}}
 
@@ -67,19 +67,19 @@ def test_a_name_that_a_client_mends_itself_is_changed():
 
 def test_a_name_that_a_provider_refuses_is_another_one_there():
     found = verdict("openai", {"name": "读取"})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.CHANGED, Level.WARNING, ["TW9060"])
+    assert (found.outcome, found.level, codes(found)) == (Outcome.CHANGED, Level.WARNING, ["TT9060"])
     assert re.fullmatch("[A-Za-z0-9_-]{1,64}", found.name)
 
 
 def test_a_name_that_nobody_changes_for_a_client_is_rejected():
     found = verdict("claude-desktop", {"name": "notes.read"})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.REJECTED, Level.ERROR, ["TW9832"])
+    assert (found.outcome, found.level, codes(found)) == (Outcome.REJECTED, Level.ERROR, ["TT9832"])
     assert "notes.read" in found.changes[0].say()
 
 
 def test_a_tool_whose_name_is_too_long_is_not_seen_where_such_are_left_out():
     found = verdict("claude-code", {"name": "r" * 117})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.UNSEEN, Level.ERROR, ["TW9830"])
+    assert (found.outcome, found.level, codes(found)) == (Outcome.UNSEEN, Level.ERROR, ["TT9830"])
     assert found.tokens == 0
     assert verdict("claude-code", {"name": "r" * 116}).outcome is Outcome.ACCEPTED  # mcp__notes__ are the other twelve
 
@@ -104,7 +104,7 @@ def test_a_schema_that_cannot_be_said_is_rejected():
         "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}},
     }
     found = verdict("gemini", {"name": "read", "inputSchema": schema})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.REJECTED, Level.ERROR, ["TW9064"])
+    assert (found.outcome, found.level, codes(found)) == (Outcome.REJECTED, Level.ERROR, ["TT9064"])
 
 
 def test_nobody_changes_a_schema_for_a_client():
@@ -125,13 +125,13 @@ def test_what_rests_on_a_fact_that_is_only_believed_is_no_error():
 
 def test_too_many_tools_are_an_error_of_all_together():
     found = column("openai", *({"name": f"t{number}"} for number in range(129)))
-    assert [(level, one.code) for level, one in found.notes] == [(Level.ERROR, "TW9069")]
+    assert [(level, one.code) for level, one in found.notes] == [(Level.ERROR, "TT9069")]
     assert not column("openai", {"name": "t"}).notes
 
 
 def test_many_tokens_are_a_hint():
     found = column("claude-code", {"name": "read", "description": "many words " * 40}, definition_tokens=50)
-    assert [(level, one.code) for level, one in found.notes] == [(Level.HINT, "TW9831")]
+    assert [(level, one.code) for level, one in found.notes] == [(Level.HINT, "TT9831")]
 
 
 def test_it_fails_at_the_level_that_was_asked_for():

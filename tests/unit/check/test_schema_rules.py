@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.check.card import Level, cards
-from toolwright.check.checking import Finding, checked, rules
-from toolwright.check.plain import is_plain
-from toolwright.check.saying import default_said, limit_said, said_optional, said_required, values_said
-from toolwright.check.subject import Shelf, Subject
-from toolwright.contract.contract import Contract
-from toolwright.contract.patterns import patterns
-from toolwright.protocol.schema import compile_schema
-from toolwright.wording import SENTENCES
+from tooltrue.check.card import Level, cards
+from tooltrue.check.checking import Finding, checked, rules
+from tooltrue.check.plain import is_plain
+from tooltrue.check.saying import default_said, limit_said, said_optional, said_required, values_said
+from tooltrue.check.subject import Shelf, Subject
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.patterns import patterns
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.wording import SENTENCES
 
 
 def tool(properties: Any = None, **more: Any) -> dict[str, Any]:
@@ -106,9 +106,9 @@ def test_each_code_that_is_found_at_runtime_is_passed_on_by_one_rule():
     passed_on = [code for card in cards().values() for code in card.also]
     assert len(set(passed_on)) == len(passed_on)
     assert set(passed_on) <= set(SENTENCES)
-    scanned = {code for code in SENTENCES if code.startswith("TW91")}
-    schemas = {code for code in SENTENCES if code.startswith("TW31")}
-    assert scanned | schemas - {"TW3103"} == set(passed_on)  # a dialect is found without compiling
+    scanned = {code for code in SENTENCES if code.startswith("TT91")}
+    schemas = {code for code in SENTENCES if code.startswith("TT31")}
+    assert scanned | schemas - {"TT3103"} == set(passed_on)  # a dialect is found without compiling
     assert {one.code for one in patterns()} <= set(passed_on)
 
 

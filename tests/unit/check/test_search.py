@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright.check.search import Index, asked
-from toolwright.check.subject import Subject
+from tooltrue.check.search import Index, asked
+from tooltrue.check.subject import Subject
 
 
 def tool(name: str, description: str, *, title: str | None = None, **parameters: str) -> Subject:

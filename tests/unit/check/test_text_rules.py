@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.check.card import Level
-from toolwright.check.checking import Finding, checked
-from toolwright.contract.contract import Contract
+from tooltrue.check.card import Level
+from tooltrue.check.checking import Finding, checked
+from tooltrue.contract.contract import Contract
 
 
 def tool(name: str, description: str, /, **parameters: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from toolwright import Server
-from toolwright.cli.chat_tools import Allowed, unless
-from toolwright.contract.contract import pin
-from toolwright.host.host import Host
-from toolwright.protocol.types import replaced
-from toolwright.testing.state import LIMIT
+from tooltrue import Server
+from tooltrue.cli.chat_tools import Allowed, unless
+from tooltrue.contract.contract import pin
+from tooltrue.host.host import Host
+from tooltrue.protocol.types import replaced
+from tooltrue.testing.state import LIMIT
 from unit.host.guarded import Person, Place
 from unit.host.hosting import Published
 

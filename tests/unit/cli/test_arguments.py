@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from toolwright.cli.call_verb import read_arguments
-from toolwright.cli.families import Family
-from toolwright.cli.targets import Spec, apart, is_ours, load_server
-from toolwright.errors import ConfigurationError
-from toolwright.protocol.terminal import printable
-from toolwright.protocol.types import Tool
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
-from toolwright.tools.views import combined
+from tooltrue.cli.call_verb import read_arguments
+from tooltrue.cli.families import Family
+from tooltrue.cli.targets import Spec, apart, is_ours, load_server
+from tooltrue.errors import ConfigurationError
+from tooltrue.protocol.terminal import printable
+from tooltrue.protocol.types import Tool
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.views import combined
 
 TOOL = Tool(
     "t",
@@ -64,7 +64,7 @@ def test_a_value_is_text_where_the_schema_wants_text_and_json_otherwise(pair: st
 def test_a_pair_that_cannot_be_read_is_refused(pair: str):
     with pytest.raises(ConfigurationError) as caught:
         read_arguments((pair,), TOOL)
-    assert caught.value.code == "TW4006"
+    assert caught.value.code == "TT4006"
 
 
 def test_without_the_tools_schema_a_value_is_text():
@@ -86,13 +86,13 @@ def test_a_command_is_recognised(target: str):
 @pytest.mark.parametrize(
     ("spec", "code", "told"),
     [
-        (Spec("files"), "TW4001", "--root"),
-        (Spec("files", Family({"--root": ("/no/such/folder",)})), "TW6001", "directory"),
-        (Spec("nowhere.py"), "TW4002", "no such file"),
-        (Spec("nowhere.py", Family({"--access": ("read",)})), "TW4008", "--access"),
-        (Spec("no_such_module_of_ours:server"), "TW4002", "no module"),
-        (Spec("json:server"), "TW4002", "no Server is called"),
-        (Spec("json:"), "TW4002", "found: none"),
+        (Spec("files"), "TT4001", "--root"),
+        (Spec("files", Family({"--root": ("/no/such/folder",)})), "TT6001", "directory"),
+        (Spec("nowhere.py"), "TT4002", "no such file"),
+        (Spec("nowhere.py", Family({"--access": ("read",)})), "TT4008", "--access"),
+        (Spec("no_such_module_of_ours:server"), "TT4002", "no module"),
+        (Spec("json:server"), "TT4002", "no Server is called"),
+        (Spec("json:"), "TT4002", "found: none"),
     ],
 )
 def test_a_target_that_is_none_is_refused_with_what_would_be_one(spec: Spec, code: str, told: str):
@@ -151,12 +151,12 @@ def test_several_families_are_one_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "said", "code"),
     [
-        ("command", {"--root": (".",)}, "TW4001"),
-        ("command", {"--allow": ("pwd",)}, "TW4001"),
-        ("command", {"--root": (".",), "--allow": ("pwd",), "--commands": ("x",)}, "TW4001"),
-        ("command", {"--root": (".",), "--allow": ("pwd",), "--confinement": ("never",)}, "TW4009"),
-        ("files", {"--root": (".",), "--allow": ("pwd",)}, "TW4008"),
-        ("nowhere.py", {"--root": (".",)}, "TW4008"),
+        ("command", {"--root": (".",)}, "TT4001"),
+        ("command", {"--allow": ("pwd",)}, "TT4001"),
+        ("command", {"--root": (".",), "--allow": ("pwd",), "--commands": ("x",)}, "TT4001"),
+        ("command", {"--root": (".",), "--allow": ("pwd",), "--confinement": ("never",)}, "TT4009"),
+        ("files", {"--root": (".",), "--allow": ("pwd",)}, "TT4008"),
+        ("nowhere.py", {"--root": (".",)}, "TT4008"),
     ],
 )
 def test_an_option_that_no_family_of_the_target_has_is_refused(

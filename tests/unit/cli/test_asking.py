@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from toolwright.cli import hosting
-from toolwright.cli.asking import asked_here, confirmed
-from toolwright.cli.printing import one_line
-from toolwright.client.answers import Elicitation
-from toolwright.client.config import Input, Launch
-from toolwright.host.fronts import at_terminal
-from toolwright.host.launches import LaunchRequest, described
-from toolwright.testing.state import LIMIT
+from tooltrue.cli import hosting
+from tooltrue.cli.asking import asked_here, confirmed
+from tooltrue.cli.printing import one_line
+from tooltrue.client.answers import Elicitation
+from tooltrue.client.config import Input, Launch
+from tooltrue.host.fronts import at_terminal
+from tooltrue.host.launches import LaunchRequest, described
+from tooltrue.testing.state import LIMIT
 
 REQUEST = LaunchRequest("a", "f.json", "d", "command  touch")
 ASKED = Elicitation("Once more, please.", {"type": "object", "properties": {}})

@@ -1,4 +1,4 @@
-"""``toolwright check``: what is judged, what is told, and which exit codes say what."""
+"""``tooltrue check``: what is judged, what is told, and which exit codes say what."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from toolwright.check.card import cards
-from toolwright.check.checking import rules
-from toolwright.check.subject import Subject
-from toolwright.cli.main import cli
+from tooltrue.check.card import cards
+from tooltrue.check.checking import rules
+from tooltrue.check.subject import Subject
+from tooltrue.cli.main import cli
 
 SERVER = """
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("sums")
 
 
-@server.tool(excused={"TW9710": "Everybody knows it."})
+@server.tool(excused={"TT9710": "Everybody knows it."})
 def add(a: int, b: int) -> int:
     return a + b
 
@@ -39,7 +39,7 @@ DUMP = """\
 ]}
 """
 
-ONLY = ("--select", "TW9710")
+ONLY = ("--select", "TT9710")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def run(*words: str) -> Result:
 
 
 def told(*words: str) -> Any:
-    """What is told of TW9710, as data."""
+    """What is told of TT9710, as data."""
     return json.loads(run("check", *words, *ONLY, "--format", "json").stdout)
 
 
@@ -69,7 +69,7 @@ def findings(*words: str) -> list[tuple[str, str, str]]:
 def test_a_file_with_a_blank_in_its_path_is_no_command(folder: Path):
     (folder / "my tools").mkdir()
     (folder / "my tools" / "dump.json").write_text(DUMP)
-    assert findings("my tools/dump.json") == [("dump", "bare", "TW9710")]
+    assert findings("my tools/dump.json") == [("dump", "bare", "TT9710")]
 
 
 def test_a_dump_is_judged_and_each_finding_has_its_line(folder: Path):
@@ -96,7 +96,7 @@ def test_a_server_of_ours_is_judged_and_each_finding_has_its_function(folder: Pa
 
 def test_a_lock_file_is_judged(folder: Path):
     run("lock", "sums.py")
-    assert findings("toolwright.lock") == [("sums", "add", "TW9710"), ("sums", "subtract", "TW9710")]
+    assert findings("tooltrue.lock") == [("sums", "add", "TT9710"), ("sums", "subtract", "TT9710")]
 
 
 def test_toolboxes_are_one_server_with_the_options_of_all(folder: Path):
@@ -116,7 +116,7 @@ def test_of_a_file_of_servers_each_is_judged_and_who_is_not_there_is_told(folder
     done = run("check", "mcp.json", "dump.json", *ONLY, "--format", "json")
     said = json.loads(done.stdout)
     assert [one["server"] for one in said["servers"]] == ["dump"]
-    assert [(one["target"], one["code"]) for one in said["unjudged"]] == [("mcp.json#gone", "TW5006")]
+    assert [(one["target"], one["code"]) for one in said["unjudged"]] == [("mcp.json#gone", "TT5006")]
     assert done.exit_code == 4
 
 
@@ -176,44 +176,44 @@ def test_a_reason_beside_the_tool_excuses_it_and_is_told(folder: Path):
 
 
 def excused(folder: Path, row: str) -> None:
-    (folder / "toolwright.toml").write_text(f"[[check.excused]]\n{row}\n")
+    (folder / "tooltrue.toml").write_text(f"[[check.excused]]\n{row}\n")
 
 
 def test_a_reason_in_the_operators_file_excuses_what_it_names(folder: Path):
-    excused(folder, 'code = "TW9710"\ntools = "ba*"\nreason = "Somebody else\'s."')
-    done = run("check", "dump.json", *ONLY, "--config", "toolwright.toml")
+    excused(folder, 'code = "TT9710"\ntools = "ba*"\nreason = "Somebody else\'s."')
+    done = run("check", "dump.json", *ONLY, "--config", "tooltrue.toml")
     assert done.exit_code == 0
     assert "excused, with a reason: 1" in done.stdout
 
 
 def test_a_reason_that_excuses_nothing_is_told_with_its_line(folder: Path):
-    excused(folder, 'code = "TW9710"\ntools = "none"\nreason = "Once."')
-    done = run("check", "dump.json", *ONLY, "--config", "toolwright.toml")
-    assert "toolwright.toml:1: a note:" in done.stderr
+    excused(folder, 'code = "TT9710"\ntools = "none"\nreason = "Once."')
+    done = run("check", "dump.json", *ONLY, "--config", "tooltrue.toml")
+    assert "tooltrue.toml:1: a note:" in done.stderr
     assert done.exit_code == 1
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        'code = "TW9999"\ntools = "*"\nreason = "x"',
-        'code = "TW9710"\ntools = "*"',
-        'code = "TW9710"\ntools = "*"\nreason = ""',
-        'code = "TW9710"\ntools = "*"\nreason = "x"\nuntil = "then"',
+        'code = "TT9999"\ntools = "*"\nreason = "x"',
+        'code = "TT9710"\ntools = "*"',
+        'code = "TT9710"\ntools = "*"\nreason = ""',
+        'code = "TT9710"\ntools = "*"\nreason = "x"\nuntil = "then"',
     ],
 )
 def test_an_excuse_that_cannot_be_meant_is_an_error_with_its_line(folder: Path, row: str):
     excused(folder, row)
-    done = run("check", "dump.json", "--config", "toolwright.toml")
+    done = run("check", "dump.json", "--config", "tooltrue.toml")
     assert done.exit_code == 2
-    assert re.search(r"toolwright\.toml:\d", done.stderr)
+    assert re.search(r"tooltrue\.toml:\d", done.stderr)
 
 
 def test_an_excuse_beside_a_tool_for_a_rule_that_there_is_not_is_an_error(folder: Path):
-    (folder / "sums.py").write_text(SERVER.replace("TW9710", "TW9999"))
+    (folder / "sums.py").write_text(SERVER.replace("TT9710", "TT9999"))
     done = run("check", "sums.py")
     assert done.exit_code == 2
-    assert "sums.py:7: no rule has the code TW9999" in done.stderr
+    assert "sums.py:7: no rule has the code TT9999" in done.stderr
 
 
 # -- the baseline ------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_what_was_known_is_told_no_more_and_what_is_gone_is(folder: Path):
     (folder / "dump.json").write_text(DUMP.replace('"bare"', '"new"'))
     said = told("dump.json", "--baseline", "known.json")
     assert [one["tool"] for one in said["findings"]] == ["new"]
-    assert ("bare", "TW9710") in {(one["tool"], one["code"]) for one in said["gone"]}
+    assert ("bare", "TT9710") in {(one["tool"], one["code"]) for one in said["gone"]}
 
 
 def test_a_value_that_was_changed_is_judged_anew(folder: Path):
@@ -236,7 +236,7 @@ def test_a_value_that_was_changed_is_judged_anew(folder: Path):
     run("check", "dump.json", "--baseline", "known.json", "--write-baseline")
     assert findings("dump.json", "--baseline", "known.json") == []
     (folder / "dump.json").write_text(DUMP.replace('"bare",', '"bare", "description": " ",'))
-    assert findings("dump.json", "--baseline", "known.json") == [("dump", "bare", "TW9710")]
+    assert findings("dump.json", "--baseline", "known.json") == [("dump", "bare", "TT9710")]
 
 
 def test_a_baseline_keeps_what_it_knows_of_servers_that_are_not_there_now(folder: Path):
@@ -248,12 +248,12 @@ def test_a_baseline_keeps_what_it_knows_of_servers_that_are_not_there_now(folder
     assert {one["server"] for one in kept} == {"dump", "sums"}
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"toolwright.baseline": 2, "findings": []}', '{"findings": [{}]}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"tooltrue.baseline": 2, "findings": []}', '{"findings": [{}]}'])
 def test_a_file_that_is_no_baseline_is_refused(folder: Path, text: str):
     (folder / "known.json").write_text(text)
     done = run("check", "dump.json", "--baseline", "known.json")
     assert done.exit_code == 2
-    assert "[TW9803]" in done.stderr
+    assert "[TT9803]" in done.stderr
 
 
 # -- formats -----------------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def test_sarif_has_what_the_standard_requires(folder: Path):
     said = json.loads(run("check", "dump.json", "sums.py", *ONLY, "--format", "sarif").stdout)
     [one] = said["runs"]
     [rule] = one["tool"]["driver"]["rules"]
-    assert (said["version"], rule["id"], rule["defaultConfiguration"]) == ("2.1.0", "TW9710", {"level": "error"})
+    assert (said["version"], rule["id"], rule["defaultConfiguration"]) == ("2.1.0", "TT9710", {"level": "error"})
     assert cards()["no_description"].words["en"].why in rule["help"]["text"]
     bare, subtract, add = one["results"]
     assert [result["ruleIndex"] for result in one["results"]] == [0, 0, 0]
@@ -275,7 +275,7 @@ def test_sarif_has_what_the_standard_requires(folder: Path):
     ]
     assert subtract["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "sums.py"}
     assert add["suppressions"] == [{"kind": "inSource", "justification": "Everybody knows it."}]
-    assert len({result["partialFingerprints"]["toolwright/v1"] for result in one["results"]}) == 3
+    assert len({result["partialFingerprints"]["tooltrue/v1"] for result in one["results"]}) == 3
 
 
 def test_annotations_break_out_of_nothing(folder: Path):
@@ -283,7 +283,7 @@ def test_annotations_break_out_of_nothing(folder: Path):
     (folder / "odd.json").write_text(json.dumps([tool]))
     [line] = run("check", "odd.json", *ONLY, "--format", "github").stdout.splitlines()
     command, title, rest = line.split(",line=1,title=")[0], *line.split("title=")[1].split("::", 1)
-    assert (command, title) == ("::error file=odd.json", "TW9710 a%2Cb%3A%3Ac%0A%3A%3Aerror%3A%3Ax%25")
+    assert (command, title) == ("::error file=odd.json", "TT9710 a%2Cb%3A%3Ac%0A%3A%3Aerror%3A%3Ax%25")
     assert rest.startswith("$.description: ")
 
 
@@ -314,7 +314,7 @@ def test_a_page_needs_nothing_beside_it_and_quotes_nothing_as_markup(folder: Pat
 
 def test_a_report_speaks_chinese(folder: Path):
     done = run("--lang", "zh", "check", "dump.json", *ONLY, "-v")
-    assert "错误 TW9710" in done.stdout
+    assert "错误 TT9710" in done.stdout
     assert "依据：" in done.stdout
     assert not re.search(r"\b(error|hint|why|tools|evidence)\b", done.stdout)
 
@@ -322,7 +322,7 @@ def test_a_report_speaks_chinese(folder: Path):
 def test_why_a_rule_is_one_is_told_once(folder: Path):
     (folder / "dump.json").write_text(DUMP.replace(', "description": "Read one note."', ""))
     done = run("check", "dump.json", *ONLY)
-    assert (done.stdout.count("TW9710 $"), done.stdout.count("why: ")) == (2, 1)
+    assert (done.stdout.count("TT9710 $"), done.stdout.count("why: ")) == (2, 1)
 
 
 def test_the_summary_is_a_screen_of_a_large_set(folder: Path):
@@ -373,21 +373,21 @@ def test_what_a_rule_is_sure_of_is_put_there_once_and_nothing_else_changes(folde
         assert not any("fix" in one for one in json.loads(run(*words, "--format", "json").stdout)["findings"]), code
 
 
-@pytest.mark.parametrize("target", ["math", "toolwright.lock"])
+@pytest.mark.parametrize("target", ["math", "tooltrue.lock"])
 def test_what_is_made_of_something_else_is_not_fixed(folder: Path, target: str):
     run("lock", "sums.py")
-    before = (folder / "toolwright.lock").read_text()
+    before = (folder / "tooltrue.lock").read_text()
     done = run("check", target, "--fix")
     assert done.exit_code == 2
-    assert "[TW9805]" in done.stderr
-    assert (folder / "toolwright.lock").read_text() == before
+    assert "[TT9805]" in done.stderr
+    assert (folder / "tooltrue.lock").read_text() == before
 
 
 OURS = """\
 from typing import Annotated
 
 from pydantic import BaseModel, Field
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("ours")
 HALF = 5.0
@@ -471,7 +471,7 @@ def test_a_fix_of_one_server_of_a_file_is_a_fix_of_the_file(folder: Path):
 
 
 def test_of_two_servers_in_a_file_one_is_fixed_after_the_other_and_no_fix_is_lost(folder: Path):
-    two = "from toolwright import Server\none, two = Server('one'), Server('two')\n"
+    two = "from tooltrue import Server\none, two = Server('one'), Server('two')\n"
     two += "@one.tool\ndef a(n: int = 5.0) -> str: ...\n@two.tool\ndef b(n: int = 5.0) -> str: ...\n"
     (folder / "two.py").write_text(two)
     for fixed in (two.replace("5.0", "5", 1), two.replace("5.0", "5")):
@@ -480,7 +480,7 @@ def test_of_two_servers_in_a_file_one_is_fixed_after_the_other_and_no_fix_is_los
 
 
 def test_two_servers_of_a_file_that_is_said_in_two_ways_are_fixed_one_after_the_other(folder: Path):
-    two = "from toolwright import Server\none, two = Server('one'), Server('two')\n"
+    two = "from tooltrue import Server\none, two = Server('one'), Server('two')\n"
     two += "@one.tool\ndef a(n: int = 5.0) -> str: ...\n@two.tool\ndef b(n: int = 5.0) -> str: ...\n"
     (folder / "two.py").write_text(two)
     run("check", "two.py:one", "./two.py:two", "--fix", "--fail-on", "never")
@@ -490,7 +490,7 @@ def test_two_servers_of_a_file_that_is_said_in_two_ways_are_fixed_one_after_the_
 def test_a_model_of_the_same_name_that_nothing_is_published_of_is_left_as_it_is(folder: Path):
     model = "from pydantic import BaseModel\nclass Page(BaseModel):\n    size: int = 5.0\n"
     (folder / "paging.py").write_text(model)
-    here = model + "import paging\nfrom toolwright import Server\nserver = Server('here')\n"
+    here = model + "import paging\nfrom tooltrue import Server\nserver = Server('here')\n"
     here += "@server.tool\ndef pages(page: paging.Page, first: int = 5.0) -> str:\n    return ''\n"
     (folder / "here.py").write_text(here)
     assert run("check", "here.py", "--fix", "--fail-on", "never").exit_code == 0
@@ -499,7 +499,7 @@ def test_a_model_of_the_same_name_that_nothing_is_published_of_is_left_as_it_is(
 
 def test_a_tool_that_is_written_elsewhere_is_not_fixed_here(folder: Path):
     (folder / "elsewhere.py").write_text("def pages(first: int = 5.0) -> str:\n    return ''\n")
-    here = "from elsewhere import pages\nfrom toolwright import Server\nserver = Server('here')\nserver.tool(pages)\n"
+    here = "from elsewhere import pages\nfrom tooltrue import Server\nserver = Server('here')\nserver.tool(pages)\n"
     here += "def other(first: int = 5.0) -> str:\n    return ''\n"
     (folder / "here.py").write_text(here)
     assert run("check", "here.py", "--fix", "--fail-on", "never").exit_code == 0
@@ -519,7 +519,7 @@ server.add_raw_tool(
 """
 
 
-@pytest.mark.parametrize(("more", "code"), [(ONCE, "TW9807"), (OTHERWISE, "TW9808")])
+@pytest.mark.parametrize(("more", "code"), [(ONCE, "TT9807"), (OTHERWISE, "TT9808")])
 def test_a_python_file_that_would_not_be_the_same_otherwise_is_left_as_it_is(
     folder: Path, monkeypatch: pytest.MonkeyPatch, more: str, code: str
 ):
@@ -550,7 +550,7 @@ TWINS = """\
 
 def test_two_tools_of_one_name_are_judged_each_on_its_own(folder: Path):
     (folder / "twins.json").write_text(TWINS)
-    done = run("check", "twins.json", "--select", "TW9771", "--format", "json")
+    done = run("check", "twins.json", "--select", "TT9771", "--format", "json")
     assert done.exit_code == 1
     assert [(one["tool"], one["line"]) for one in json.loads(done.stdout)["findings"]] == [("find", 2), ("find#2", 3)]
     matrix = json.loads(run("check", "twins.json", "--for", "openai", "--format", "json").stdout)
@@ -568,7 +568,7 @@ NAMELESS = """\
 
 def test_a_tool_without_a_name_is_a_finding_by_its_place_and_the_others_are_judged(folder: Path):
     (folder / "nameless.json").write_text(NAMELESS)
-    done = run("check", "nameless.json", "--select", "TW9770", "--format", "json")
+    done = run("check", "nameless.json", "--select", "TT9770", "--format", "json")
     assert done.exit_code == 1
     assert [(one["tool"], one["line"]) for one in json.loads(done.stdout)["findings"]] == [("#2", 3), ("#3", 4)]
     assert json.loads(done.stdout)["unjudged"] == []
@@ -576,13 +576,13 @@ def test_a_tool_without_a_name_is_a_finding_by_its_place_and_the_others_are_judg
         assert "#2" in run("check", "nameless.json", "--format", form).stdout
     matrix = json.loads(run("check", "nameless.json", "--for", "all", "--format", "json").stdout)
     assert matrix["servers"][0]["tools"] == 3
-    run("check", "nameless.json", "--fix", "--select", "TW9784")
+    run("check", "nameless.json", "--fix", "--select", "TT9784")
     assert (folder / "nameless.json").read_text() == NAMELESS.replace('["a", "a"]', '["a"]')
 
 
 def test_a_fix_goes_to_the_tool_that_it_is_for_and_not_to_another_of_its_name(folder: Path):
     (folder / "twins.json").write_text(TWINS)
-    run("check", "twins.json", "--fix", "--select", "TW9784")
+    run("check", "twins.json", "--fix", "--select", "TT9784")
     assert (folder / "twins.json").read_text() == TWINS.replace('["a", "a"]', '["a"]')
 
 
@@ -598,4 +598,4 @@ def test_options_of_the_toolbox_are_those_of_the_toolbox_among_other_targets(fol
     said = json.loads(run("check", "sums.py", "files", "--root", ".", "--format", "json", "--fail-on", "never").stdout)
     assert (len(said["servers"]), said["unjudged"]) == (2, [])
     said = json.loads(run("check", "sums.py", "--root", ".", "--format", "json").stdout)
-    assert [one["code"] for one in said["unjudged"]] == ["TW4008"]
+    assert [one["code"] for one in said["unjudged"]] == ["TT4008"]

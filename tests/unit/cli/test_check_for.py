@@ -1,4 +1,4 @@
-"""``toolwright check --for``: the table, its forms, and the exit codes."""
+"""``tooltrue check --for``: the table, its forms, and the exit codes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from toolwright.cli.main import cli
-from toolwright.contract.profile import known
+from tooltrue.cli.main import cli
+from tooltrue.contract.profile import known
 
 DUMP = """\
 {"tools": [
@@ -57,7 +57,7 @@ def test_all_are_all_that_there_are(folder: Path):
 def test_json_has_each_name_with_its_length_and_each_change_with_its_path(folder: Path):
     [one] = json.loads(run("notes.json", "--for", "claude-code", "--format", "json").stdout)["profiles"]
     assert one["tools"][1]["name"] == {"name": "mcp__notes__notes_read", "length": 22, "limit": 128}
-    assert [(change["code"], change["path"]) for change in one["tools"][1]["changes"]] == [("TW9060", "$.name")]
+    assert [(change["code"], change["path"]) for change in one["tools"][1]["changes"]] == [("TT9060", "$.name")]
     assert all(fact["source"].startswith("https://") for fact in one["facts"])
 
 
@@ -80,7 +80,7 @@ def test_a_page_has_a_row_for_each_tool(folder: Path):
         (("--for", "openai"), 0),
         (("--for", "openai", "--fail-on", "warning"), 1),
         (("--for", "nobody"), 2),
-        (("--for", "openai", "--select", "TW9710"), 2),
+        (("--for", "openai", "--select", "TT9710"), 2),
         (("--for", "openai", "--format", "sarif"), 2),
         (("nowhere.json", "--for", "openai"), 2),
     ],

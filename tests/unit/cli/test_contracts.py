@@ -1,4 +1,4 @@
-"""``toolwright lock`` and ``toolwright diff``: where contracts come from, and which exit codes say what."""
+"""``tooltrue lock`` and ``tooltrue diff``: where contracts come from, and which exit codes say what."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from toolwright.cli.contracts import lock_of
-from toolwright.cli.main import cli
-from toolwright.contract import lock as locks
-from toolwright.contract.diff import Bump, Change, Class, Diff
-from toolwright.contract.phrases import counted, grows
+from tooltrue.cli.contracts import lock_of
+from tooltrue.cli.main import cli
+from tooltrue.contract import lock as locks
+from tooltrue.contract.diff import Bump, Change, Class, Diff
+from tooltrue.contract.phrases import counted, grows
 
 SERVER = '''
-from toolwright import Server
+from tooltrue import Server
 
 server = Server("sums", version="1.0")
 
@@ -40,9 +40,9 @@ def run(*words: str) -> Result:
 
 
 def test_a_lock_is_written_and_nothing_has_changed_since(folder: Path):
-    assert run("lock", "sums_v1.py").output.startswith("toolwright.lock: 1 tools, sha256 ")
-    assert locks.read(folder / "toolwright.lock").name == "sums"
-    same = run("diff", "toolwright.lock", "sums_v1.py")
+    assert run("lock", "sums_v1.py").output.startswith("tooltrue.lock: 1 tools, sha256 ")
+    assert locks.read(folder / "tooltrue.lock").name == "sums"
+    same = run("diff", "tooltrue.lock", "sums_v1.py")
     assert (same.exit_code, same.output) == (0, "Nothing has changed.\n")
     assert run("lock", "sums_v1.py").output.endswith("Nothing has changed.\n")
 
@@ -60,11 +60,11 @@ def test_a_lock_is_written_and_nothing_has_changed_since(folder: Path):
 def test_a_change_is_shown_and_fails_when_it_breaks(folder: Path, old: str, new: str, kind: str, code: int):
     run("lock", "sums_v1.py")
     (folder / "sums_v2.py").write_text(SERVER.replace(old, new))
-    done = run("diff", "toolwright.lock", "sums_v2.py")
+    done = run("diff", "tooltrue.lock", "sums_v2.py")
     assert done.exit_code == code, done.output
     assert f"\n{kind}" in f"\n{done.output}"
-    assert run("diff", "toolwright.lock", "sums_v2.py", "--fail-on", "text").exit_code == 1
-    assert json.loads(run("diff", "toolwright.lock", "sums_v2.py", "--json").output)["counts"][kind]
+    assert run("diff", "tooltrue.lock", "sums_v2.py", "--fail-on", "text").exit_code == 1
+    assert json.loads(run("diff", "tooltrue.lock", "sums_v2.py", "--json").output)["counts"][kind]
 
 
 def test_what_needs_less_care_than_before_fails_whatever_else_may_pass(folder: Path):
@@ -107,17 +107,17 @@ def test_no_promise_is_locked_of_a_tool_that_nobody_could_call_and_it_is_said_wh
     (folder / "dump.json").write_text(json.dumps({"tools": tools}))
     done = run("lock", "dump.json")
     assert (done.exit_code, which in done.output) == (2, True)
-    assert not (folder / "toolwright.lock").exists()
+    assert not (folder / "tooltrue.lock").exists()
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("{}", "TW9007"),
-        ("no", "TW9006"),
-        ('{"tools": [], "tools": []}', "TW9006"),
-        ("[1]", "TW9007"),
-        ('{"tools": [{"name": "a"}], "nextCursor": "2"}', "TW9033"),
+        ("{}", "TT9007"),
+        ("no", "TT9006"),
+        ('{"tools": [], "tools": []}', "TT9006"),
+        ("[1]", "TT9007"),
+        ('{"tools": [{"name": "a"}], "nextCursor": "2"}', "TT9033"),
     ],
 )
 def test_what_holds_no_definitions_or_not_all_is_refused(folder: Path, text: str, code: str):
@@ -129,13 +129,13 @@ def test_what_holds_no_definitions_or_not_all_is_refused(folder: Path, text: str
 
 def test_an_edited_lock_is_written_again_and_another_file_is_not_written_over(folder: Path):
     run("lock", "sums_v1.py")
-    lock = folder / "toolwright.lock"
+    lock = folder / "tooltrue.lock"
     lock.write_text(lock.read_text().replace("Add two", "Add all"))
-    assert "TW9005" in run("diff", "toolwright.lock", "sums_v1.py").output
+    assert "TT9005" in run("diff", "tooltrue.lock", "sums_v1.py").output
     assert run("lock", "sums_v1.py").exit_code == 0
-    assert run("diff", "toolwright.lock", "sums_v1.py").exit_code == 0
+    assert run("diff", "tooltrue.lock", "sums_v1.py").exit_code == 0
     done = run("lock", "sums_v1.py", "--file", "sums_v1.py")
-    assert (done.exit_code, "TW9003" in done.output) == (2, True)
+    assert (done.exit_code, "TT9003" in done.output) == (2, True)
     assert (folder / "sums_v1.py").read_text() == SERVER
 
 
@@ -144,7 +144,7 @@ def test_chinese_is_spoken(folder: Path):
     said = run("--lang", "zh", "diff", "sums_v1.py", "sums_v2.py").output
     assert "add 已不存在。" in said
     assert said.splitlines()[-1] == "新增（added）：1，移除（removed）：1；版本号须提升：主版本号（major）"
-    assert run("lock", "sums_v1.py", "--lang", "zh").output.startswith("toolwright.lock：1 个工具，sha256 ")
+    assert run("lock", "sums_v1.py", "--lang", "zh").output.startswith("tooltrue.lock：1 个工具，sha256 ")
     assert run("lock", "sums_v1.py", "--lang", "zh").output.splitlines()[-1] == "没有变化。"
     assert run("lock", "sums_v2.py", "--lang", "zh").output.splitlines()[-1] == "新增（added）：1，移除（removed）：1"
     assert run("diff", "sums_v1.py", "sums_v1.py", "--lang", "zh").output == "没有变化。\n"
@@ -152,7 +152,7 @@ def test_chinese_is_spoken(folder: Path):
 
 def test_a_class_has_a_word_and_a_part_of_a_version_too_in_both_languages():
     for kind in Class:
-        found = Diff((Change(("instructions",), kind, "TW9012"),))
+        found = Diff((Change(("instructions",), kind, "TT9012"),))
         assert counted(found, "en") == f"1 {kind.value}"
         assert counted(found, "zh").endswith(f"（{kind.value}）：1")
     assert [grows(bump, "en") for bump in Bump] == [bump.value for bump in Bump]

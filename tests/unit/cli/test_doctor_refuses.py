@@ -1,4 +1,4 @@
-"""``toolwright doctor`` and ``eval``: what is refused in one sentence, before anything is read or asked."""
+"""``tooltrue doctor`` and ``eval``: what is refused in one sentence, before anything is read or asked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from toolwright.cli.main import cli
+from tooltrue.cli.main import cli
 
 
 @pytest.fixture(autouse=True)
@@ -24,15 +24,15 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["nowhere"], "TW9825"),
-        ([], "TW9825"),
-        (["tools.json"], "TW9826"),
-        (["bytes.jsonl"], "TW9826"),
-        (["nowhere.jsonl"], "TW9006"),
-        (["half.jsonl", "--since", "nonsense"], "TW9896"),
-        (["half.jsonl", "--since", "999999d"], "TW9896"),
-        (["half.jsonl", "--since", "9999-12-31T23:59-01:00"], "TW9896"),
-        (["half.jsonl", "--target", "nowhere.json"], "TW9006"),
+        (["nowhere"], "TT9825"),
+        ([], "TT9825"),
+        (["tools.json"], "TT9826"),
+        (["bytes.jsonl"], "TT9826"),
+        (["nowhere.jsonl"], "TT9006"),
+        (["half.jsonl", "--since", "nonsense"], "TT9896"),
+        (["half.jsonl", "--since", "999999d"], "TT9896"),
+        (["half.jsonl", "--since", "9999-12-31T23:59-01:00"], "TT9896"),
+        (["half.jsonl", "--target", "nowhere.json"], "TT9006"),
     ],
 )
 def test_what_is_no_log_is_named(words: list[str], code: str):

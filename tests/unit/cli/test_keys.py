@@ -6,8 +6,8 @@ import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from toolwright.cli import keys_verb
-from toolwright.errors import ConfigurationError
+from tooltrue.cli import keys_verb
+from tooltrue.errors import ConfigurationError
 
 
 def test_of_those_that_make_a_key_of_one_name_at_once_one_does(tmp_path: Path) -> None:
@@ -25,5 +25,5 @@ def test_of_those_that_make_a_key_of_one_name_at_once_one_does(tmp_path: Path) -
     names = ["ada", "bob", "eve"]
     with ThreadPoolExecutor(4) as pool:
         said = [*pool.map(made, [name for name in names for _ in range(4)])]
-    assert sorted(said) == ["TW4204"] * 9 + ["made"] * 3
+    assert sorted(said) == ["TT4204"] * 9 + ["made"] * 3
     assert sorted(tomllib.loads(path.read_text())) == names

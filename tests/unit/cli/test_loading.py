@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.cli.targets import Spec, load_server
-from toolwright.errors import ConfigurationError
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.errors import ConfigurationError
 
 FAULTS = {
-    "itself": ("from toolwright import Server\n1 / 0\n", "at_fault.py", 2, "1 / 0", "ZeroDivisionError"),
+    "itself": ("from tooltrue import Server\n1 / 0\n", "at_fault.py", 2, "1 / 0", "ZeroDivisionError"),
     "a helper": ("import at_fault_helper\n", "at_fault_helper.py", 2, "return {}['no']", "KeyError: 'no'"),
     "through a library": ("import json\njson.loads('?')\n", "at_fault.py", 2, "json.loads('?')", "JSONDecodeError"),
     "syntax": ("def f(:\n", "at_fault.py", 1, "def f(:", "SyntaxError"),
     "a missing package": ("\nimport no_such_thing\n", "at_fault.py", 2, "import no_such_thing", "no_such_thing"),
     "a wrong argument": (
-        "from toolwright import Server\nServer('a', '1.0')\n",
+        "from tooltrue import Server\nServer('a', '1.0')\n",
         "at_fault.py",
         2,
         "Server('a', '1.0')",
-        "[TW3045]",
+        "[TT3045]",
     ),
 }
 
@@ -46,7 +46,7 @@ def test_the_line_at_fault_is_named(folder: Path, name: str, target: str, monkey
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.delitem(__import__("sys").modules, "at_fault", raising=False)
     said = fault(target.format(folder=folder))
-    assert said.code == "TW4012"
+    assert said.code == "TT4012"
     assert f"{file}, line {line}, raised" in str(said)
     assert error in str(said)
     assert code in str(said)
@@ -61,10 +61,10 @@ def test_a_server_of_another_library_is_run_by_its_own_command(
         monkeypatch.setitem(__import__("sys").modules, package, None)  # as if it were not installed
     (folder / "theirs.py").write_text(f"{statement}\nmcp = FastMCP('x')\n")
     said = fault("theirs.py")
-    assert said.code == "TW4013"
+    assert said.code == "TT4013"
     assert "python theirs.py" in str(said)
 
 
 def test_a_server_object_of_another_library_is_named(folder: Path) -> None:
     (folder / "theirs.py").write_text("class FastMCP: ...\nFastMCP.__module__ = 'fastmcp.server'\nmcp = FastMCP()\n")
-    assert fault("theirs.py").code == "TW4013"
+    assert fault("theirs.py").code == "TT4013"

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from toolwright.cli.main import cli
+from tooltrue.cli.main import cli
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client
-from toolwright.cli.families import Family
-from toolwright.cli.targets import Spec, files_of, load_server
+from tooltrue import Client
+from tooltrue.cli.families import Family
+from tooltrue.cli.targets import Spec, files_of, load_server
 
 PRIVATE = ("shared.db", "shared.db-wal", "callers.txt", "sealing.txt", "agreed.db")
 
@@ -23,7 +23,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (*PRIVATE, "notes.txt"):
         (root / name).write_text("of the server")
     (root / "link").symlink_to(root / "sealing.txt")
-    monkeypatch.setenv("TOOLWRIGHT_APPROVALS", f"sqlite://{root}/agreed.db")
+    monkeypatch.setenv("TOOLTRUE_APPROVALS", f"sqlite://{root}/agreed.db")
     return root
 
 

@@ -1,4 +1,4 @@
-"""``toolwright policy simulate``: which files are a log, and that looking at one leaves no other behind."""
+"""``tooltrue policy simulate``: which files are a log, and that looking at one leaves no other behind."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from toolwright.cli.main import cli
-from toolwright.state.sqlite import SqliteLog
+from tooltrue.cli.main import cli
+from tooltrue.state.sqlite import SqliteLog
 
 RULES = """
 [[rules]]
@@ -65,10 +65,10 @@ def test_lines_end_where_json_lines_do():
     ['{"hash": "0", "record": {}}', '{"tools": []}', "{", "[1]", '{"kind": "call", "a": ' + "[" * 100_000, '"\\ud800"'],
 )
 def test_a_line_that_is_no_record_is_named(line: str):
-    assert end_of(f"{json.dumps(RECORD)}\n\n{line}\n").startswith("toolwright: log.jsonl:3: this is no record")
+    assert end_of(f"{json.dumps(RECORD)}\n\n{line}\n").startswith("tooltrue: log.jsonl:3: this is no record")
 
 
-@pytest.mark.parametrize(("log", "code"), [("sqlite:typo.db", "TW9006"), ("sqlite:.", "TW9006"), ("typo", "TW7001")])
+@pytest.mark.parametrize(("log", "code"), [("sqlite:typo.db", "TT9006"), ("sqlite:.", "TT9006"), ("typo", "TT7001")])
 def test_a_log_that_is_not_there_is_refused_and_not_made(tmp_path: Path, log: str, code: str):
     done = simulate(log)
     assert (done.exit_code, done.stdout) == (2, "")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from skipping import skip
-from toolwright import Client, Context, Form, Server, ToolError
-from toolwright.client.answers import Elicitation
-from toolwright.client.client import Result
-from toolwright.errors import InvalidParams, RequestTimeout, TransportError
-from toolwright.protocol import versions
-from toolwright.protocol.types import UNSET, TextContent
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Context, Form, Server, ToolError
+from tooltrue.client.answers import Elicitation
+from tooltrue.client.client import Result
+from tooltrue.errors import InvalidParams, RequestTimeout, TransportError
+from tooltrue.protocol import versions
+from tooltrue.protocol.types import UNSET, TextContent
+from tooltrue.testing.state import LIMIT
 from wire.scripted import Scripted, StillLoop
 
 
@@ -97,7 +97,7 @@ def test_a28_pages_end_whatever_their_cursors_are(how: str):
 
     with pytest.raises(TransportError) as caught:
         run(Scripted(**{method: page}), lambda client: getattr(client, read)())
-    assert caught.value.code == "TW5009"
+    assert caught.value.code == "TT5009"
     assert len(asked) <= 1_000
 
 
@@ -140,7 +140,7 @@ def test_a_tool_that_is_not_valid_costs_itself_and_not_the_rest():
 def test_a_list_that_is_none_is_an_error_of_the_server(result: Any):
     with pytest.raises(TransportError) as caught:
         run(Scripted(**{"tools/list": result}), lambda client: client.list_tools())
-    assert caught.value.code == "TW5009"
+    assert caught.value.code == "TT5009"
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_only_true_is_an_error(flag: Any):
 def test_content_that_is_none_is_an_error_of_the_server(content: Any):
     with pytest.raises(TransportError) as caught:
         answered({"content": content})
-    assert caught.value.code == "TW5009"
+    assert caught.value.code == "TT5009"
 
 
 def test_an_error_of_the_protocol_is_raised():

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.client.config import Config, Endpoint, Input, Launch, read_config, resolved
-from toolwright.errors import ConfigurationError
+from tooltrue.client.config import Config, Endpoint, Input, Launch, read_config, resolved
+from tooltrue.errors import ConfigurationError
 
 FOLDER = Path("/home/ann/project")
 
@@ -133,9 +133,9 @@ def test_what_is_wrong_is_named_with_its_place_and_what_would_do(text: str, says
 def test_what_other_hosts_take_for_consent_is_noted_and_grants_nothing() -> None:
     config = read('{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["wipe"], "description": "d", "trust": true}}}')
     assert [(note.code, note.facts["path"]) for note in config.notes] == [
-        ("TW9221", "$.mcpServers.a.alwaysAllow"),
-        ("TW9222", "$.mcpServers.a.description"),
-        ("TW9221", "$.mcpServers.a.trust"),
+        ("TT9221", "$.mcpServers.a.alwaysAllow"),
+        ("TT9222", "$.mcpServers.a.description"),
+        ("TT9221", "$.mcpServers.a.trust"),
     ]
     assert config.servers[0] == read('{"mcpServers": {"a": {"command": "x"}}}').servers[0]
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from skipping import skip
-from toolwright import Client
-from toolwright.client import conversation
-from toolwright.client.answers import Elicitation
-from toolwright.errors import ConnectionLost, RequestTimeout, RpcError, TransportError, UnknownEntry
-from toolwright.protocol import versions
-from toolwright.testing.state import LIMIT
+from tooltrue import Client
+from tooltrue.client import conversation
+from tooltrue.client.answers import Elicitation
+from tooltrue.errors import ConnectionLost, RequestTimeout, RpcError, TransportError, UnknownEntry
+from tooltrue.protocol import versions
+from tooltrue.testing.state import LIMIT
 from wire.scripted import DISCOVERED, Scripted
 
 INITIALIZED = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
@@ -60,7 +60,7 @@ def test_every_modern_request_carries_its_facts():
             "sampling": {},
             "roots": {},
         }
-        assert meta[META + "clientInfo"]["name"] == "toolwright"
+        assert meta[META + "clientInfo"]["name"] == "tooltrue"
 
 
 @pytest.mark.requirement("META-07", "ELIC-02")
@@ -95,7 +95,7 @@ def test_a_legacy_conversation_begins_with_the_newest_handshake_and_nothing_befo
     params = server.heard[1]["params"]
     assert params["protocolVersion"] == versions.NEWEST_LEGACY
     assert params["capabilities"] == {"elicitation": {"form": {}, "url": {}}}
-    assert params["clientInfo"]["name"] == "toolwright"
+    assert params["clientInfo"]["name"] == "tooltrue"
 
 
 @pytest.mark.requirement("LIFE-18", "LIFE-11")
@@ -282,7 +282,7 @@ def test_that_a_visit_is_over_which_nobody_knows_of_does_no_harm():
 @pytest.mark.requirement("DISC-04", "META-16")
 def test_a_server_may_call_itself_whatever_it_likes():
     heard = []
-    for info in ({"name": "toolwright", "version": "1"}, {"name": "../../etc", "version": ""}, 7, None):
+    for info in ({"name": "tooltrue", "version": "1"}, {"name": "../../etc", "version": ""}, 7, None):
         server = served(**{"server/discover": {**DISCOVERED, "_meta": {META + "serverInfo": info}}})
         run(server, everything)
         heard.append([message["method"] for message in server.heard])

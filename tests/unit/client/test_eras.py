@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.client.eras import Legacy, Modern, server_info
-from toolwright.errors import TransportError
-from toolwright.protocol import modern, versions
+from tooltrue.client.eras import Legacy, Modern, server_info
+from tooltrue.errors import TransportError
+from tooltrue.protocol import modern, versions
 
 MODERN, LEGACY = Modern(versions.LATEST), Legacy(versions.NEWEST_LEGACY)
 
@@ -44,7 +44,7 @@ def test_a_result_without_a_type_is_complete():
 @pytest.mark.requirement("BASE-10", "BASE-11")
 @pytest.mark.parametrize(
     ("result", "code"),
-    [({"resultType": "input_required"}, "TW5009"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],
+    [({"resultType": "input_required"}, "TT5009"), ({"resultType": "x"}, "TT5009"), ({"resultType": None}, "TT5009")],
 )
 def test_a_result_of_another_type_is_not_taken_for_complete(result: Any, code: str):
     with pytest.raises(TransportError) as caught:
@@ -57,7 +57,7 @@ def test_a_result_of_another_type_is_not_taken_for_complete(result: Any, code: s
 def test_a_result_that_is_no_object_is_not_valid(era: Any, result: Any):
     with pytest.raises(TransportError) as caught:
         era.finished(result, "m")
-    assert caught.value.code == "TW5009"
+    assert caught.value.code == "TT5009"
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from toolwright import Client, ConfigurationError
-from toolwright.client.hearing import LogMessage
-from toolwright.errors import InvalidParams, InvalidResult, RequestTimeout, TransportError
+from tooltrue import Client, ConfigurationError
+from tooltrue.client.hearing import LogMessage
+from tooltrue.errors import InvalidParams, InvalidResult, RequestTimeout, TransportError
 from wire.scripted import DISCOVERED, Scripted, StillLoop
 
 LEGACY = {
@@ -172,10 +172,10 @@ def test_progress_gives_a_call_more_time_and_never_more_than_it_has_in_all():
     assert worked(9.0, 5, timeout=10.0, total_timeout=100.0) == "done"
     with pytest.raises(RequestTimeout) as caught:
         worked(11.0, 5, timeout=10.0, total_timeout=100.0)
-    assert caught.value.code == "TW5002"
+    assert caught.value.code == "TT5002"
     with pytest.raises(RequestTimeout) as caught:
         worked(9.0, 5, timeout=10.0, total_timeout=40.0)
-    assert caught.value.code == "TW5022"
+    assert caught.value.code == "TT5022"
 
 
 def test_the_rounds_of_a_call_have_one_total_and_the_time_of_a_person_is_none_of_it():
@@ -197,7 +197,7 @@ def test_the_rounds_of_a_call_have_one_total_and_the_time_of_a_person_is_none_of
     server = Scripted(**{"tools/call": think})
     with pytest.raises(RequestTimeout) as caught:
         run(server, test, elicit=person)
-    assert caught.value.code == "TW5022"
+    assert caught.value.code == "TT5022"
     assert len(asked(server, "tools/call")) == 5
 
 
@@ -222,7 +222,7 @@ def test_a_result_that_breaks_the_promise_of_its_tool_is_an_error_that_says_wher
     for broken in ({"structuredContent": {"n": "secret"}}, {"structuredContent": None}, {}):
         with pytest.raises(InvalidResult) as caught:
             called(broken)
-        assert caught.value.code == "TW5023"
+        assert caught.value.code == "TT5023"
         assert "secret" not in str(caught.value)
         assert caught.value.result.raw == {"content": [], **broken}
 
@@ -255,7 +255,7 @@ def test_a_value_is_of_the_type_that_was_asked_for(kind: Any, expected: Any):
     assert called({"structuredContent": {"result": [{"n": 1}]}}, {}, returns=list[kind]).value == [expected]
     with pytest.raises(InvalidResult) as caught:
         called({"structuredContent": {"n": "x"}}, {}, returns=kind)
-    assert caught.value.code == "TW5024"
+    assert caught.value.code == "TT5024"
 
 
 def test_a_text_is_a_value_where_a_text_was_asked_for():
@@ -319,7 +319,7 @@ def test_what_a_server_does_not_tell_of_cannot_be_followed():
 
     with pytest.raises(TransportError) as caught:
         run(Scripted(), test)
-    assert caught.value.code == "TW5026"
+    assert caught.value.code == "TT5026"
 
 
 @pytest.mark.requirement("LOG-05")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.client.eras import Era
-from toolwright.client.negotiate import negotiate
-from toolwright.errors import (
+from tooltrue.client.eras import Era
+from tooltrue.client.negotiate import negotiate
+from tooltrue.errors import (
     ConnectionLost,
     HeaderMismatch,
     InvalidAnswer,
@@ -20,8 +20,8 @@ from toolwright.errors import (
     TransportError,
     UnsupportedVersion,
 )
-from toolwright.protocol import versions
-from toolwright.transport.http_client import HttpStatus
+from tooltrue.protocol import versions
+from tooltrue.transport.http_client import HttpStatus
 
 DISCOVERED = {"supportedVersions": list(versions.ALL), "capabilities": {"tools": {}}, "instructions": "Use it."}
 INITIALIZED = {
@@ -112,7 +112,7 @@ def test_a_server_whose_answer_is_not_valid_and_that_takes_no_handshake_is_named
 def test_a_server_of_the_future_is_not_taken_for_one_of_the_past(supported: Any):
     error = refused({"server/discover": unsupported(*supported)})
     assert isinstance(error, TransportError)
-    assert error.code == "TW5008"
+    assert error.code == "TT5008"
 
 
 def test_a_server_that_lists_only_legacy_revisions_gets_its_handshake():
@@ -129,7 +129,7 @@ def test_a_failure_that_says_nothing_of_eras_is_the_callers(error: Exception):
 @pytest.mark.parametrize("revision", [versions.LATEST, "1999-01-01", None, 7])
 def test_a_handshake_that_settles_on_what_nobody_knows_is_given_up(revision: Any):
     answers = {"server/discover": MethodNotFound("x"), "initialize": {**INITIALIZED, "protocolVersion": revision}}
-    assert getattr(refused(answers), "code", "") == "TW5008"
+    assert getattr(refused(answers), "code", "") == "TT5008"
 
 
 @pytest.mark.parametrize("revision", versions.LEGACY)
@@ -146,4 +146,4 @@ def test_a_revision_that_is_named_is_the_only_one_that_is_tried():
         ["initialize", "notifications/initialized"],
     )
     assert isinstance(refused({"server/discover": unsupported()}, versions.LATEST), UnsupportedVersion)
-    assert getattr(refused(answers, versions.LEGACY[-1]), "code", "") == "TW5008"
+    assert getattr(refused(answers, versions.LEGACY[-1]), "code", "") == "TT5008"

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from toolwright import Client, ConfigurationError, Server
-from toolwright.protocol import versions
+from tooltrue import Client, ConfigurationError, Server
+from tooltrue.protocol import versions
 
 
 @pytest.mark.parametrize("revision", versions.ALL)
@@ -22,4 +22,4 @@ def test_the_revision_that_is_named_is_spoken(revision: str):
 def test_a_revision_that_nobody_knows_is_refused_before_anything_is_sent():
     with pytest.raises(ConfigurationError) as caught:
         Client(Server("any"), revision="1999-01-01")
-    assert caught.value.code == "TW4009"
+    assert caught.value.code == "TT4009"

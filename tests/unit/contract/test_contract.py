@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.contract import contract
-from toolwright.protocol.types import Tool, ToolAnnotations, replaced
+from tooltrue.contract import contract
+from tooltrue.protocol.types import Tool, ToolAnnotations, replaced
 
 TOOL = Tool(
     name="wipe",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.contract.contract import Contract
-from toolwright.contract.diff import Bump, Class, Diff, diff, diff_tools
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.diff import Bump, Class, Diff, diff, diff_tools
 
 SEND: dict[str, Any] = {
     "name": "send",
@@ -181,7 +181,7 @@ def test_a_diff_as_data_has_what_it_was_and_what_it_is():
             {
                 "class": "widened",
                 "path": "$.tools.send.inputSchema.properties.bcc",
-                "code": "TW9020",
+                "code": "TT9020",
                 "text": "The property bcc is new.",
                 "after": {"type": "string"},
             }
@@ -336,13 +336,13 @@ def test_text_is_never_cosmetic_wherever_it_stands(before: Any, after: Any):
 
 
 def renamed(**meta: Any) -> dict[str, Any]:
-    return {**SEND, "name": "send_message", "_meta": {"toolwright/replaces": ["send"], **meta}}
+    return {**SEND, "name": "send_message", "_meta": {"tooltrue/replaces": ["send"], **meta}}
 
 
 def test_a_rename_that_keeps_the_old_name_narrows_nothing():
     found = diff(Contract.of([SEND]), Contract.of([renamed()]))
     assert [(one.place, one.kind, one.code) for one in found.changes] == [
-        ("$.tools.send_message.name", Class.WIDENED, "TW9040")
+        ("$.tools.send_message.name", Class.WIDENED, "TT9040")
     ]
     assert found.bump is Bump.MINOR
 
@@ -365,13 +365,13 @@ def test_who_replaces_a_tool_that_is_still_there_is_new():
 @pytest.mark.parametrize(
     ("before", "after", "kinds"),
     [
-        ({}, {"toolwright/replaces": ["old"]}, [Class.WIDENED]),
-        ({"toolwright/replaces": ["old"]}, {}, [Class.NARROWED]),
-        ({"toolwright/replaces": ["old"]}, {"toolwright/replaces": ["x"]}, [Class.WIDENED, Class.NARROWED]),
-        ({}, {"toolwright/deprecated": "Use y."}, [Class.TEXT]),
-        ({"toolwright/deprecated": "Use y."}, {}, [Class.TEXT]),
-        ({}, {"example.org/x": 1, "toolwright/deprecated": "Use y."}, [Class.TEXT, Class.NARROWED]),
-        ({}, {"toolwright/replaces": "no list"}, [Class.NARROWED]),
+        ({}, {"tooltrue/replaces": ["old"]}, [Class.WIDENED]),
+        ({"tooltrue/replaces": ["old"]}, {}, [Class.NARROWED]),
+        ({"tooltrue/replaces": ["old"]}, {"tooltrue/replaces": ["x"]}, [Class.WIDENED, Class.NARROWED]),
+        ({}, {"tooltrue/deprecated": "Use y."}, [Class.TEXT]),
+        ({"tooltrue/deprecated": "Use y."}, {}, [Class.TEXT]),
+        ({}, {"example.org/x": 1, "tooltrue/deprecated": "Use y."}, [Class.TEXT, Class.NARROWED]),
+        ({}, {"tooltrue/replaces": "no list"}, [Class.NARROWED]),
         ({}, None, [Class.NARROWED]),
     ],
 )

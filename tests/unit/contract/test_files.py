@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.contract.files import alone, write_whole
-from toolwright.errors import ConfigurationError
-from toolwright.testing.state import LIMIT
+from tooltrue.contract.files import alone, write_whole
+from tooltrue.errors import ConfigurationError
+from tooltrue.testing.state import LIMIT
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path):
@@ -59,7 +59,7 @@ def test_where_others_do_not_let_go_it_is_said(tmp_path: Path):
     file = tmp_path / "a.txt"
     with alone(file), pytest.raises(ConfigurationError) as caught, alone(file, seconds=0.0):
         pass
-    assert caught.value.code == "TW9009"
+    assert caught.value.code == "TT9009"
 
 
 def test_a_folder_that_is_not_there_is_for_the_write_to_say(tmp_path: Path):
@@ -90,5 +90,5 @@ def test_what_cannot_be_written_is_said(tmp_path: Path):
     for place in (tmp_path, tmp_path / "no" / "folder.txt", Path("/dev/full")):
         with pytest.raises(ConfigurationError) as caught:
             write_whole(place, "after")
-        assert caught.value.code == "TW9009"
+        assert caught.value.code == "TT9009"
     assert list(tmp_path.iterdir()) == []

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.contract import lock as locks
-from toolwright.contract.contract import Contract
-from toolwright.contract.lock import Lock
-from toolwright.errors import ConfigurationError
+from tooltrue.contract import lock as locks
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.lock import Lock
+from tooltrue.errors import ConfigurationError
 
 ADD: dict[str, Any] = {
     "name": "add",
@@ -35,10 +35,10 @@ LOCK = Lock(
 
 
 def test_what_is_written_is_read(tmp_path: Path):
-    file = tmp_path / "toolwright.lock"
+    file = tmp_path / "tooltrue.lock"
     locks.write(file, LOCK)
     assert locks.read(file) == LOCK
-    assert os.listdir(tmp_path) == ["toolwright.lock"]
+    assert os.listdir(tmp_path) == ["tooltrue.lock"]
 
 
 def test_one_contract_has_one_file_whatever_the_order_it_came_in():
@@ -58,7 +58,7 @@ def test_what_would_hide_from_a_reviewer_is_escaped():
 
 
 def test_the_mode_of_a_file_that_is_there_stays(tmp_path: Path):
-    file = tmp_path / "toolwright.lock"
+    file = tmp_path / "tooltrue.lock"
     locks.write(file, LOCK, 0o600)
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o640)
@@ -93,8 +93,8 @@ def changed(change: str) -> bytes:
 )
 def test_a_file_that_was_edited_is_refused_and_says_where(change: str):
     with pytest.raises(ConfigurationError) as caught:
-        locks.parse(changed(change), "toolwright.lock")
-    assert caught.value.code == ("TW9003" if change == "name" else "TW9005")
+        locks.parse(changed(change), "tooltrue.lock")
+    assert caught.value.code == ("TT9003" if change == "name" else "TT9005")
     if change in ("description", "digest", "field added"):
         assert "$.tools.add." in str(caught.value)
 
@@ -102,21 +102,21 @@ def test_a_file_that_was_edited_is_refused_and_says_where(change: str):
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (b"", "TW9003"),
-        (b"[]", "TW9003"),
-        (b'{"toolwright.lock":', "TW9003"),
-        (b'{"toolwright.lock": 1}', "TW9003"),
-        (b'{"toolwright.lock": true}', "TW9004"),
-        (b'{"toolwright.lock": 2}', "TW9004"),
-        (b'{"toolwright.lock": {"a": 1}}', "TW9004"),
-        (b'{"toolwright.lock": 1, "server": [], "tools": {}}', "TW9003"),
-        (b'{"toolwright.lock": 1, "server": {}, "tools": []}', "TW9003"),
-        (b'{"toolwright.lock": 1, "server": {}, "tools": {"a": 1}}', "TW9003"),
-        (b'{"toolwright.lock": 1, "server": {}, "tools": {"a": {"definition": {}, "sha256": {}}}}', "TW9003"),
-        (b'{"toolwright.lock": 1, "toolwright.lock": 1}', "TW9003"),
-        (b'{"toolwright.lock": 1, "server": {}, "more": {}}', "TW9003"),
-        (b"\xff\xfe", "TW9003"),
-        (b"[" * 100_000, "TW9003"),
+        (b"", "TT9003"),
+        (b"[]", "TT9003"),
+        (b'{"tooltrue.lock":', "TT9003"),
+        (b'{"tooltrue.lock": 1}', "TT9003"),
+        (b'{"tooltrue.lock": true}', "TT9004"),
+        (b'{"tooltrue.lock": 2}', "TT9004"),
+        (b'{"tooltrue.lock": {"a": 1}}', "TT9004"),
+        (b'{"tooltrue.lock": 1, "server": [], "tools": {}}', "TT9003"),
+        (b'{"tooltrue.lock": 1, "server": {}, "tools": []}', "TT9003"),
+        (b'{"tooltrue.lock": 1, "server": {}, "tools": {"a": 1}}', "TT9003"),
+        (b'{"tooltrue.lock": 1, "server": {}, "tools": {"a": {"definition": {}, "sha256": {}}}}', "TT9003"),
+        (b'{"tooltrue.lock": 1, "tooltrue.lock": 1}', "TT9003"),
+        (b'{"tooltrue.lock": 1, "server": {}, "more": {}}', "TT9003"),
+        (b"\xff\xfe", "TT9003"),
+        (b"[" * 100_000, "TT9003"),
     ],
 )
 def test_garbage_is_refused_with_a_sentence(data: bytes, code: str):
@@ -131,4 +131,4 @@ def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path):
         locks.read(tmp_path / "nothing")
     with pytest.raises(ConfigurationError) as caught:
         locks.write(tmp_path / "no" / "folder", LOCK)
-    assert caught.value.code == "TW9009"
+    assert caught.value.code == "TT9009"

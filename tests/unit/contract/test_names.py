@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.contract.names import Likeness, Names
+from tooltrue.contract.names import Likeness, Names
 
 
 def distance(one: str, two: str) -> int:

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from properties.test_contracts import VALUES, compiled, documents
-from toolwright.contract.portable import Fitted, Quarantined, aliases, check, fit, fitting
-from toolwright.contract.profile import SETTINGS, known, profile
-from toolwright.errors import ConfigurationError, DefinitionError
-from toolwright.protocol.types import Tool
+from tooltrue.contract.portable import Fitted, Quarantined, aliases, check, fit, fitting
+from tooltrue.contract.profile import SETTINGS, known, profile
+from tooltrue.errors import ConfigurationError, DefinitionError
+from tooltrue.protocol.types import Tool
 
 EVERY = pytest.mark.parametrize("name", known())
 
@@ -44,7 +44,7 @@ def test_each_setting_of_a_profile_has_a_fact_with_a_source_and_a_date(name: str
 def test_a_profile_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(ConfigurationError, match="openai") as caught:
         profile("../openai")
-    assert caught.value.code == "TW9008"
+    assert caught.value.code == "TT9008"
 
 
 @EVERY
@@ -86,7 +86,7 @@ def test_a_name_that_is_changed_says_so():
     assert isinstance(found, Fitted)
     assert found.original == "读取"
     assert re.fullmatch(r"files____[0-9a-f]{8}", found.name)
-    assert [one.code for one in found.adjustments] == ["TW9060"]
+    assert [one.code for one in found.adjustments] == ["TT9060"]
 
 
 def test_a_client_builds_names_of_its_own():
@@ -107,7 +107,7 @@ def test_a_description_is_cut_where_it_is_cut_and_marked():
 
 def test_too_many_tools_are_counted():
     assert not check(profile("openai"), 128)
-    assert [one.code for one in check(profile("openai"), 129)] == ["TW9069"]
+    assert [one.code for one in check(profile("openai"), 129)] == ["TT9069"]
 
 
 # -- schemas -----------------------------------------------------------------------------------------------------------
@@ -152,21 +152,21 @@ def test_kimi_has_types_in_the_branches_and_no_references():
 def test_every_condition_that_is_left_out_is_reported_where_it_stood():
     found = fitted(within({"type": "integer", "exclusiveMinimum": 0, "multipleOf": 2}), "gemini")
     assert [(one.code, one.place) for one in found.adjustments] == [
-        ("TW9062", "$.inputSchema.properties.a.exclusiveMinimum"),
-        ("TW9062", "$.inputSchema.properties.a.multipleOf"),
+        ("TT9062", "$.inputSchema.properties.a.exclusiveMinimum"),
+        ("TT9062", "$.inputSchema.properties.a.multipleOf"),
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "schema", "code"),
     [
-        ("openai", {"type": "object", "anyOf": [within({}), {"required": ["b"]}]}, "TW9065"),
-        ("anthropic", {"type": "object", "oneOf": [within({})]}, "TW9065"),
-        ("gemini", {**within({"$ref": "#"})}, "TW9064"),
-        ("gemini", {**within({"$ref": "#/nowhere"})}, "TW9064"),
-        ("kimi", within({"description": "Anything."}), "TW9066"),
-        ("openai", [], "TW9068"),
-        ("openai", None, "TW9068"),
+        ("openai", {"type": "object", "anyOf": [within({}), {"required": ["b"]}]}, "TT9065"),
+        ("anthropic", {"type": "object", "oneOf": [within({})]}, "TT9065"),
+        ("gemini", {**within({"$ref": "#"})}, "TT9064"),
+        ("gemini", {**within({"$ref": "#/nowhere"})}, "TT9064"),
+        ("kimi", within({"description": "Anything."}), "TT9066"),
+        ("openai", [], "TT9068"),
+        ("openai", None, "TT9068"),
     ],
 )
 def test_what_cannot_be_said_is_quarantined_with_the_reason(name: str, schema: Any, code: str):
@@ -186,7 +186,7 @@ def test_references_that_double_are_quarantined_quickly():
     schema = {**within({"$ref": "#/$defs/d0"}), "$defs": {**doubling, "d40": {"type": "string"}}}
     found = fit({"name": "t", "inputSchema": schema}, profile("gemini"))
     assert isinstance(found, Quarantined)
-    assert [one.code for one in found.reasons] == ["TW9067"]
+    assert [one.code for one in found.reasons] == ["TT9067"]
 
 
 def test_what_a_host_asks_for_a_model_is_a_tool_again_or_an_error_with_the_reason():
@@ -195,7 +195,7 @@ def test_what_a_host_asks_for_a_model_is_a_tool_again_or_an_error_with_the_reaso
     assert fits(tool) == Tool("t", within({"type": "string", "const": "a"}), title="T", description="Does.")
     with pytest.raises(DefinitionError, match=r"\$\.inputSchema\.properties\.a: A type is needed") as caught:
         fits(Tool("t", within({})))
-    assert caught.value.code == "TW9070"
+    assert caught.value.code == "TT9070"
 
 
 def nullable(schema: Any) -> Any:

@@ -6,19 +6,19 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from toolwright.errors import ToolwrightError
-from toolwright.host.asking import Answer, Front, No, Once, Question
-from toolwright.host.guarding import Hosting, hosted
-from toolwright.policy.approvals import Approvals
-from toolwright.policy.audit_settings import Audit
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.recorder import Recorder
-from toolwright.protocol.types import CallToolResult, ReadResourceResult, TextContent
-from toolwright.state.facts import Facts, MemoryFacts
-from toolwright.state.log import MemoryLog
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.tasks import Task
-from toolwright.tools.toolset import LOCAL, SILENT, Provider, RequestContext, ResourceRead, ToolCall
+from tooltrue.errors import TooltrueError
+from tooltrue.host.asking import Answer, Front, No, Once, Question
+from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.policy.approvals import Approvals
+from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.recorder import Recorder
+from tooltrue.protocol.types import CallToolResult, ReadResourceResult, TextContent
+from tooltrue.state.facts import Facts, MemoryFacts
+from tooltrue.state.log import MemoryLog
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.tasks import Task
+from tooltrue.tools.toolset import LOCAL, SILENT, Provider, RequestContext, ResourceRead, ToolCall
 
 __all__ = ["Person", "Place", "text_of"]
 
@@ -113,13 +113,13 @@ class Place:
         result = await self.call(name, task, **arguments)
         if not result.isError:
             return ""
-        words = text_of(result).split("[TW")
-        return f"TW{words[-1][:4]}" if len(words) > 1 else "error"
+        words = text_of(result).split("[TT")
+        return f"TT{words[-1][:4]}" if len(words) > 1 else "error"
 
     async def read(self, uri: str, task: Task | None = None) -> str:
         try:
             outcome = await self.provider.read_resource(ResourceRead(uri, self.context(task)))
-        except ToolwrightError as error:
+        except TooltrueError as error:
             return error.code
         assert isinstance(outcome, ReadResourceResult)
         return "\n".join(part.text for part in outcome.contents)

@@ -7,15 +7,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolwright.host.host import Host
-from toolwright.policy.approvals import Approvals
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.policy.recorder import Recorder
-from toolwright.protocol import versions
-from toolwright.state.facts import Facts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.toolset import Provider
+from tooltrue.host.host import Host
+from tooltrue.policy.approvals import Approvals
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.recorder import Recorder
+from tooltrue.protocol import versions
+from tooltrue.state.facts import Facts
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.toolset import Provider
 
 
 def _as_of_a_server(

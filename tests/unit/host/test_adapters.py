@@ -10,9 +10,9 @@ from langchain_core.messages import ToolMessage
 from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from toolwright import ImageContent, LocalToolset, ToolError
-from toolwright.host.adapters.langchain import langchain_tools
-from toolwright.host.adapters.pydantic_ai import pydantic_ai_toolset
+from tooltrue import ImageContent, LocalToolset, ToolError
+from tooltrue.host.adapters.langchain import langchain_tools
+from tooltrue.host.adapters.pydantic_ai import pydantic_ai_toolset
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 NAMES = ("self", "config", "run_manager", "ctx", "name", "callbacks")

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from toolwright.client.config import ServerConfig
-from toolwright.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
-from toolwright.host.fronts import callback
-from toolwright.host.host import Host
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Rule, Rules
-from toolwright.protocol.schema import compile_schema
-from toolwright.protocol.types import replaced
-from toolwright.state.sqlite import SqliteFacts
-from toolwright.testing.state import LIMIT, StoppedClock
+from tooltrue.client.config import ServerConfig
+from tooltrue.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
+from tooltrue.host.fronts import callback
+from tooltrue.host.host import Host
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.protocol.types import replaced
+from tooltrue.state.sqlite import SqliteFacts
+from tooltrue.testing.state import LIMIT, StoppedClock
 from unit.host.guarded import Person, Place, text_of
 from unit.host.hosting import Published, tool
 
@@ -74,7 +74,7 @@ def test_a_rule_lets_a_tool_run_unasked_and_denies_another():
         return [await place.code("put"), await place.code("look")]
 
     codes = asyncio.run(main())
-    assert codes == ["", "TW2200"]
+    assert codes == ["", "TT2200"]
     assert place.ran == [("put", {})]
     assert person.asked == []
 
@@ -118,7 +118,7 @@ def test_once_is_for_one_call_and_for_the_session_for_each_identical_one():
     async def main() -> list[str]:
         return [await place.code("put", x=x) for x in ("a", "a", "a", "a", "b")]
 
-    assert asyncio.run(main()) == ["", "", "", "", "TW2401"]
+    assert asyncio.run(main()) == ["", "", "", "", "TT2401"]
     assert len(person.asked) == 3
 
 
@@ -131,7 +131,7 @@ def test_always_is_for_the_calls_that_fit_the_pattern():
     async def main() -> list[str]:
         return [await place.code("put", x=x) for x in ("notes/a", "notes/b", "secret")]
 
-    assert asyncio.run(main()) == ["", "", "TW2401"]
+    assert asyncio.run(main()) == ["", "", "TT2401"]
     assert len(person.asked) == 2
 
 
@@ -139,7 +139,7 @@ def test_a_pattern_that_the_call_does_not_fit_is_asked_about_again():
     person = Person(Always({"properties": {"x": {"const": "b"}}}), Always({"type": 5}), No("neither"))
     place = Place(person)
     place.add("put", effect="write")
-    assert asyncio.run(place.code("put", x="a")) == "TW2421"
+    assert asyncio.run(place.code("put", x="a")) == "TT2421"
     assert next(question.problem[:10] for question in person.asked) == ""
     assert all(question.problem for question in person.asked[1:])
     assert place.ran == []
@@ -176,7 +176,7 @@ def test_who_edits_and_never_agrees_has_run_nothing():
     person = Person(*(Edit({"x": str(number)}) for number in range(100)))
     place = Place(person)
     place.add("put", effect="write")
-    assert asyncio.run(place.code("put", x="a")) == "TW2427"
+    assert asyncio.run(place.code("put", x="a")) == "TT2427"
     assert place.ran == []
 
 
@@ -193,7 +193,7 @@ def test_the_model_reads_why_the_person_said_no_and_the_identical_call_is_not_as
     first, second, third = asyncio.run(main())
     assert first.startswith("put was not run: the user said no, and why: that folder is Anna's")
     assert "(that folder is Anna's)" in second
-    assert second.endswith("[TW2424]")
+    assert second.endswith("[TT2424]")
     assert third == ""
     assert len(person.asked) == 2
 
@@ -202,7 +202,7 @@ def test_the_model_reads_why_the_person_said_no_and_the_identical_call_is_not_as
 def test_no_answer_is_a_no(trouble: Exception):
     place = Place(Person(trouble))
     place.add("put", effect="write")
-    assert asyncio.run(place.code("put")) == "TW2422"
+    assert asyncio.run(place.code("put")) == "TT2422"
     assert place.ran == []
 
 
@@ -213,7 +213,7 @@ def test_a_question_that_nobody_answers_in_time_is_a_no():
 
     place = Place(silent, asking=Asking(seconds=0.01))
     place.add("put", effect="write")
-    assert asyncio.run(place.code("put")) == "TW2422"
+    assert asyncio.run(place.code("put")) == "TT2422"
     assert place.ran == []
 
 
@@ -234,7 +234,7 @@ def test_questions_are_put_one_after_another_and_identical_ones_once():
     async def main() -> list[str]:
         return await asyncio.gather(*(place.code("put", x=x) for x in "abcaa"))
 
-    assert sorted(asyncio.run(main())) == ["", "", "", "TW2423", "TW2423"]
+    assert sorted(asyncio.run(main())) == ["", "", "", "TT2423", "TT2423"]
     assert most == 1
     assert sorted(asked) == ["a", "b", "c"]
     assert sorted(call[1]["x"] for call in place.ran) == ["a", "b", "c"]
@@ -251,8 +251,8 @@ def test_identical_calls_are_one_question_also_where_facts_lie_in_a_file(tmp_pat
             return first, await asyncio.gather(*(place.code("put", x="a") for _ in range(4)))
 
     first, later = asyncio.run(main())
-    assert {"TW2421"} <= {*first} <= {"TW2421", "TW2424"}
-    assert later == ["TW2424"] * 4, "those that came with one that is refused are refused like it"
+    assert {"TT2421"} <= {*first} <= {"TT2421", "TT2424"}
+    assert later == ["TT2424"] * 4, "those that came with one that is refused are refused like it"
     assert len(person.asked) == 1
 
 
@@ -276,7 +276,7 @@ def test_no_more_questions_wait_than_may_also_where_facts_lie_in_a_file(tmp_path
             answered.set()
             return await asyncio.gather(*calls)
 
-    assert sorted(asyncio.run(main())) == ["", "", "TW2425", "TW2425"]
+    assert sorted(asyncio.run(main())) == ["", "", "TT2425", "TT2425"]
 
 
 def test_a_yes_for_a_pattern_answers_the_questions_that_wait_behind_it():
@@ -312,7 +312,7 @@ def test_a_call_that_is_cancelled_while_it_is_asked_about_leaves_the_way_free():
         first.cancel()
         return [await twin, await other]
 
-    assert asyncio.run(main()) == ["TW2422", ""]
+    assert asyncio.run(main()) == ["TT2422", ""]
     assert place.ran == [("put", {"x": "b"})]
 
 
@@ -328,8 +328,8 @@ def test_without_anybody_to_ask_a_call_waits_as_a_ticket():
 
     refused, ticket, *codes = asyncio.run(main())
     assert f"ticket {ticket} waits" in refused
-    assert refused.endswith("[TW2420]")
-    assert codes == ["", "TW2404"]
+    assert refused.endswith("[TT2420]")
+    assert codes == ["", "TT2404"]
 
 
 def test_why_a_ticket_was_denied_is_what_the_model_reads():
@@ -343,14 +343,14 @@ def test_why_a_ticket_was_denied_is_what_the_model_reads():
         return text_of(await place.call("put", x="a"))
 
     text = asyncio.run(main())
-    assert text == "put was not run: the user said no, and why: that folder is Anna's [TW2421]"
+    assert text == "put was not run: the user said no, and why: that folder is Anna's [TT2421]"
 
 
 def test_a_question_too_long_to_be_read_waits_as_a_ticket():
     place = Place(Person.willing(), guard=Guard(server="desk", confirm=Confirm(max_shown=500)))
     place.add("put", effect="write")
     text = "".join(chr(0x100 + number) for number in range(600))
-    assert asyncio.run(place.code("put", x=text)) == "TW2406"
+    assert asyncio.run(place.code("put", x=text)) == "TT2406"
     assert place.ran == []
 
 
@@ -411,7 +411,7 @@ def test_a_ticket_for_one_call_lets_one_of_those_run_that_wait_for_their_turn():
         desk.set()
         return [await other, *await asyncio.gather(*same)]
 
-    assert sorted(asyncio.run(main())) == ["", "", "TW2423", "TW2423"]
+    assert sorted(asyncio.run(main())) == ["", "", "TT2423", "TT2423"]
     assert sorted(call[1]["x"] for call in place.ran) == ["a", "other"]
 
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.errors import ConfigurationError, ModelAway, ModelBusy, ModelError
-from toolwright.host.evaluation.answers import Answer, Kept, Made
-from toolwright.host.evaluation.asking import Asked, Ways, ask_all
-from toolwright.host.evaluation.choosing import made
-from toolwright.host.evaluation.comparing import Schemas, fields
-from toolwright.host.evaluation.grading import Comparison, Evaluation
-from toolwright.host.evaluation.questions import Expected, Question
-from toolwright.host.evaluation.statistics import Share, exact_p
-from toolwright.host.exposed import Exposed
-from toolwright.host.models.failures import unreachable
-from toolwright.host.models.model import ModelMessage, ToolUse, Turn
+from tooltrue.errors import ConfigurationError, ModelAway, ModelBusy, ModelError
+from tooltrue.host.evaluation.answers import Answer, Kept, Made
+from tooltrue.host.evaluation.asking import Asked, Ways, ask_all
+from tooltrue.host.evaluation.choosing import made
+from tooltrue.host.evaluation.comparing import Schemas, fields
+from tooltrue.host.evaluation.grading import Comparison, Evaluation
+from tooltrue.host.evaluation.questions import Expected, Question
+from tooltrue.host.evaluation.statistics import Share, exact_p
+from tooltrue.host.exposed import Exposed
+from tooltrue.host.models.failures import unreachable
+from tooltrue.host.models.model import ModelMessage, ToolUse, Turn
 
 SCHEMAS: Schemas = {"find": {"properties": {"limit": {"type": "integer", "default": 10}}}}
 FIND = Question("where?", (Expected("find", {"key": "a"}),), place="q:1")
@@ -160,10 +160,10 @@ def test_what_is_no_answer_was_never_given(tmp_path: Path, answer: str):
 def test_a_file_that_cannot_be_had_is_said(tmp_path: Path):
     with pytest.raises(ConfigurationError) as caught:
         Kept(tmp_path)
-    assert caught.value.code == "TW9006"
+    assert caught.value.code == "TT9006"
     with pytest.raises(ConfigurationError) as caught:
         Kept(tmp_path / "nowhere" / "answers.jsonl").add("key", RIGHT)
-    assert caught.value.code == "TW9009"
+    assert caught.value.code == "TT9009"
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -191,19 +191,19 @@ class Scripted:
 
 
 def failure(status: int | None) -> ModelError:
-    error = ModelError.of("TW9520", model="m", status="", problem="no")
+    error = ModelError.of("TT9520", model="m", status="", problem="no")
     error.status = status
     return error
 
 
 def busy(seconds: float | None) -> ModelBusy:
-    error = ModelBusy.of("TW9522", model="m", status="", problem="no")
+    error = ModelBusy.of("TT9522", model="m", status="", problem="no")
     error.seconds, error.status = seconds, 429
     return error
 
 
 def away() -> ModelAway:
-    return ModelAway.of("TW9530", model="m", problem="refused")
+    return ModelAway.of("TT9530", model="m", problem="refused")
 
 
 def asked(

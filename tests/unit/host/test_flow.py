@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from toolwright import ToolError
-from toolwright.host.asking import Always, No
-from toolwright.policy.flow import Flow
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Rule, Rules
-from toolwright.protocol.types import replaced
-from toolwright.tools.library import LocalLibrary, shelved
-from toolwright.tools.tasks import Task
-from toolwright.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper
+from tooltrue import ToolError
+from tooltrue.host.asking import Always, No
+from tooltrue.policy.flow import Flow
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.protocol.types import replaced
+from tooltrue.tools.library import LocalLibrary, shelved
+from tooltrue.tools.tasks import Task
+from tooltrue.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper
 from unit.host.guarded import Person, Place, text_of
 
 ALL = Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk")
@@ -40,7 +40,7 @@ async def codes(place: Place, task: Task | None, *names: str) -> list[str]:
 def test_sending_asks_once_both_have_been_met(first: tuple[str, str]):
     person = Person(No("do not tell them"))
     place = office(person)
-    assert asyncio.run(codes(place, place.task(), *first, "mail")) == ["", "", "TW2421"]
+    assert asyncio.run(codes(place, place.task(), *first, "mail")) == ["", "", "TT2421"]
     [question] = person.asked
     assert "this task has read private data (file) and text of strangers (page)" in question.text
     assert [name for name, _ in place.ran] == [*first]
@@ -69,7 +69,7 @@ def test_who_only_reads_and_says_nothing_carries_nothing_out():
             await place.code("mail", task),
         ]
 
-    assert asyncio.run(main()) == ["", "TW2401", "TW2401"]
+    assert asyncio.run(main()) == ["", "TT2401", "TT2401"]
 
 
 def test_what_one_task_has_met_is_nothing_to_another():
@@ -84,7 +84,7 @@ def test_what_one_task_has_met_is_nothing_to_another():
 
 def test_calls_without_a_task_share_what_they_have_met():
     person = Person()
-    assert asyncio.run(codes(office(person), None, "file", "page", "mail"))[-1] == "TW2401"
+    assert asyncio.run(codes(office(person), None, "file", "page", "mail"))[-1] == "TT2401"
 
 
 def test_what_was_refused_has_brought_nothing_in_and_what_failed_has():
@@ -94,11 +94,11 @@ def test_what_was_refused_has_brought_nothing_in_and_what_failed_has():
 
     async def main() -> list[str]:
         task = place.task()
-        assert await place.code("page", task, y=1) == "TW2001"  # never ran
+        assert await place.code("page", task, y=1) == "TT2001"  # never ran
         first = await codes(place, task, "file", "mail")
         return [*first, *await codes(place, task, "bad", "mail")]
 
-    assert asyncio.run(main()) == ["", "", "error", "TW2401"]
+    assert asyncio.run(main()) == ["", "", "error", "TT2401"]
 
 
 def test_an_earlier_yes_does_not_know_what_is_at_stake_now():
@@ -109,7 +109,7 @@ def test_an_earlier_yes_does_not_know_what_is_at_stake_now():
     place.add("file", "private", effect="read", open_world=False)
     place.add("page", "strange", effect="read", open_world=True)
     place.add("mail", "sent", effect="open-world")
-    assert asyncio.run(codes(place, place.task(), "mail", "mail", "file", "page", "mail")) == ["", "", "", "", "TW2401"]
+    assert asyncio.run(codes(place, place.task(), "mail", "mail", "file", "page", "mail")) == ["", "", "", "", "TT2401"]
     assert len(person.asked) == 2
 
 
@@ -123,7 +123,7 @@ def test_the_operator_says_what_tools_do():
         harmless = await codes(place, place.task(), "file", "page", "mail")
         return [*harmless, *await codes(place, place.task(), "crm_get", "log_put")]
 
-    assert asyncio.run(main()) == ["", "", "", "", "TW2401"]
+    assert asyncio.run(main()) == ["", "", "", "", "TT2401"]
 
 
 @pytest.mark.parametrize(("server", "legs"), [("", {"private"}), ("far", {"private", "untrusted", "sends"})])
@@ -168,7 +168,7 @@ def test_an_address_that_was_put_together_is_not_read_where_it_could_carry_somet
     before, listed, carried = asyncio.run(main())
     assert "page a" in before
     assert "a list" in listed
-    assert carried == "TW9371"
+    assert carried == "TT9371"
 
 
 def test_what_was_cut_can_be_read_to_its_end_all_the_same():
@@ -200,7 +200,7 @@ def test_the_question_names_the_server_of_the_tool():
     place.add("put", effect="write")
     text = text_of(asyncio.run(place.call("put")))
     assert person.asked[0].text.startswith("put of the server far ")
-    assert text.endswith("[TW2401]")
+    assert text.endswith("[TT2401]")
 
 
 def disk_and_mail(**settings: Any) -> Place:
@@ -234,12 +234,12 @@ def test_twin_a_server_that_only_reads_is_asked_again_for_what_it_has_said_itsel
 @pytest.mark.parametrize("names", [("disk_read", "mail_read"), ("disk_read", "disk_share"), ("disk_read", "disk_send")])
 def test_what_another_server_has_said_or_what_goes_outside_asks(names: tuple[str, ...]):
     place = disk_and_mail()
-    assert asyncio.run(codes(place, place.task(), *names)) == ["", "TW2401"]
+    assert asyncio.run(codes(place, place.task(), *names)) == ["", "TT2401"]
 
 
 def test_what_the_operator_says_of_sending_holds_for_what_only_reads():
     place = disk_and_mail(flow=Flow(sends=globs(["disk_read"])))
-    assert asyncio.run(codes(place, place.task(), "disk_list", "disk_read")) == ["", "TW2401"]
+    assert asyncio.run(codes(place, place.task(), "disk_list", "disk_read")) == ["", "TT2401"]
 
 
 def test_what_came_from_two_servers_goes_back_to_neither():
@@ -251,7 +251,7 @@ def test_what_came_from_two_servers_goes_back_to_neither():
         task.meet_all(before.has_met())
         return await codes(place, task, "mail_read", "disk_read")
 
-    assert asyncio.run(main()) == ["", "TW2401"]
+    assert asyncio.run(main()) == ["", "TT2401"]
 
 
 def test_twin_what_was_written_to_the_server_that_it_is_from_taints_nothing():

@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
-from toolwright.errors import ConfigurationError
-from toolwright.host.asking import Asking
-from toolwright.host.guarding import Hosting, hosted
-from toolwright.policy.approvals import Approvals
-from toolwright.policy.config import read
-from toolwright.policy.effects import effect_of
-from toolwright.policy.flow import Flow
-from toolwright.policy.globs import globs
-from toolwright.policy.loops import Loops
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.retry import Retry
-from toolwright.protocol.types import CallToolResult, ToolAnnotations
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.tasks import Budget
-from toolwright.tools.toolset import LOCAL, SILENT, Effect, RequestContext, ToolCall
+from tooltrue import Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.asking import Asking
+from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.policy.approvals import Approvals
+from tooltrue.policy.config import read
+from tooltrue.policy.effects import effect_of
+from tooltrue.policy.flow import Flow
+from tooltrue.policy.globs import globs
+from tooltrue.policy.loops import Loops
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.retry import Retry
+from tooltrue.protocol.types import CallToolResult, ToolAnnotations
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.tasks import Budget
+from tooltrue.tools.toolset import LOCAL, SILENT, Effect, RequestContext, ToolCall
 from unit.host.guarded import Person, Place, text_of
 
 FILE = """
@@ -59,7 +59,7 @@ tools = "disk_*"
 
 
 def test_the_operators_file_says_what_only_a_host_goes_by(tmp_path: Path):
-    file = tmp_path / "toolwright.toml"
+    file = tmp_path / "tooltrue.toml"
     file.write_text(FILE)
     config = read(file)
     hosting = Hosting().over(config)
@@ -74,9 +74,9 @@ def test_the_operators_file_says_what_only_a_host_goes_by(tmp_path: Path):
 
 @pytest.mark.parametrize("text", ["[effects]\nreading = 'x'", "[budget]\ncalls = 0", "[flow]\nsends = 5", "[repair]"])
 def test_what_the_file_cannot_mean_is_refused_with_its_line(tmp_path: Path, text: str):
-    file = tmp_path / "toolwright.toml"
+    file = tmp_path / "tooltrue.toml"
     file.write_text(text)
-    with pytest.raises(ConfigurationError, match=r"toolwright\.toml:"):
+    with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:"):
         read(file)
 
 
@@ -107,7 +107,7 @@ def test_an_effect_that_is_declared_is_what_every_layer_sees():
         assert tools is await place.provider.list_tools(place.context())
         return [[tool.effect for tool in tools], await place.code("look"), await place.code("put")]
 
-    assert asyncio.run(main()) == [["read", "destructive"], "", "TW2401"]
+    assert asyncio.run(main()) == [["read", "destructive"], "", "TT2401"]
 
 
 def test_a_server_object_is_guarded_like_any_provider():

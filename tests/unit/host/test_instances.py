@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.client.config import Config, ServerConfig
-from toolwright.host.asking import Always, No, Question
-from toolwright.host.fronts import callback
-from toolwright.host.host import Host
-from toolwright.host.pins import instance_of
-from toolwright.testing.state import LIMIT
+from tooltrue.client.config import Config, ServerConfig
+from tooltrue.host.asking import Always, No, Question
+from tooltrue.host.fronts import callback
+from tooltrue.host.host import Host
+from tooltrue.host.pins import instance_of
+from tooltrue.testing.state import LIMIT
 from unit.host.hosting import Published, tool
 
 
@@ -20,7 +20,7 @@ class Projects:
     """Files that each have a server ``fs``; ``asked`` is what a person was asked, who says ``answer``."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        patch.setenv("TOOLWRIGHT_APPROVALS", f"sqlite://{folder}/approvals.db")
+        patch.setenv("TOOLTRUE_APPROVALS", f"sqlite://{folder}/approvals.db")
         self.folder = folder
         self.asked: list[str] = []
         self.answer: Always | No = Always({"type": "object"})

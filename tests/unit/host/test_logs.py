@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Server
-from toolwright.client.hearing import LogMessage
-from toolwright.host.host import Host
-from toolwright.host.logs import Listening, ServerLog
-from toolwright.testing.state import LIMIT
+from tooltrue import Context, Server
+from tooltrue.client.hearing import LogMessage
+from tooltrue.host.host import Host
+from tooltrue.host.logs import Listening, ServerLog
+from tooltrue.testing.state import LIMIT
 
 SECRET = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from toolwright.client.config import Config, ServerConfig
-from toolwright.errors import ConnectionLost
-from toolwright.host.host import Host
-from toolwright.host.pins import Pins
-from toolwright.host.servers import Patience
-from toolwright.testing.state import LIMIT
+from tooltrue.client.config import Config, ServerConfig
+from tooltrue.errors import ConnectionLost
+from tooltrue.host.host import Host
+from tooltrue.host.pins import Pins
+from tooltrue.host.servers import Patience
+from tooltrue.testing.state import LIMIT
 from unit.host.hosting import OPEN, Published, tool
 
 HONEST = tool("send_email", "Send a mail.")
@@ -31,7 +31,7 @@ class Late(Published):
 
     def connect(self, write: Callable[[bytes], None]) -> Published:
         if not self.begun.is_set():
-            raise ConnectionLost.of("TW5001")
+            raise ConnectionLost.of("TT5001")
         return super().connect(write)
 
     async def sleep(self, seconds: float) -> None:
@@ -86,14 +86,14 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
 def test_a08_orders_about_tools_of_an_earlier_server_are_found_when_it_is_there(folder: Path | None) -> None:
     seen = Seen(folder, "mail", ("held", "calc"), mail=Late(HONEST), calc=Published(ORDER, PLAIN))
     assert seen.shown == ["calc_sum", "mail_send_email"]
-    assert seen.held == [("calc", "add", "TW9270")]
+    assert seen.held == [("calc", "add", "TT9270")]
 
 
 @pytest.mark.twin("A08")
 def test_a08_twin_a_newcomer_holds_nothing_back_and_a_person_can_know(folder: Path | None) -> None:
     seen = Seen(folder, "mail", ("warned", "calc"), calc=Published(ORDER, PLAIN), mail=Late(HONEST))
     assert seen.shown == ["calc_add", "calc_sum", "mail_send_email"]
-    assert (seen.held, seen.suspicions) == ([], [("calc", "add", "TW9112")])
+    assert (seen.held, seen.suspicions) == ([], [("calc", "add", "TT9112")])
 
 
 @pytest.mark.twin("A08")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ModelError
-from toolwright.host.models import anthropic_messages
-from toolwright.host.models.failures import measured
-from toolwright.host.models.model import Delta, ModelMessage, ToolUse, Turn, Usage, UserMessage, unheard
-from toolwright.host.models.openai_chat import Assembly, written
+from tooltrue.errors import ModelError
+from tooltrue.host.models import anthropic_messages
+from tooltrue.host.models.failures import measured
+from tooltrue.host.models.model import Delta, ModelMessage, ToolUse, Turn, Usage, UserMessage, unheard
+from tooltrue.host.models.openai_chat import Assembly, written
 
 
 def assembled(*deltas: Any, reason: str | None = "tool_calls", **last: Any) -> Turn:

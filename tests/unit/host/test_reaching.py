@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Host
-from toolwright.host.launches import Launches
-from toolwright.host.pins import Pins
-from toolwright.host.servers import Patience
-from toolwright.testing.state import LIMIT
+from tooltrue import Host
+from tooltrue.host.launches import Launches
+from tooltrue.host.pins import Pins
+from tooltrue.host.servers import Patience
+from tooltrue.testing.state import LIMIT
 
-SERVER = "from toolwright import Server\nserver = Server('any')\n"
+SERVER = "from tooltrue import Server\nserver = Server('any')\n"
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25", "2026-07-28"])
 def test_the_revision_of_a_server_in_a_file_is_the_one_that_is_spoken(tmp_path: Path, revision: str):
     (tmp_path / "any.py").write_text(SERVER)
-    program, served = Path(sys.executable).with_name("toolwright"), tmp_path / "any.py"
+    program, served = Path(sys.executable).with_name("tooltrue"), tmp_path / "any.py"
     file = tmp_path / "servers.toml"
     file.write_text(f'[servers.any]\ncommand = "{program}"\nargs = ["serve", "{served}"]\nrevision = "{revision}"\n')
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import ToolError
-from toolwright.errors import ConfigurationError
-from toolwright.policy.globs import globs
-from toolwright.policy.loops import Loops
-from toolwright.tools.tasks import Budget, Task
+from tooltrue import ToolError
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.globs import globs
+from tooltrue.policy.loops import Loops
+from tooltrue.tools.tasks import Budget, Task
 from unit.host.guarded import Person, Place, text_of
 
 
@@ -36,15 +36,15 @@ def test_who_is_near_the_end_of_a_budget_is_told_what_is_left_and_then_refused_a
         return [text_of(await place.call("next", task)) for _ in range(8)]
 
     texts = asyncio.run(main())
-    assert ["TW9352" in text or "nearly used up (calls)" in text for text in texts[:4]] == [False, False, False, True]
+    assert ["TT9352" in text or "nearly used up (calls)" in text for text in texts[:4]] == [False, False, False, True]
     assert "calls: 0 / 4" in texts[4]
     assert [text[-7:-1] for text in texts[4:]] == [
-        "TW9350",
-        "TW9350",
-        "TW9351",
-        "TW9353",
+        "TT9350",
+        "TT9350",
+        "TT9351",
+        "TT9353",
     ]
-    assert task.stopped.endswith("[TW9351]")
+    assert task.stopped.endswith("[TT9351]")
     assert len(place.ran) == 4
 
 
@@ -71,7 +71,7 @@ def test_results_time_tokens_and_money_count_too():
         (Budget(money=1.0), "money"),
     ):
         said = asyncio.run(refused(budget, spend))
-        assert said.endswith("[TW9350]")
+        assert said.endswith("[TT9350]")
         assert f"used up ({spend})" in said
 
 
@@ -82,7 +82,7 @@ def test_calls_at_once_do_not_get_past_a_budget():
     async def main() -> list[str]:
         return await asyncio.gather(*(place.code("next", task) for _ in range(4)))
 
-    assert asyncio.run(main()) == ["", "", "", "TW9350"]
+    assert asyncio.run(main()) == ["", "", "", "TT9350"]
 
 
 def test_a_budget_is_that_of_one_task():
@@ -110,8 +110,8 @@ def test_the_same_call_with_the_same_result_is_told_and_then_stops():
 
     texts = asyncio.run(main())
     assert [told(text) for text in texts[:5]] == [False, False, True, False, False]
-    assert texts[5].endswith("[TW9361]")
-    assert texts[6].endswith("[TW9353]")
+    assert texts[5].endswith("[TT9361]")
+    assert texts[6].endswith("[TT9353]")
     assert len(place.ran) == 5
     assert task.stopped
 
@@ -149,7 +149,7 @@ def test_the_same_call_many_times_at_once_runs_no_more_often_than_it_would_be_to
 
     texts = asyncio.run(main())
     assert len(place.ran) == 3
-    assert ["[TW9364]" in text for text in texts] == 3 * [False] + 61 * [True]
+    assert ["[TT9364]" in text for text in texts] == 3 * [False] + 61 * [True]
     assert any(told(text) for text in texts)
     assert task.stopped == ""
 
@@ -165,7 +165,7 @@ def test_the_same_call_at_once_again_and_again_is_stopped():
 
     asyncio.run(main())
     assert len(place.ran) == 5
-    assert task.stopped.endswith("[TW9361]")
+    assert task.stopped.endswith("[TT9361]")
 
 
 def test_twin_other_calls_of_one_tool_at_once_all_run():
@@ -175,7 +175,7 @@ def test_twin_other_calls_of_one_tool_at_once_all_run():
     async def main() -> list[str]:
         return await at_once(place, task, slow(place), *map(str, range(20)))
 
-    assert not any("[TW" in text for text in asyncio.run(main()))
+    assert not any("[TT" in text for text in asyncio.run(main()))
     assert len(place.ran) == 20
 
 
@@ -188,7 +188,7 @@ def test_calls_that_go_to_and_fro_are_a_circle_too():
 
     texts = asyncio.run(main())
     assert [place for place, text in enumerate(texts) if told(text)] == [5, 6]
-    assert texts[11].endswith("[TW9361]")
+    assert texts[11].endswith("[TT9361]")
 
 
 def test_twin_a_call_whose_result_changes_is_no_circle():
@@ -232,8 +232,8 @@ def test_the_same_error_again_is_told_whatever_the_arguments_and_then_stops():
 
     texts = asyncio.run(main())
     assert [number for number, text in enumerate(texts) if "failed 4 times in a row" in text] == [3]
-    assert texts[7].endswith("[TW9363]")
-    assert texts[8].endswith("[TW9353]")
+    assert texts[7].endswith("[TT9363]")
+    assert texts[8].endswith("[TT9353]")
 
 
 def test_a_refusal_that_comes_again_and_again_is_the_same_error():
@@ -246,8 +246,8 @@ def test_a_refusal_that_comes_again_and_again_is_the_same_error():
 
     texts = asyncio.run(main())
     assert "failed 4 times in a row" in texts[3]
-    assert "[TW2001]" in texts[3]
-    assert texts[7].endswith("[TW9363]")
+    assert "[TT2001]" in texts[3]
+    assert texts[7].endswith("[TT9363]")
 
 
 def test_what_was_stopped_is_in_the_record():
@@ -259,7 +259,7 @@ def test_what_was_stopped_is_in_the_record():
             await place.call("next", task)
         return [record.get("notes", []) for record in await place.records()]
 
-    assert asyncio.run(main()) == [[], ["budget: calls"], ["budget: calls"], ["run stopped: TW9351"]]
+    assert asyncio.run(main()) == [[], ["budget: calls"], ["budget: calls"], ["run stopped: TT9351"]]
 
 
 @pytest.mark.parametrize("wrong", [{"told_after": 1}, {"told_after": 6}, {"errors_after": 1}])

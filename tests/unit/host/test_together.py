@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
-from toolwright.client.client import Result
-from toolwright.errors import InvalidParams
-from toolwright.host.asking import Front, No, Question
-from toolwright.host.fronts import callback
-from toolwright.host.guarding import Hosting, guarding
-from toolwright.host.host import Host
-from toolwright.host.launches import Launches
-from toolwright.host.models.model import (
+from tooltrue import Server
+from tooltrue.client.client import Result
+from tooltrue.errors import InvalidParams
+from tooltrue.host.asking import Front, No, Question
+from tooltrue.host.fronts import callback
+from tooltrue.host.guarding import Hosting, guarding
+from tooltrue.host.host import Host
+from tooltrue.host.launches import Launches
+from tooltrue.host.models.model import (
     Closing,
     Heard,
     Message,
@@ -30,16 +30,16 @@ from toolwright.host.models.model import (
     UserMessage,
     unheard,
 )
-from toolwright.host.run import Conversation, Run, run
-from toolwright.jsonrpc.messages import Json
-from toolwright.policy.flow import Flow
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Rule, Rules
-from toolwright.state.log import MemoryLog
-from toolwright.testing.state import LIMIT
-from toolwright.tools.tasks import Budget, Task
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.host.run import Conversation, Run, run
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.policy.flow import Flow
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.state.log import MemoryLog
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.tasks import Budget, Task
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from unit.host.guarded import Person
 from unit.host.hosting import Published
 
@@ -127,16 +127,16 @@ def test_a_run_that_goes_in_circles_ends(tmp_path: Path):
     done, task, _, log = driven(tmp_path, model, Person(), Hosting(flow=KNOWN))
     assert done.stop == "stopped"
     assert "You have gone through the same calls 3 times" in replies(done)[2]
-    assert task.stopped.endswith("[TW9361]")
+    assert task.stopped.endswith("[TT9361]")
     assert len(replies(done)) == 6
-    assert "run stopped: TW9361" in asyncio.run(log.read(0, 100))[-1].text
+    assert "run stopped: TT9361" in asyncio.run(log.read(0, 100))[-1].text
 
 
 def test_a_run_that_has_used_up_its_tokens_ends(tmp_path: Path):
     model = Obedient(*(("disk_read", {"page": number}) for number in range(50)))
     done, task, _, _ = driven(tmp_path, model, Person(), Hosting(flow=KNOWN, budget=Budget(tokens=40)))
     assert done.stop == "stopped"
-    assert task.stopped.endswith("[TW9351]")
+    assert task.stopped.endswith("[TT9351]")
 
 
 def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
@@ -150,7 +150,7 @@ def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
 
     refused = asyncio.run(called(None))
     assert (refused.is_error, disk.called) == (True, [])
-    assert "toolwright approvals" in refused.text or "person" in refused.text
+    assert "tooltrue approvals" in refused.text or "person" in refused.text
 
     def agree(question: Question) -> bool:
         asked.append(question.wanted.tool)

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolwright.errors import InvalidParams, InvalidRequest, ParseError, RpcError, UnknownTool
-from toolwright.jsonrpc.messages import (
+from tooltrue.errors import InvalidParams, InvalidRequest, ParseError, RpcError, UnknownTool
+from tooltrue.jsonrpc.messages import (
     MAX_CONTAINERS,
     MAX_DEPTH,
     Answer,
@@ -61,7 +61,7 @@ def call(**members: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_not_json_is_a_parse_error(data: bytes):
-    assert refusal(data) == "TW1001"
+    assert refusal(data) == "TT1001"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_not_json_is_a_parse_error(data: bytes):
     ],
 )
 def test_b08_a_key_that_stands_twice_is_refused(data: bytes):
-    assert refusal(data) == "TW1003"
+    assert refusal(data) == "TT1003"
 
 
 def test_b08_twin_the_same_key_in_two_objects_passes():
@@ -84,7 +84,7 @@ def test_b08_twin_the_same_key_in_two_objects_passes():
 
 @pytest.mark.parametrize("data", [b"NaN", b"[Infinity]", b'{"n":-Infinity}', b"1e999", b"-1E400", b"nan"])
 def test_b09_numbers_that_json_does_not_have_are_refused(data: bytes):
-    assert refusal(data) == "TW1001"
+    assert refusal(data) == "TT1001"
 
 
 def test_b09_twin_large_and_small_numbers_pass():
@@ -93,7 +93,7 @@ def test_b09_twin_large_and_small_numbers_pass():
 
 @pytest.mark.parametrize("data", [b"1" * 4_301, b"-" + b"1" * 5_000, b'{"n": ' + b"9" * 100_000 + b"}"])
 def test_b10_an_endless_integer_is_refused(data: bytes):
-    assert refusal(data) == "TW1001"
+    assert refusal(data) == "TT1001"
 
 
 def test_b10_twin_a_long_integer_is_read_exactly():
@@ -102,7 +102,7 @@ def test_b10_twin_a_long_integer_is_read_exactly():
 
 @pytest.mark.parametrize("data", [b'"\\ud800"', b'"\\udc00x"', b'{"\\ud83d":1}', b'"\\ud83d\\u0041"'])
 def test_b11_a_lone_surrogate_is_refused(data: bytes):
-    assert refusal(data) == "TW1001"
+    assert refusal(data) == "TT1001"
 
 
 def test_b11_twin_a_pair_of_surrogates_is_one_character():
@@ -111,7 +111,7 @@ def test_b11_twin_a_pair_of_surrogates_is_one_character():
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
 def test_b12_bottomless_nesting_is_refused(opening: bytes):
-    assert refusal(opening * 100_000) == "TW1004"
+    assert refusal(opening * 100_000) == "TT1004"
 
 
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
@@ -120,7 +120,7 @@ def test_b12_twin_the_deepest_level_that_passes_is_max_depth(opening: bytes, clo
         return opening * depth + (b"1" if opening != b"[" else b"") + closing * depth
 
     assert refusal(nested(MAX_DEPTH)) == ""
-    assert refusal(nested(MAX_DEPTH + 1)) == "TW1004"
+    assert refusal(nested(MAX_DEPTH + 1)) == "TT1004"
 
 
 def test_b12_twin_many_brackets_side_by_side_are_not_deep():
@@ -137,7 +137,7 @@ def test_b12_twin_brackets_within_strings_are_letters(data: bytes):
 
 @pytest.mark.parametrize("data", [b'"' + b"[" * 500, rb'["a\"' + b"[" * 500, b"]" * 500 + b"[" * 500])
 def test_b12_brackets_in_what_is_no_json_are_refused_all_the_same(data: bytes):
-    assert refusal(data) in ("TW1001", "TW1004")
+    assert refusal(data) in ("TT1001", "TT1004")
 
 
 @pytest.mark.parametrize("item", [b"[]", b"{}", b"[" * 50 + b"]" * 50, b'{"a": [{}]}'])
@@ -147,7 +147,7 @@ def test_b12_more_lists_and_objects_than_anybody_needs_are_refused_before_they_a
     gc.disable()  # whatever is built stays to be counted
     try:
         before = gc.get_count()[0]
-        assert refusal(data) == "TW1060"
+        assert refusal(data) == "TT1060"
         assert gc.get_count()[0] - before < 100
     finally:
         gc.enable()
@@ -158,7 +158,7 @@ def test_b12_twin_the_largest_number_of_lists_that_passes_is_max_containers():
         return b"[" + b",".join([b"[]"] * (number - 1)) + b"]"
 
     assert refusal(flat(MAX_CONTAINERS)) == ""
-    assert refusal(flat(MAX_CONTAINERS + 1)) == "TW1060"
+    assert refusal(flat(MAX_CONTAINERS + 1)) == "TT1060"
 
 
 def test_b14_twin_control_characters_pass_when_they_are_escaped():
@@ -224,7 +224,7 @@ def test_an_error_may_come_without_an_id(members: dict[str, Any]):
 def test_what_is_json_but_no_message_is_refused_with_its_id(value: Any, id: Any):
     with pytest.raises(InvalidRequest) as caught:
         parse(value)
-    assert caught.value.code == "TW1002"
+    assert caught.value.code == "TT1002"
     assert caught.value.id == id
 
 
@@ -279,11 +279,11 @@ def test_an_error_says_its_sentence_its_code_and_its_data():
         "id": 3,
         "error": {
             "code": -32602,
-            "message": "Unknown tool: 'wipe'. Ask tools/list for the tools there are. [TW1010]",
+            "message": "Unknown tool: 'wipe'. Ask tools/list for the tools there are. [TT1010]",
             "data": {"x": 1},
         },
     }
 
 
 def test_an_error_without_an_id_has_no_member_of_that_name():
-    assert set(json.loads(encode_failure(None, ParseError.of("TW1001", problem="x"), "zh"))) == {"jsonrpc", "error"}
+    assert set(json.loads(encode_failure(None, ParseError.of("TT1001", problem="x"), "zh"))) == {"jsonrpc", "error"}

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from growth import grows_in_proportion
-from toolwright.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
-from toolwright.jsonrpc.messages import Notification, Request, answered_ids, encode
-from toolwright.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer
-from toolwright.testing.state import LIMIT
+from tooltrue.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
+from tooltrue.jsonrpc.messages import Notification, Request, answered_ids, encode
+from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer
+from tooltrue.testing.state import LIMIT
 
 
 class Handler:
@@ -174,7 +174,7 @@ def test_j07_a_crash_is_answered_with_an_id_that_the_log_explains(caplog: pytest
         assert str(record.args[0]) in failure["error"]["message"]
         assert "hunter2" in caplog.text
 
-    with caplog.at_level(logging.ERROR, "toolwright"):
+    with caplog.at_level(logging.ERROR, "tooltrue"):
         conversation(test)
 
 
@@ -359,7 +359,7 @@ def test_an_answer_that_is_not_valid_is_named_to_whoever_waits_for_it(case: str,
         async with asyncio.timeout(LIMIT):
             with pytest.raises(InvalidAnswer, match=re.escape(problem)) as caught:
                 await asked
-        assert caught.value.code == "TW5009"
+        assert caught.value.code == "TT5009"
 
     conversation(test, takes_batches=True)
 
@@ -396,7 +396,7 @@ def undecoded(frame: str, problem: str) -> Callable[[Peer, Handler, Wire], Await
         async with asyncio.timeout(LIMIT):
             with pytest.raises(InvalidAnswer, match=re.escape(problem)) as caught:
                 await asked
-        assert caught.value.code == "TW5009"
+        assert caught.value.code == "TT5009"
 
     return test
 
@@ -512,7 +512,7 @@ def test_what_came_instead_of_an_answer_stands_in_the_text_of_a_time_out(frame: 
         peer.feed(frame)
         with pytest.raises(RequestTimeout) as caught:
             await asked
-        assert caught.value.code == "TW5029"
+        assert caught.value.code == "TT5029"
         assert "2 messages" in str(caught.value)
         assert reason in str(caught.value)
 
@@ -538,7 +538,7 @@ def test_the_end_of_patience_is_told_to_the_other_end():
         abandoned: list[Any] = []
         with pytest.raises(RequestTimeout) as caught:
             await peer.request("m", {}, timeout=0, abandoned=abandoned.append)
-        assert caught.value.code == "TW5002"
+        assert caught.value.code == "TT5002"
         assert abandoned == [1]
 
     conversation(test)
@@ -562,7 +562,7 @@ def test_a_carrier_that_fails_fails_everyone_who_waits():
         asked = [asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT)) for _ in range(2)]
         await wire.count(2)
         peer.fail(1, UnknownTool("x"))
-        peer.lose(ConnectionLost.of("TW5001"))
+        peer.lose(ConnectionLost.of("TT5001"))
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [UnknownTool, ConnectionLost]
         with pytest.raises(ConnectionLost):
@@ -667,7 +667,7 @@ def test_there_is_an_end_to_how_many_requests_run():
         await peer.close()
         return refused
 
-    assert asyncio.run(main())["error"]["message"].endswith("[TW1021]")
+    assert asyncio.run(main())["error"]["message"].endswith("[TT1021]")
 
 
 def test_while_it_is_held_nothing_begins_and_a_cancellation_is_heard():

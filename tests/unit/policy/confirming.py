@@ -8,21 +8,21 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from toolwright.client.answers import Elicit
-from toolwright.client.client import Client, Result
-from toolwright.policy.approvals import Approvals
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer, ServerSession
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import Provider
-from toolwright.transport.carrier import Carrier
+from tooltrue.client.answers import Elicit
+from tooltrue.client.client import Client, Result
+from tooltrue.policy.approvals import Approvals
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import Provider
+from tooltrue.transport.carrier import Carrier
 
-YES = {"toolwright:confirm": {"action": "accept", "content": {}}}
+YES = {"tooltrue:confirm": {"action": "accept", "content": {}}}
 ERAS = (versions.LATEST, versions.NEWEST_LEGACY)
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from toolwright import Abuse, Rate
-from toolwright.errors import ConfigurationError, InvalidArguments, StateError, ToolError, UnknownTool
-from toolwright.policy.abuse import abuse
-from toolwright.policy.signals import Sign, Signals
-from toolwright.policy.validate import validate
-from toolwright.server.served import SILENT
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import Principal, Provider, RequestContext, ToolCall
+from tooltrue import Abuse, Rate
+from tooltrue.errors import ConfigurationError, InvalidArguments, StateError, ToolError, UnknownTool
+from tooltrue.policy.abuse import abuse
+from tooltrue.policy.signals import Sign, Signals
+from tooltrue.policy.validate import validate
+from tooltrue.server.served import SILENT
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import Principal, Provider, RequestContext, ToolCall
 
 
 class World:
@@ -60,17 +60,17 @@ def sulk() -> str:
 
 def test_who_guesses_at_names_is_paused_and_nobody_else():
     world = World()
-    assert [world.ask(f"guess{number}") for number in range(5)] == ["TW1010"] * 4 + ["TW2103"]
-    assert world.ask("double", number=2) == "TW2103"
+    assert [world.ask(f"guess{number}") for number in range(5)] == ["TT1010"] * 4 + ["TT2103"]
+    assert world.ask("double", number=2) == "TT2103"
     assert world.ask("double", who="bob", number=2) == ""
     assert [(sign.kind, sign.principal.id, sign.seconds) for sign in world.signs] == [("unknown", "ann", 5.0)]
 
 
 def test_the_same_invalid_call_again_and_again_is_paused_before_different_ones_are():
     world = World()
-    assert [world.ask("double", number="x") for _ in range(4)] == ["TW2001"] * 3 + ["TW2103"]
+    assert [world.ask("double", number="x") for _ in range(4)] == ["TT2001"] * 3 + ["TT2103"]
     world = World()
-    assert [world.ask("double", number=f"x{number}") for number in range(8)] == ["TW2001"] * 7 + ["TW2103"]
+    assert [world.ask("double", number=f"x{number}") for number in range(8)] == ["TT2001"] * 7 + ["TT2103"]
 
 
 def test_a_tool_that_fails_is_not_the_callers_fault():
@@ -97,7 +97,7 @@ def test_a_pause_holds_at_every_worker_within_a_second():
     for number in range(4):
         world.ask(f"guess{number}")
     world.now += 1.0
-    assert world.ask("double", worker=1, number=1) == "TW2103"
+    assert world.ask("double", worker=1, number=1) == "TT2103"
 
 
 def test_what_is_asked_in_a_pause_does_not_make_it_longer():
@@ -105,21 +105,21 @@ def test_what_is_asked_in_a_pause_does_not_make_it_longer():
     for number in range(4):
         world.ask(f"guess{number}")
     for _ in range(100):
-        assert world.ask("guess") == "TW2103"
+        assert world.ask("guess") == "TT2103"
     world.now += 5.01
     assert world.ask("double", number=1) == ""
 
 
 class Broken(MemoryFacts):
     async def get(self, key: str) -> bytes | None:
-        raise StateError.of("TW7005", path="x")
+        raise StateError.of("TT7005", path="x")
 
 
 def test_b57_where_nobody_can_say_who_is_paused_nothing_is_called():
     tools = LocalToolset()
     tools.add(double)
     provider = abuse(LIMITS, Broken(), Signals())(tools)
-    assert asked(provider, "double", "ann", {"number": 1}) == "TW2101"
+    assert asked(provider, "double", "ann", {"number": 1}) == "TT2101"
 
 
 def test_a_listener_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture):

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from toolwright import Answer, Context, Form
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.pipeline import Guard
-from toolwright.protocol.types import CallToolResult, InputRequiredResult, TextContent
-from toolwright.tools.rounds import InputRequired
-from toolwright.tools.toolset import ToolCall
+from tooltrue import Answer, Context, Form
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.pipeline import Guard
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent
+from tooltrue.tools.rounds import InputRequired
+from tooltrue.tools.toolset import ToolCall
 
 sys.path.append(str(Path(__file__).parent))  # the folder is no package
 from confirming import ERAS, Attic

@@ -16,24 +16,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from toolwright import Abuse, Client, Completes, Context, Form, Rate, RpcError, Server, ToolError
-from toolwright.errors import StateError
-from toolwright.policy.audit_reading import matching
-from toolwright.policy.audit_settings import Audit, OnFailure
-from toolwright.policy.masking import MASKED
-from toolwright.policy.pipeline import Guard, Limits, standard
-from toolwright.policy.rate import RateLimits
-from toolwright.policy.recorder import Recorder
-from toolwright.policy.rules import ALLOW, Allow, Deny
-from toolwright.protocol.types import ResourceTemplate
-from toolwright.server.served import SILENT
-from toolwright.state.log import MemoryLog
-from toolwright.state.sqlite import SqliteLog
-from toolwright.state.verify import verify
-from toolwright.tools.library import LocalLibrary, shelved
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.rounds import Rounds
-from toolwright.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
+from tooltrue import Abuse, Client, Completes, Context, Form, Rate, RpcError, Server, ToolError
+from tooltrue.errors import StateError
+from tooltrue.policy.audit_reading import matching
+from tooltrue.policy.audit_settings import Audit, OnFailure
+from tooltrue.policy.masking import MASKED
+from tooltrue.policy.pipeline import Guard, Limits, standard
+from tooltrue.policy.rate import RateLimits
+from tooltrue.policy.recorder import Recorder
+from tooltrue.policy.rules import ALLOW, Allow, Deny
+from tooltrue.protocol.types import ResourceTemplate
+from tooltrue.server.served import SILENT
+from tooltrue.state.log import MemoryLog
+from tooltrue.state.sqlite import SqliteLog
+from tooltrue.state.verify import verify
+from tooltrue.tools.library import LocalLibrary, shelved
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.rounds import Rounds
+from tooltrue.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
 
 Record = dict[str, Any]
 Does = Callable[[Client], Awaitable[Any]]
@@ -133,10 +133,10 @@ def breaks_its_contract() -> int:
     ("function", "arguments", "outcome", "code"),
     [
         (echo, {}, "ok", None),
-        (echo, {"text": 1}, "refused", "TW2001"),
+        (echo, {"text": 1}, "refused", "TT2001"),
         (refuses, {}, "error", None),
-        (crashes, {}, "error", "TW2004"),
-        (breaks_its_contract, {}, "error", "TW2005"),
+        (crashes, {}, "error", "TT2004"),
+        (breaks_its_contract, {}, "error", "TT2005"),
     ],
 )
 def test_a_record_says_how_a_call_ended(
@@ -152,7 +152,7 @@ def test_what_does_not_exist_is_a_refusal_that_is_recorded():
     assert of(record, "subject", "outcome", "code", "decision", "effect") == (
         "nowhere",
         "refused",
-        "TW1010",
+        "TT1010",
         "deny",
         None,
     )
@@ -169,7 +169,7 @@ def test_the_reading_of_what_does_not_exist_is_a_refusal_too():
         await client.get_prompt("nothing")
 
     records = recorded(server, probe)
-    assert [of(record, "outcome", "code") for record in records] == [("refused", "TW1025"), ("refused", "TW1026")]
+    assert [of(record, "outcome", "code") for record in records] == [("refused", "TT1025"), ("refused", "TT1026")]
 
 
 def test_a_plain_function_that_goes_on_after_its_time_is_recorded_as_abandoned():
@@ -179,7 +179,7 @@ def test_a_plain_function_that_goes_on_after_its_time_is_recorded_as_abandoned()
         [record] = recorded(server, lambda client: client.call_tool("tool"))
     finally:
         go_on.set()
-    assert of(record, "outcome", "code") == ("abandoned", "TW2003")
+    assert of(record, "outcome", "code") == ("abandoned", "TT2003")
 
 
 def test_a_call_that_its_client_gave_up_is_recorded_as_cancelled():
@@ -504,8 +504,8 @@ def test_refusals_that_are_counted_say_of_which_tools_they_were():
     now += 61
     asyncio.run(call("guess"))
     [*_, summary, _] = records_of(log)
-    assert summary["tools"] == {"price": {"TW2001": 3}}
-    assert summary["codes"] == {"TW2001": 3, "TW1010": 2}
+    assert summary["tools"] == {"price": {"TT2001": 3}}
+    assert summary["codes"] == {"TT2001": 3, "TT1010": 2}
 
 
 def test_that_a_caller_is_paused_is_recorded_however_many_refusals_are_counted():
@@ -530,7 +530,7 @@ class Broken(MemoryLog):
     failing = True
 
     async def append(self, record: Any) -> int:
-        raise StateError.of("TW7003", path="/full", problem="no space left")
+        raise StateError.of("TT7003", path="/full", problem="no space left")
 
 
 EFFECTS = ("read", "write", "open-world", "destructive")
@@ -550,7 +550,7 @@ def test_what_runs_while_nothing_can_be_recorded(on_failure: OnFailure, runs: tu
         for effect in EFFECTS:
             result = await client.call_tool(effect)
             assert result.is_error == (effect not in runs)
-            assert not result.is_error or "[TW7011]" in str(result.content)
+            assert not result.is_error or "[TT7011]" in str(result.content)
 
     recorded(server, all_of_them)
     assert tuple(ran) == runs
@@ -599,11 +599,11 @@ def test_a_server_that_serves_writes_to_a_file_of_its_name_for_its_owner_alone(
         async with server.serving(), Client(server) as client:
             await client.call_tool("tool")
             assert (await verify(server.audit_log)).entries == 1
-        return sorted(path.name for path in (tmp_path / "toolwright" / "audit").iterdir())
+        return sorted(path.name for path in (tmp_path / "tooltrue" / "audit").iterdir())
 
     assert asyncio.run(scenario("shop")) == ["shop.db", "shop.db.seal"]
-    assert (tmp_path / "toolwright" / "audit").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "toolwright" / "audit" / "shop.db").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "tooltrue" / "audit").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "tooltrue" / "audit" / "shop.db").stat().st_mode & 0o777 == 0o600
     names = asyncio.run(scenario("../../a shop"))
     assert len(names) == 4
     assert not any("/" in name or name.startswith(".") for name in names)
@@ -634,9 +634,9 @@ def test_nothing_is_recorded_where_the_author_says_so():
 
 
 def test_the_operator_says_where_by_the_environment(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TOOLWRIGHT_AUDIT", "postgresql://ann:hunter2@db/audit")
+    monkeypatch.setenv("TOOLTRUE_AUDIT", "postgresql://ann:hunter2@db/audit")
     [row] = [row for row in Server("t").guard() if row[0] == "audit"]
-    assert row == ("audit", "on: postgresql://…@db/audit; head kept by the database", "TOOLWRIGHT_AUDIT")
+    assert row == ("audit", "on: postgresql://…@db/audit; head kept by the database", "TOOLTRUE_AUDIT")
 
 
 # --- a log that is slower than the calls ------------------------------------------------------------------------------

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipping import skip
-from toolwright import Concurrency
-from toolwright.errors import ConfigurationError, ToolError
-from toolwright.policy.concurrency import concurrency
-from toolwright.policy.limits import timeout
-from toolwright.policy.signals import Sign, Signals
-from toolwright.server.served import SILENT
-from toolwright.testing.state import LIMIT
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import Principal, Provider, RequestContext, ToolCall, found
+from tooltrue import Concurrency
+from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.policy.concurrency import concurrency
+from tooltrue.policy.limits import timeout
+from tooltrue.policy.signals import Sign, Signals
+from tooltrue.server.served import SILENT
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import Principal, Provider, RequestContext, ToolCall, found
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -122,7 +122,7 @@ def test_as_many_may_wait_as_may_run_and_the_rest_is_told_to_come_back():
         await settle()
         with pytest.raises(ToolError, match="a is busy") as caught:
             await room.call("a")
-        assert caught.value.code == "TW2102"
+        assert caught.value.code == "TT2102"
         assert [(sign.kind, sign.subject) for sign in room.signs] == [("busy", "a")]
         room.doors["a"].set()
         await asyncio.gather(*calls)
@@ -171,13 +171,13 @@ def test_a_thread_that_was_given_up_keeps_its_place_until_it_ends(caplog: pytest
         skip(LIMIT / 2)
         with pytest.raises(ToolError) as late:
             await given_up
-        assert late.value.code == "TW2003"
+        assert late.value.code == "TT2003"
         after = asyncio.ensure_future(called(provider, "stuck"))
         await settle()
-        assert "TW4101" in caplog.messages[-1]
+        assert "TT4101" in caplog.messages[-1]
         gate.set()
         await after
-        assert "TW4102" in caplog.messages[-1]
+        assert "TT4102" in caplog.messages[-1]
 
     run(test)
 

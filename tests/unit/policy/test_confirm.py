@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from toolwright import Form
-from toolwright.errors import ConfigurationError, StateError, ToolError
-from toolwright.policy.approvals import MAX_OF_ONE, MAX_TICKETS, Scope, Ticket, Wanted
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.consent import put_to
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import ALLOW, Ask, Verdict
-from toolwright.protocol.types import ToolOutcome, replaced
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.rounds import Answer
-from toolwright.tools.toolset import Context, RequestContext, ToolCall, Wrapper
-from toolwright.wording import sentence
+from tooltrue import Form
+from tooltrue.errors import ConfigurationError, StateError, ToolError
+from tooltrue.policy.approvals import MAX_OF_ONE, MAX_TICKETS, Scope, Ticket, Wanted
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.consent import put_to
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import ALLOW, Ask, Verdict
+from tooltrue.protocol.types import ToolOutcome, replaced
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.rounds import Answer
+from tooltrue.tools.toolset import Context, RequestContext, ToolCall, Wrapper
+from tooltrue.wording import sentence
 from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 
 SURE = Form("Sure?")
@@ -45,7 +45,7 @@ def session(question: object) -> dict[str, str]:
 @eras
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [(True, ""), (False, "TW2401"), (None, "TW2402"), ({"answer": "deny"}, "TW2401"), ({"answer": "once"}, "")],
+    [(True, ""), (False, "TT2401"), (None, "TT2402"), ({"answer": "deny"}, "TT2401"), ({"answer": "once"}, "")],
     ids=str,
 )
 def test_only_a_yes_lets_it_run(revision: str, answer: Any, code: str):
@@ -64,7 +64,7 @@ def test_a_yes_for_the_session_is_for_the_identical_call_and_ends(revision: str)
         attic.now += Confirm().session_seconds
         return [*first, other, await attic.code("maps", no, revision)]
 
-    assert asyncio.run(main()) == ["", "", "TW2401", "TW2401"]
+    assert asyncio.run(main()) == ["", "", "TT2401", "TT2401"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_rule_that_asks_asks_about_any_tool_in_its_own_words(revision: str):
         codes = [await attic.code(box, hear, revision) for box in ("maps", "hats")]
         return [*codes, await attic.code("maps", None, revision)]
 
-    assert asyncio.run(main()) == ["", "", "TW2470"]
+    assert asyncio.run(main()) == ["", "", "TT2470"]
     assert len(asked) == 1
     assert "Maps are rare." in asked[0]
 
@@ -140,7 +140,7 @@ def test_a_yes_in_flight_is_good_for_one_run():
         ending.set()
         return [early, said(await first)]
 
-    assert asyncio.run(posting(attic, scenario)) == ["TW2416", "maps is ashes"]
+    assert asyncio.run(posting(attic, scenario)) == ["TT2416", "maps is ashes"]
     assert attic.lost == ["maps"]
 
 
@@ -175,7 +175,7 @@ def test_a_refusal_after_the_yes_does_not_cost_it(revision: str, monkeypatch: py
 
         return Sometimes(inner)
 
-    monkeypatch.setattr("toolwright.policy.pipeline.concurrency", lambda *_: concurrency)
+    monkeypatch.setattr("tooltrue.policy.pipeline.concurrency", lambda *_: concurrency)
     attic = Attic()
 
     async def main() -> list[str]:
@@ -184,7 +184,7 @@ def test_a_refusal_after_the_yes_does_not_cost_it(revision: str, monkeypatch: py
         full = False
         return [refused, await attic.code("maps", None, revision), await attic.code("maps", None, revision)]
 
-    assert asyncio.run(main()) == ["full", "", "TW2404"]
+    assert asyncio.run(main()) == ["full", "", "TT2404"]
     assert attic.lost == ["maps"]
 
 
@@ -203,7 +203,7 @@ def test_a_tool_that_changed_while_the_question_was_open_does_not_run(revision: 
         except Exception as error:  # noqa: BLE001 - the modern door refuses it as a broken state
             return str(error).rsplit("[", 1)[1].rstrip("]")
 
-    assert asyncio.run(main()) == ("TW1030" if revision == ERAS[0] else "TW2411")
+    assert asyncio.run(main()) == ("TT1030" if revision == ERAS[0] else "TT2411")
     assert attic.lost == []
 
 
@@ -273,16 +273,16 @@ def test_a_ticket_that_is_allowed_lets_the_identical_call_run_once():
         codes = [await attic.code(box) for box in ("hats", "maps", "maps", "maps")]
         return [str(same), *codes, str(await attic.ticket("maps") == id)]
 
-    assert asyncio.run(main()) == ["True", "TW2403", "", "TW2404", "TW2403", "False"]
+    assert asyncio.run(main()) == ["True", "TT2403", "", "TT2404", "TT2403", "False"]
     assert attic.lost == ["maps"]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("code", ["TW2403", "TW2404", "TW2406", "TW2420", "TW2470"])
+@pytest.mark.parametrize("code", ["TT2403", "TT2404", "TT2406", "TT2420", "TT2470"])
 def test_a_refusal_names_the_command_that_settles_its_ticket(code: str, language: str):
     said = sentence(code, language, {"tool": "burn", "ticket": "t-0123abcd"})
-    assert "`toolwright approvals allow t-0123abcd`" in said
-    assert ("--no-confirm" in said) == (code == "TW2403")
+    assert "`tooltrue approvals allow t-0123abcd`" in said
+    assert ("--no-confirm" in said) == (code == "TT2403")
 
 
 def test_two_at_once_share_one_grant():
@@ -305,7 +305,7 @@ def test_two_at_once_share_one_grant():
         ending.set()
         return [await first, second]
 
-    assert asyncio.run(main()) == ["", "TW2405"]
+    assert asyncio.run(main()) == ["", "TT2405"]
     assert attic.lost == ["maps"]
 
 
@@ -320,7 +320,7 @@ def test_a_ticket_that_is_denied_is_no_and_no_new_one():
         attic.now += 3_600
         return [*codes, left, await attic.code("maps")]
 
-    assert asyncio.run(main()) == ["TW2415", "TW2415", [], "TW2403"]
+    assert asyncio.run(main()) == ["TT2415", "TT2415", [], "TT2403"]
 
 
 def test_a_ticket_and_what_it_allows_end():
@@ -333,7 +333,7 @@ def test_a_ticket_and_what_it_allows_end():
         attic.now += 86_401
         return [*codes, await attic.approvals.all()]
 
-    assert asyncio.run(main()) == ["TW2403", []]
+    assert asyncio.run(main()) == ["TT2403", []]
     assert attic.lost == []
 
 
@@ -348,7 +348,7 @@ def test_a_pattern_lets_all_calls_run_that_fit_it_until_it_is_taken_back():
         await attic.approvals.deny(await attic.approvals.find(ticket.id))
         return [*codes, await attic.code("old hats"), await attic.code("old maps")]
 
-    assert asyncio.run(main()) == ["", "", "TW2403", "TW2403", "TW2415"]
+    assert asyncio.run(main()) == ["", "", "TT2403", "TT2403", "TT2415"]
 
 
 def test_a_pattern_that_the_call_itself_does_not_fit_is_refused():
@@ -386,7 +386,7 @@ def test_there_are_not_more_tickets_than_a_person_can_read():
         assert len(await attic.approvals.all()) == 10
         return codes
 
-    assert asyncio.run(main()) == {"TW2403", "TW2408", "TW2409"}
+    assert asyncio.run(main()) == {"TT2403", "TT2408", "TT2409"}
 
 
 def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> Wanted:
@@ -490,7 +490,7 @@ def test_an_answer_sent_again_renews_no_session_that_a_person_has_ended():
     attic = Attic()
     attic.tools.remove("burn")
     attic.tools.add(attic.burn, effect="destructive", idempotent=True)
-    answer = {"toolwright:confirm": {"action": "accept", "content": {"answer": "session"}}}
+    answer = {"tooltrue:confirm": {"action": "accept", "content": {"answer": "session"}}}
 
     async def scenario(post: Post) -> list[str]:
         again = {"requestState": state(await post("maps")), "inputResponses": answer}
@@ -500,7 +500,7 @@ def test_an_answer_sent_again_renews_no_session_that_a_person_has_ended():
         texts.append(said(await post("maps", **again)))
         return [*texts, str(await attic.approvals.all())]
 
-    assert asyncio.run(posting(attic, scenario)) == ["maps is ashes", "maps is ashes", "TW2416", "[]"]
+    assert asyncio.run(posting(attic, scenario)) == ["maps is ashes", "maps is ashes", "TT2416", "[]"]
     assert attic.lost == ["maps", "maps"]
 
 
@@ -522,7 +522,7 @@ class Down(MemoryFacts):
 def test_nothing_runs_while_the_store_is_down(revision: str, caplog: pytest.LogCaptureFixture):
     attic = Attic()
     attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
-    assert asyncio.run(attic.code("maps", yes, revision)) == "TW2410"
+    assert asyncio.run(attic.code("maps", yes, revision)) == "TT2410"
     assert attic.lost == []
     assert "gone" in caplog.text
 

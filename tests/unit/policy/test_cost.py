@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.policy.scan import look
-from toolwright.policy.secrets import WORDS
-from toolwright.policy.shapes import SHAPES
+from tooltrue.policy.scan import look
+from tooltrue.policy.secrets import WORDS
+from tooltrue.policy.shapes import SHAPES
 
 MADE = random.Random("cost")
 

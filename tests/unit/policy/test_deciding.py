@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from toolwright.policy.deciding import decision, required_only, strictest, together, total
-from toolwright.policy.rules import ALLOW, Allow, Ask, Deny, Rules, Verdict, allow_all
-from toolwright.protocol.schema import compile_schema
-from toolwright.protocol.types import Tool as Definition
-from toolwright.server.served import SILENT
-from toolwright.tools.toolset import LOCAL, Principal, RequestContext, Tool
+from tooltrue.policy.deciding import decision, required_only, strictest, together, total
+from tooltrue.policy.rules import ALLOW, Allow, Ask, Deny, Rules, Verdict, allow_all
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.protocol.types import Tool as Definition
+from tooltrue.server.served import SILENT
+from tooltrue.tools.toolset import LOCAL, Principal, RequestContext, Tool
 
 ANN = RequestContext(Principal("ann", frozenset({"a"})), SILENT)
 HERE = RequestContext(LOCAL, SILENT)
@@ -60,7 +60,7 @@ def test_the_stricter_of_two_counts(one: int, other: int):
 
 @pytest.mark.parametrize("wrong", [None, True, "allow", Allow])
 def test_what_is_no_verdict_is_a_no(wrong: Any, caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.CRITICAL, "toolwright"):
+    with caplog.at_level(logging.CRITICAL, "tooltrue"):
         verdict = total(lambda *_: wrong)(tool(), ANN, {})
     assert isinstance(verdict, Deny)
     assert verdict.fault
@@ -72,7 +72,7 @@ def test_a_decision_that_fails_hides_until_the_arguments_are_there_and_says_an_i
     def broken(*_: Any) -> Verdict:
         raise KeyError("secret")
 
-    with caplog.at_level(logging.ERROR, "toolwright"):
+    with caplog.at_level(logging.ERROR, "tooltrue"):
         verdicts = [total(broken)(tool(), ANN, arguments) for arguments in (None, {})]
     logged: list[Any] = [record.args for record in caplog.records]
     assert verdicts == [Deny(hidden=True, fault=logged[0][1]), Deny(fault=logged[1][1])]

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Confirm, Server
-from toolwright.errors import DefinitionError
-from toolwright.host.host import Host
-from toolwright.policy.effects import declared
-from toolwright.policy.globs import globs
-from toolwright.policy.rules import Rule, Rules
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue import Client, Confirm, Server
+from tooltrue.errors import DefinitionError
+from tooltrue.host.host import Host
+from tooltrue.policy.effects import declared
+from tooltrue.policy.globs import globs
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from unit.host.hosting import OPEN
 
 BEFORE_ALL = Confirm(effects=frozenset({"write", "destructive"}))
@@ -69,7 +69,7 @@ def test_what_only_looks_like_the_argument_is_refused_unasked(mark: object) -> N
         async with Client(server_of(), elicit=lambda question: True) as client:
             return (await client.call_tool("wipe", {"name": "maps", "dry_run": mark})).text
 
-    assert "[TW2001]" in asyncio.run(once())
+    assert "[TT2001]" in asyncio.run(once())
 
 
 def test_who_asks_about_reading_asks_about_a_dry_run() -> None:
@@ -95,7 +95,7 @@ def test_where_the_operator_declares_worse_a_dry_run_is_asked_about() -> None:
 
 
 def test_a_server_of_others_cannot_say_it_of_its_tools() -> None:
-    said = {"read_when": {"dry_run": True}, "toolwright/read_when": {"dry_run": True}, "readWhen": {"dry_run": True}}
+    said = {"read_when": {"dry_run": True}, "tooltrue/read_when": {"dry_run": True}, "readWhen": {"dry_run": True}}
     server = server_of(meta=said)
 
     async def once() -> str:
@@ -107,7 +107,7 @@ def test_a_server_of_others_cannot_say_it_of_its_tools() -> None:
 
 
 def test_what_is_no_argument_is_refused_when_the_tool_is_added() -> None:
-    for said, code in (({"dryrun": True}, "TW3060"), ({"dry_run": "yes"}, "TW3016"), ("dry_run", "TW3016")):
+    for said, code in (({"dryrun": True}, "TT3060"), ({"dry_run": "yes"}, "TT3016"), ("dry_run", "TT3016")):
         with pytest.raises(DefinitionError) as caught:
             server_of(read_when=said)
         assert caught.value.code == code

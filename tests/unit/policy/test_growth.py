@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from growth import grows_in_proportion
-from toolwright.policy.cleaning import Sweep
-from toolwright.policy.scan import look
+from tooltrue.policy.cleaning import Sweep
+from tooltrue.policy.scan import look
 
 TOKEN = "ghp" + "_" + "8Kd" * 12
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Context, LocalToolset, Principal, ResourceLink
-from toolwright.errors import UnknownEntry
-from toolwright.policy.keep import BUDGET
-from toolwright.policy.pipeline import standard
-from toolwright.protocol.types import BlobResource, CallToolResult, ReadResourceResult, TextResource
-from toolwright.server.served import SILENT
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import StoppedClock
-from toolwright.tools.keeping import PART, Kept, parts_of
-from toolwright.tools.toolset import Provider, RequestContext, ResourceRead, ToolCall
+from tooltrue import Context, LocalToolset, Principal, ResourceLink
+from tooltrue.errors import UnknownEntry
+from tooltrue.policy.keep import BUDGET
+from tooltrue.policy.pipeline import standard
+from tooltrue.protocol.types import BlobResource, CallToolResult, ReadResourceResult, TextResource
+from tooltrue.server.served import SILENT
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import StoppedClock
+from tooltrue.tools.keeping import PART, Kept, parts_of
+from tooltrue.tools.toolset import Provider, RequestContext, ResourceRead, ToolCall
 
 ANN, BOB = Principal("ann"), Principal("bob")
 
@@ -94,7 +94,7 @@ def test_b29_what_was_kept_for_one_caller_is_nothing_to_another():
         for uri in (link.uri, link.uri + "/2", "kept:", "kept:AAAAAAAAAAAAAAAAAAAAAA"):
             with pytest.raises(UnknownEntry) as caught:
                 await archive.read(uri, BOB)
-            assert caught.value.code == "TW1025"
+            assert caught.value.code == "TT1025"
 
     run(Archive("mine"), test)
 
@@ -138,7 +138,7 @@ def test_what_is_long_is_read_by_parts_that_name_the_next():
 def test_a_caller_cannot_have_more_kept_than_the_budget_at_once():
     async def test(archive: Archive) -> None:
         await archive.export()
-        for principal, code in ((ANN, "TW2018"), (BOB, None)):
+        for principal, code in ((ANN, "TT2018"), (BOB, None)):
             result = await archive.provider.call_tool(ToolCall("export", {}, RequestContext(principal, SILENT)))
             assert isinstance(result, CallToolResult)
             assert (code in result.content[0].text) if code else not result.isError  # type: ignore[union-attr]
@@ -152,7 +152,7 @@ def test_what_could_never_be_kept_is_refused():
     async def test(archive: Archive) -> None:
         result = await archive.provider.call_tool(ToolCall("export", {}, RequestContext(ANN, SILENT)))
         assert isinstance(result, CallToolResult)
-        assert "TW2017" in result.content[0].text  # type: ignore[union-attr]
+        assert "TT2017" in result.content[0].text  # type: ignore[union-attr]
 
     run(Archive(b"x" * (BUDGET + 1)), test)
 

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 
-from toolwright import Completes
-from toolwright.errors import InternalError, InvalidParams, UnknownEntry
-from toolwright.policy.pipeline import Guard, Limits, standard
-from toolwright.policy.rules import ALLOW, Ask, Deny, Subject
-from toolwright.protocol.types import Completion
-from toolwright.server.served import SILENT
-from toolwright.tools.library import LocalLibrary
-from toolwright.tools.toolset import LOCAL, CompletionGet, PromptGet, RequestContext, ResourceRead
+from tooltrue import Completes
+from tooltrue.errors import InternalError, InvalidParams, UnknownEntry
+from tooltrue.policy.pipeline import Guard, Limits, standard
+from tooltrue.policy.rules import ALLOW, Ask, Deny, Subject
+from tooltrue.protocol.types import Completion
+from tooltrue.server.served import SILENT
+from tooltrue.tools.library import LocalLibrary
+from tooltrue.tools.toolset import LOCAL, CompletionGet, PromptGet, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -70,7 +70,7 @@ def test_what_is_allowed_is_read(read: Any):
 
 @pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
-@pytest.mark.parametrize(("verdict", "code"), [(Deny("not today"), "TW1029"), (Ask("sure?"), "TW1029")])
+@pytest.mark.parametrize(("verdict", "code"), [(Deny("not today"), "TT1029"), (Ask("sure?"), "TT1029")])
 def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, code: str):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(must_not_run, verdict)))
@@ -82,7 +82,7 @@ def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, co
 def test_what_is_hidden_reads_like_what_is_missing(read: Any):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(must_not_run, Deny("secret", hidden=True))))
-    assert caught.value.code in ("TW1025", "TW1026")
+    assert caught.value.code in ("TT1025", "TT1026")
     assert "secret" not in str(caught.value)
 
 
@@ -104,7 +104,7 @@ def test_j07_the_text_of_a_crash_stays_in_the_log(read: Any, caplog: pytest.LogC
 def test_what_is_too_large_does_not_leave(read: Any):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(lambda: "x" * 200)))
-    assert caught.value.code == "TW2006"
+    assert caught.value.code == "TT2006"
 
 
 def docs(decide: Any) -> Any:

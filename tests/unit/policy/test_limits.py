@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context
-from toolwright.errors import ToolTimeout
-from toolwright.policy.limits import timeout
-from toolwright.server.served import SILENT
-from toolwright.testing.state import LIMIT
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall, found
+from tooltrue import Context
+from tooltrue.errors import ToolTimeout
+from tooltrue.policy.limits import timeout
+from tooltrue.server.served import SILENT
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall, found
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 SHORT = 0.02
@@ -47,7 +47,7 @@ def test_b36_an_async_tool_is_stopped():
             raise
         return ""
 
-    assert late(forever) == "TW2002"
+    assert late(forever) == "TT2002"
     assert ended == ["cancelled"]
 
 
@@ -59,7 +59,7 @@ def test_b36_a_plain_tool_is_answered_on_time_and_told_apart():
         return ""
 
     try:
-        assert late(stuck) == "TW2003"
+        assert late(stuck) == "TT2003"
     finally:
         gate.set()
 
@@ -72,7 +72,7 @@ def test_b36_an_answer_that_comes_after_the_cancellation_is_late():
             return "too late"
         return ""
 
-    assert late(swallow) == "TW2002"
+    assert late(swallow) == "TT2002"
 
 
 def test_b36_a_tool_that_makes_another_error_of_its_cancellation_is_late():
@@ -83,7 +83,7 @@ def test_b36_a_tool_that_makes_another_error_of_its_cancellation_is_late():
             raise ValueError("disguised") from None
         return ""
 
-    assert late(disguise) == "TW2002"
+    assert late(disguise) == "TT2002"
 
 
 def test_b36_a_tool_that_goes_on_after_its_cancellation_is_late_when_it_ends():
@@ -96,7 +96,7 @@ def test_b36_a_tool_that_goes_on_after_its_cancellation_is_late_when_it_ends():
             cancelled.set()
         return "all the same"
 
-    assert late(stubborn) == "TW2002"
+    assert late(stubborn) == "TT2002"
     assert cancelled.is_set()
 
 
@@ -120,7 +120,7 @@ def test_progress_buys_no_time():
                 await asyncio.sleep(0)
             return ""
 
-    assert late(Ticker().forever) == "TW2002"
+    assert late(Ticker().forever) == "TT2002"
 
 
 def test_a_quick_tool_leaves_no_timer_behind():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Concurrency, ConfigurationError, Rate, Server
+from tooltrue import Concurrency, ConfigurationError, Rate, Server
 
 FILE = """
 [limits]
@@ -25,7 +25,7 @@ pause = 10
 
 
 def test_each_table_sets_its_part_and_leaves_the_rest(tmp_path: Path):
-    file = tmp_path / "toolwright.toml"
+    file = tmp_path / "tooltrue.toml"
     file.write_text(FILE)
     guard = Server("t", rules=file, concurrency=Concurrency(caller=3)).settings
     assert (guard.limits.seconds, guard.limits.max_argument_bytes) == (20, 1000)
@@ -47,7 +47,7 @@ def test_each_table_sets_its_part_and_leaves_the_rest(tmp_path: Path):
     ],
 )
 def test_what_is_no_limit_is_refused_with_its_line(tmp_path: Path, text: str):
-    file = tmp_path / "toolwright.toml"
+    file = tmp_path / "tooltrue.toml"
     file.write_text(text)
-    with pytest.raises(ConfigurationError, match=r"toolwright\.toml:2"):
+    with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:2"):
         Server("t", rules=file)

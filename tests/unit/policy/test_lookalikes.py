@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.policy.lookalikes import odd_letters, shown_name
+from tooltrue.policy.lookalikes import odd_letters, shown_name
 
 DISGUISED = {
     "Cyrillic a": ("\u0430nn", "U+0430"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Audit, Client, ConfigurationError, Confirm, Server
-from toolwright.cli.targets import Spec, load_server
+from tooltrue import Audit, Client, ConfigurationError, Confirm, Server
+from tooltrue.cli.targets import Spec, load_server
 
 FILE = """
 [audit]
@@ -23,7 +23,7 @@ store = "memory:"
 
 
 def written(folder: Path, text: str = FILE) -> Path:
-    file = folder / "toolwright.toml"
+    file = folder / "tooltrue.toml"
     file.write_text(text.replace("{folder}", str(folder)))
     return file
 
@@ -57,7 +57,7 @@ def test_the_file_says_where_records_do_not_go(tmp_path: Path):
 def test_the_command_line_goes_before_the_file(tmp_path: Path, option: bool, asks: bool):
     target = tmp_path / "target.py"
     target.write_text(
-        "from toolwright import Server\n"
+        "from tooltrue import Server\n"
         "server = Server('t')\n"
         "@server.tool(effect='write')\n"
         "async def note() -> str:\n"
@@ -89,7 +89,7 @@ def test_the_command_line_goes_before_the_file(tmp_path: Path, option: bool, ask
 )
 def test_what_cannot_be_is_refused_with_its_line(tmp_path: Path, text: str):
     line = 1 if "resource" in text else 2
-    with pytest.raises(ConfigurationError, match=rf"toolwright\.toml:{line}"):
+    with pytest.raises(ConfigurationError, match=rf"tooltrue\.toml:{line}"):
         Server("t", rules=written(tmp_path, text))
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import InternalError, RpcError, ToolError, UnknownTool
-from toolwright.jsonrpc.messages import encode
-from toolwright.policy.answered import answered
-from toolwright.policy.pipeline import Guard, Limits, described, standard
-from toolwright.policy.rate import RateLimits
-from toolwright.policy.rules import ALLOW, Decide, Deny
-from toolwright.protocol.types import (
+from tooltrue.errors import InternalError, RpcError, ToolError, UnknownTool
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.answered import answered
+from tooltrue.policy.pipeline import Guard, Limits, described, standard
+from tooltrue.policy.rate import RateLimits
+from tooltrue.policy.rules import ALLOW, Decide, Deny
+from tooltrue.protocol.types import (
     CallToolResult,
     EmbeddedResource,
     InputRequiredResult,
@@ -24,10 +24,10 @@ from toolwright.protocol.types import (
     TextResource,
     replaced,
 )
-from toolwright.server.served import SILENT
-from toolwright.tools.bounds import Rate
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, ResourceRead, Tool, ToolCall
+from tooltrue.server.served import SILENT
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, Principal, Provider, RequestContext, ResourceRead, Tool, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 ROOT = RequestContext(Principal("root"), SILENT)
@@ -132,7 +132,7 @@ def test_what_is_denied_is_listed_and_the_reason_is_told():
     result = call(provider)
     assert result.isError
     assert "not on Sundays" in result.content[0].text
-    assert "[TW2007]" in result.content[0].text
+    assert "[TT2007]" in result.content[0].text
 
 
 def test_a_rule_sees_the_arguments_that_will_run_with_defaults_filled_in():
@@ -195,7 +195,7 @@ def test_words_for_the_model_reach_it_and_only_they():
 
 def test_broken_protocol_stays_an_error_of_the_caller():
     def refuse() -> str:
-        raise InternalError.of("TW1020", id="x")
+        raise InternalError.of("TT1020", id="x")
 
     with pytest.raises(RpcError):
         call(guarded(with_tool(refuse)))
@@ -313,7 +313,7 @@ def test_a_tool_has_a_limit_of_its_own():
     assert not call(guarded(with_tool(lambda: "x" * 50, max_bytes=100), max_bytes=10)).isError
     result = call(guarded(with_tool(lambda: "x" * 50, max_bytes=10), max_bytes=100))
     assert result.isError
-    assert "[TW2006]" in result.content[0].text
+    assert "[TT2006]" in result.content[0].text
 
 
 @pytest.mark.parametrize("value", ["hunter2", {"id": "hunter2"}, None, [{"id": 1}], {"id": 1, "extra": "hunter2"}])
@@ -329,7 +329,7 @@ def test_a_value_that_breaks_its_schema_does_not_leave(value: Any, caplog: pytes
     )
     result = call(guarded(tools))
     assert result.isError
-    assert "[TW2005]" in result.content[0].text
+    assert "[TT2005]" in result.content[0].text
     assert "hunter2" not in str(result)
     assert len(caplog.records) == 1
 

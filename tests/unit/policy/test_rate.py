@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Context, Form, Rate, RateLimits
-from toolwright.errors import ConfigurationError, StateError, ToolError, UnknownEntry
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.rate import Leases, rate
-from toolwright.policy.signals import Sign, Signals
-from toolwright.server.served import SILENT
-from toolwright.state.facts import Bucket, MemoryFacts
-from toolwright.state.sqlite import SqliteFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.rounds import Memory, Rounds
-from toolwright.tools.toolset import Principal, PromptGet, Provider, RequestContext, ToolCall, found
+from tooltrue import Context, Form, Rate, RateLimits
+from tooltrue.errors import ConfigurationError, StateError, ToolError, UnknownEntry
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rate import Leases, rate
+from tooltrue.policy.signals import Sign, Signals
+from tooltrue.server.served import SILENT
+from tooltrue.state.facts import Bucket, MemoryFacts
+from tooltrue.state.sqlite import SqliteFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.rounds import Memory, Rounds
+from tooltrue.tools.toolset import Principal, PromptGet, Provider, RequestContext, ToolCall, found
 from unit.policy.confirming import Attic, Post, posting, said, state
 
 
@@ -178,19 +178,19 @@ def test_an_answer_that_is_sent_five_times_does_not_run_five_times_for_nothing()
         answers = {"question-1": {"action": "accept", "content": {"sure": True}}}
         return [said(await post("a", requestState=asked, inputResponses=answers)) for _ in range(5)]
 
-    assert asyncio.run(posting(attic, scenario)) == ["seen"] * 3 + ["TW2100"] * 2
+    assert asyncio.run(posting(attic, scenario)) == ["seen"] * 3 + ["TT2100"] * 2
 
 
 def test_where_the_store_is_down_no_later_round_runs():
     class Down(MemoryFacts):
         async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
-            raise StateError.of("TW7005", path="x")
+            raise StateError.of("TT7005", path="x")
 
     async def main() -> None:
         provider = rate(RateLimits(), Down(), Signals())(tools("a"))
         with pytest.raises(ToolError) as refused:
             await provider.call_tool(ToolCall("a", {}, context(rounds=Rounds(Memory(1), state="one"))))
-        assert refused.value.code == "TW2101"
+        assert refused.value.code == "TT2101"
 
     asyncio.run(main())
 
@@ -221,14 +221,14 @@ def test_two_servers_on_one_file_share_a_limit(tmp_path: Path):
 
 class Broken(MemoryFacts):
     async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
-        raise StateError.of("TW7005", path="x")
+        raise StateError.of("TT7005", path="x")
 
 
 def test_b57_where_the_store_is_down_nothing_is_called():
     async def main() -> None:
         with pytest.raises(ToolError) as caught:
             await Leases(Broken()).take((Bucket("k", 1, 1),))
-        assert caught.value.code == "TW2101"
+        assert caught.value.code == "TT2101"
 
     asyncio.run(main())
 
@@ -327,7 +327,7 @@ def test_where_the_store_is_down_all_who_wait_are_told_by_one_question():
         said = await asyncio.gather(
             *(leases.take((Bucket("k", 50, 1_000),)) for _ in range(50)), return_exceptions=True
         )
-        assert {error.code for error in said if isinstance(error, ToolError)} == {"TW2101"}
+        assert {error.code for error in said if isinstance(error, ToolError)} == {"TT2101"}
         assert (len(said), facts.asked) == (50, 1)
 
     asyncio.run(main())

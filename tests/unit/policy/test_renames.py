@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Client, Confirm, LocalToolset, Rate, RateLimits, Server, combined, filtered, prefixed, renamed
-from toolwright.client.results import Result
-from toolwright.errors import DefinitionError, RpcError, ToolError
-from toolwright.policy.globs import globs
-from toolwright.policy.rules import Allow, Deny, Rule, Rules, Then, Verdict
-from toolwright.protocol.names import DEPRECATED, REPLACES
-from toolwright.protocol.schema import compile_schema
-from toolwright.protocol.types import Tool as Definition
-from toolwright.protocol.types import replaced
-from toolwright.server.served import SILENT
-from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, Tool
+from tooltrue import Client, Confirm, LocalToolset, Rate, RateLimits, Server, combined, filtered, prefixed, renamed
+from tooltrue.client.results import Result
+from tooltrue.errors import DefinitionError, RpcError, ToolError
+from tooltrue.policy.globs import globs
+from tooltrue.policy.rules import Allow, Deny, Rule, Rules, Then, Verdict
+from tooltrue.protocol.names import DEPRECATED, REPLACES
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.protocol.types import Tool as Definition
+from tooltrue.protocol.types import replaced
+from tooltrue.server.served import SILENT
+from tooltrue.tools.toolset import LOCAL, Principal, Provider, RequestContext, Tool
 
 
 def notes(**settings: Any) -> LocalToolset:
@@ -109,14 +109,14 @@ def test_the_log_has_both_names():
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"name": "a", "replaces": "a"}, "TW3900"),
-        ({"name": "b", "replaces": "one"}, "TW3901"),
-        ({"name": "b", "replaces": ["c", "was"]}, "TW3901"),
-        ({"name": "was"}, "TW3901"),
-        ({"name": "b", "replaces": ["x y"]}, "TW3016"),
-        ({"name": "b", "replaces": ["x", "x"]}, "TW3016"),
-        ({"name": "b", "replaces": [1]}, "TW3016"),
-        ({"name": "b", "deprecated": True}, "TW3016"),
+        ({"name": "a", "replaces": "a"}, "TT3900"),
+        ({"name": "b", "replaces": "one"}, "TT3901"),
+        ({"name": "b", "replaces": ["c", "was"]}, "TT3901"),
+        ({"name": "was"}, "TT3901"),
+        ({"name": "b", "replaces": ["x y"]}, "TT3016"),
+        ({"name": "b", "replaces": ["x", "x"]}, "TT3016"),
+        ({"name": "b", "replaces": [1]}, "TT3016"),
+        ({"name": "b", "deprecated": True}, "TT3016"),
     ],
 )
 def test_a_name_stands_for_one_tool(settings: dict[str, Any], code: str):
@@ -164,7 +164,7 @@ def test_two_that_had_one_name_are_called_by_those_that_they_have():
 def test_b05_what_is_allowed_to_the_tool_of_that_name_is_not_allowed_to_one_that_had_it(tmp_path: Path):
     other = LocalToolset()
     other.add(lambda: "other", name="read_note", effect="read")
-    rules = tmp_path / "toolwright.toml"
+    rules = tmp_path / "tooltrue.toml"
     rules.write_text('[[rules]]\ntools = "read_note"\nthen = "allow"\n')
     server = served(combined(notes(effect="read"), other), rules=rules)
     assert [(tool.name, tool.meta) for tool in listed(server)] == [("read_note", None)]
@@ -195,7 +195,7 @@ def test_b01_a_hidden_tool_is_hidden_under_its_old_names(tmp_path: Path, name: s
         served(filtered(notes(), lambda tool, context: tool.name != "get_note")),
         served(notes(), decide=_hide),
     ]
-    rules = tmp_path / "toolwright.toml"
+    rules = tmp_path / "tooltrue.toml"
     rules.write_text(f'[[rules]]\ntools = "{name}"\nthen = "deny"\n[[rules]]\nthen = "allow"\n')
     hiding.append(served(notes(), rules=rules))
     for server in hiding:
@@ -205,19 +205,19 @@ def test_b01_a_hidden_tool_is_hidden_under_its_old_names(tmp_path: Path, name: s
 
 @pytest.mark.attack("B05")
 def test_b05_rules_on_either_name_hold_for_both(tmp_path: Path):
-    rules = tmp_path / "toolwright.toml"
+    rules = tmp_path / "tooltrue.toml"
     for one, other in itertools.permutations(("get_note", "read_note")):
         rules.write_text(
             f'[[rules]]\ntools = "{one}"\nthen = "allow"\n[[rules]]\ntools = "{other}"\nthen = "deny"\nreason = "no"\n'
         )
         for called in (one, other):
-            assert "TW2200" in only(served(notes(), rules=rules), called).text
+            assert "TT2200" in only(served(notes(), rules=rules), called).text
 
 
 @pytest.mark.twin("B05")
 @pytest.mark.parametrize("allowed", ["get_note", "read_note"])
 def test_b05_twin_a_rule_that_allows_the_old_name_is_served_and_allows_the_tool(tmp_path: Path, allowed: str):
-    rules = tmp_path / "toolwright.toml"
+    rules = tmp_path / "tooltrue.toml"
     rules.write_text(f'[[rules]]\ntools = "{allowed}"\neffect = "read"\nthen = "allow"\n')
     server = served(notes(effect="read"), rules=rules)
     asyncio.run(server.inventory())
@@ -226,7 +226,7 @@ def test_b05_twin_a_rule_that_allows_the_old_name_is_served_and_allows_the_tool(
 
 @pytest.mark.parametrize("allowed", ["get_note", "read_note"])
 def test_who_is_allowed_by_either_name_is_not_denied_by_a_last_rule_for_all(tmp_path: Path, allowed: str):
-    rules = tmp_path / "toolwright.toml"
+    rules = tmp_path / "tooltrue.toml"
     rules.write_text(f'[[rules]]\ntools = "{allowed}"\nthen = "allow"\n[[rules]]\nthen = "deny"\n')
     server = served(notes(effect="read"), rules=rules)
     assert [tool.name for tool in listed(server)] == ["get_note"]
@@ -238,12 +238,12 @@ def test_b05_scopes_consent_and_limits_are_those_of_the_tool():
     needing = served(notes(requires=["notes"]), decide=_refuse)
     assert only(needing, "read_note").text == only(needing, "get_note").text
     asking = served(notes(effect="destructive"))
-    assert "TW2403" in only(asking, "read_note").text
+    assert "TT2403" in only(asking, "read_note").text
     assert "get_note" in only(asking, "read_note").text
     limited = served(notes(rate=Rate(1e-6, 2)), confirm=Confirm.never(), rate=RateLimits.of(Rate(1e6, 1_000_000)))
     texts = [one.text for one in use(limited, "read_note", "get_note", "read_note") if isinstance(one, Result)]
     assert texts[:2] == ["text", "text"]
-    assert "TW2100" in texts[2]
+    assert "TT2100" in texts[2]
 
 
 # -- by chance ---------------------------------------------------------------------------------------------------------

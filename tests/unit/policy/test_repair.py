@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Client, Server
-from toolwright.policy.globs import globs
-from toolwright.policy.pipeline import Guard
-from toolwright.policy.repair import mended
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import Tool
+from tooltrue import Client, Server
+from tooltrue.policy.globs import globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.repair import mended
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import Tool
 from unit.host.guarded import Person, Place
 
 SCHEMA: dict[str, Any] = {
@@ -110,7 +110,7 @@ def test_it_is_done_only_where_it_is_declared_and_it_is_recorded():
         return code, (await place.records())[0].get("notes")
 
     said = ["repaired: $.count: integer in text"]
-    assert asyncio.run(main(Guard())) == ("TW2001", None)
+    assert asyncio.run(main(Guard())) == ("TT2001", None)
     assert asyncio.run(main(Guard(), repair=True)) == ("", said)
     assert asyncio.run(main(Guard(repair=globs(["lo*"])))) == ("", said)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ConfigurationError, ConnectionLost, Unreachable
-from toolwright.policy.globs import globs
-from toolwright.policy.retry import Retry
-from toolwright.protocol.types import ToolOutcome, replaced
-from toolwright.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper
+from tooltrue.errors import ConfigurationError, ConnectionLost, Unreachable
+from tooltrue.policy.globs import globs
+from tooltrue.policy.retry import Retry
+from tooltrue.protocol.types import ToolOutcome, replaced
+from tooltrue.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper
 from unit.host.guarded import Person, Place, text_of
 
 
@@ -43,7 +43,7 @@ def broken(*failures: Exception, server: str = "far", **settings: Any) -> tuple[
 
 
 def lost() -> Exception:
-    return ConnectionLost.of("TW5001")
+    return ConnectionLost.of("TT5001")
 
 
 def test_what_only_reads_is_tried_again_after_growing_pauses():
@@ -55,7 +55,7 @@ def test_what_only_reads_is_tried_again_after_growing_pauses():
 
 def test_there_is_an_end_to_it():
     place, calls = broken(*(lost() for _ in range(9)))
-    assert asyncio.run(place.code("look")) == "TW9390"
+    assert asyncio.run(place.code("look")) == "TT9390"
     assert len(calls) == 3
 
 
@@ -77,13 +77,13 @@ def test_who_is_believed_may_say_that_it_can_be_repeated(settings: dict[str, Any
 
 def test_an_answer_is_an_answer_whatever_it_says():
     place, calls = broken(ValueError("a bug"))
-    assert asyncio.run(place.code("look")) == "TW2004"
+    assert asyncio.run(place.code("look")) == "TT2004"
     assert len(calls) == 1
 
 
 def test_words_of_a_server_that_is_away_are_told_at_last():
-    place, calls = broken(*(Unreachable.of("TW9390", tool="look", attempts=1) for _ in range(3)))
-    assert asyncio.run(place.code("look")) == "TW9390"
+    place, calls = broken(*(Unreachable.of("TT9390", tool="look", attempts=1) for _ in range(3)))
+    assert asyncio.run(place.code("look")) == "TT9390"
     assert len(calls) == 3
 
 
@@ -94,7 +94,7 @@ def test_attempts_are_in_the_record():
         await place.call("look")
         return (await place.records())[0]["notes"]
 
-    assert asyncio.run(main()) == ["attempt 1: TW5001"]
+    assert asyncio.run(main()) == ["attempt 1: TT5001"]
 
 
 @pytest.mark.parametrize("wrong", [{"attempts": 0}, {"pause": 0}, {"pause": 9, "longest": 1}])

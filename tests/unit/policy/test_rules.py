@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ConfigurationError
-from toolwright.policy.config import examine
-from toolwright.policy.rules import OPEN, Allow, Ask, Deny, Rules, Verdict
-from toolwright.policy.vetting import lenient
-from toolwright.protocol.schema import compile_schema
-from toolwright.protocol.types import Prompt, Resource, ResourceTemplate
-from toolwright.protocol.types import Tool as Definition
-from toolwright.server.served import SILENT
-from toolwright.tools.toolset import LOCAL, Effect, Principal, RequestContext, Tool
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.config import examine
+from tooltrue.policy.rules import OPEN, Allow, Ask, Deny, Rules, Verdict
+from tooltrue.policy.vetting import lenient
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate
+from tooltrue.protocol.types import Tool as Definition
+from tooltrue.server.served import SILENT
+from tooltrue.tools.toolset import LOCAL, Effect, Principal, RequestContext, Tool
 
 HIDDEN = Deny(hidden=True)
 ANN = Principal("https://id.example#ann", frozenset({"notes:read"}))
 
 
 def rules(text: str, server: str = "s") -> Rules:
-    config, problems = examine("toolwright.toml", text)
+    config, problems = examine("tooltrue.toml", text)
     assert problems == []
     assert config.rules is not None
     return config.rules.on(server)
@@ -195,26 +195,26 @@ def test_a_subject_that_comes_and_goes_does_not_fill_the_memory():
 @pytest.mark.parametrize(
     ("text", "code", "line"),
     [
-        ("[[rules]\n", "TW4301", 1),
-        ('[[rules]]\nthen = "allow"\ntoolz = "a"\n', "TW4302", 3),
-        ('[[rules]]\nthen = "alow"\n', "TW4302", 2),
-        ('# a\n\n[[rules]]\ntools = "a"\n', "TW4302", 3),
-        ('[[rules]]\nthen = "allow"\neffect = "raed"\n', "TW4302", 3),
-        ("rules = []\n", "TW4302", 1),
-        ("[limits]\nseconds = 0\n", "TW4302", 2),
-        ("[limits]\nsecond = 1\n", "TW4302", 2),
-        ("[limit]\n", "TW4302", 1),
-        ('[scopes]\nlocal = "a"\n', "TW4302", 2),
-        ('[[rules]]\nname = "a"\nthen = "deny"\ntools = "a"\n[[rules]]\nname = "a"\nthen = "deny"\n', "TW4310", 5),
-        ('[[rules]]\nthen = "deny"\nresources = "a"\narguments.required = ["a"]\n', "TW4308", 4),
-        ('[[rules]]\nthen = "deny"\nprompts = "a"\neffect = "read"\n', "TW4308", 4),
-        ('[[rules]]\nthen = "allow"\nreason = "a"\n', "TW4308", 3),
-        ('[[rules]]\nthen = "hide"\narguments.required = ["a"]\n', "TW4308", 3),
-        ('[[rules]]\nthen = "deny"\n[rules.arguments.properties.a]\nenums = [1]\n', "TW4309", 4),
-        ('[[rules]]\nthen = "deny"\narguments.anyOf = [{ enums = [1] }]\n', "TW4309", 3),
-        ('[[rules]]\nthen = "deny"\narguments.properties.a.pattern = "("\n', "TW4307", 3),
-        ('[[rules]]\nthen = "deny"\narguments.properties.a.pattern = "(?!x)"\n', "TW4307", 3),
-        ('[[rules]]\nthen = "allow"\n[[rules]]\nthen = "deny"\n', "TW4303", 3),
+        ("[[rules]\n", "TT4301", 1),
+        ('[[rules]]\nthen = "allow"\ntoolz = "a"\n', "TT4302", 3),
+        ('[[rules]]\nthen = "alow"\n', "TT4302", 2),
+        ('# a\n\n[[rules]]\ntools = "a"\n', "TT4302", 3),
+        ('[[rules]]\nthen = "allow"\neffect = "raed"\n', "TT4302", 3),
+        ("rules = []\n", "TT4302", 1),
+        ("[limits]\nseconds = 0\n", "TT4302", 2),
+        ("[limits]\nsecond = 1\n", "TT4302", 2),
+        ("[limit]\n", "TT4302", 1),
+        ('[scopes]\nlocal = "a"\n', "TT4302", 2),
+        ('[[rules]]\nname = "a"\nthen = "deny"\ntools = "a"\n[[rules]]\nname = "a"\nthen = "deny"\n', "TT4310", 5),
+        ('[[rules]]\nthen = "deny"\nresources = "a"\narguments.required = ["a"]\n', "TT4308", 4),
+        ('[[rules]]\nthen = "deny"\nprompts = "a"\neffect = "read"\n', "TT4308", 4),
+        ('[[rules]]\nthen = "allow"\nreason = "a"\n', "TT4308", 3),
+        ('[[rules]]\nthen = "hide"\narguments.required = ["a"]\n', "TT4308", 3),
+        ('[[rules]]\nthen = "deny"\n[rules.arguments.properties.a]\nenums = [1]\n', "TT4309", 4),
+        ('[[rules]]\nthen = "deny"\narguments.anyOf = [{ enums = [1] }]\n', "TT4309", 3),
+        ('[[rules]]\nthen = "deny"\narguments.properties.a.pattern = "("\n', "TT4307", 3),
+        ('[[rules]]\nthen = "deny"\narguments.properties.a.pattern = "(?!x)"\n', "TT4307", 3),
+        ('[[rules]]\nthen = "allow"\n[[rules]]\nthen = "deny"\n', "TT4303", 3),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, code: str, line: int):
@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_read_is_said_so(tmp_path: Any):
     for name in ("latin", "none", "."):
         with pytest.raises(ConfigurationError) as caught:
             examine(tmp_path / name)
-        assert caught.value.code == "TW4300"
+        assert caught.value.code == "TT4300"
 
 
 def test_a_key_in_a_text_of_several_lines_is_no_key():
@@ -276,7 +276,7 @@ ALIVE = [
 @pytest.mark.parametrize(("first", "second"), DEAD)
 def test_a_rule_that_can_never_match_is_found(first: str, second: str):
     _, problems = examine("f", f'[[rules]]\nthen = "deny"\n{first}\n[[rules]]\nthen = "allow"\n{second}\n')
-    assert [problem.code for problem in problems] == ["TW4303"]
+    assert [problem.code for problem in problems] == ["TT4303"]
 
 
 @pytest.mark.parametrize(("first", "second"), ALIVE)
@@ -301,9 +301,9 @@ def test_what_an_allowed_call_has_handed_out_is_read_unless_a_rule_names_it():
 def test_a_rule_whose_arguments_an_older_dialect_would_judge_is_a_mistake():
     older, newest = "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"
     text = '[[rules]]\ntools = "get"\nthen = "allow"\n[rules.arguments]\n"$schema" = "{}"\nrequired = ["path"]\n'
-    _, problems = examine("toolwright.toml", text.format(older))
-    assert [problem.code for problem in problems] == ["TW4330"]
-    assert examine("toolwright.toml", text.format(newest))[1] == []
+    _, problems = examine("tooltrue.toml", text.format(older))
+    assert [problem.code for problem in problems] == ["TT4330"]
+    assert examine("tooltrue.toml", text.format(newest))[1] == []
 
 
 MISSED: list[tuple[str, list[str]]] = [

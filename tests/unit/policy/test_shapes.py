@@ -12,9 +12,9 @@ import pytest
 
 from growth import grows_in_proportion
 from security.fakes import FAKES
-from toolwright.policy.cleaning import Sweep
-from toolwright.policy.scan import look
-from toolwright.policy.shapes import SHAPES, Shape
+from tooltrue.policy.cleaning import Sweep
+from tooltrue.policy.scan import look
+from tooltrue.policy.shapes import SHAPES, Shape
 
 TOKEN = dict(FAKES)["github-token"]
 JWT = dict(FAKES)["jwt"]

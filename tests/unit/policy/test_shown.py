@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.policy.shown import shown, shown_text
+from tooltrue.policy.shown import shown, shown_text
 
 TEXTS = (
     st.text()

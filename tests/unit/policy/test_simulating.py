@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from toolwright.policy.config import examine
-from toolwright.policy.rules import Rules
-from toolwright.policy.simulating import replay
+from tooltrue.policy.config import examine
+from tooltrue.policy.rules import Rules
+from tooltrue.policy.simulating import replay
 
 
 def rules(text: str) -> Rules:
-    config, problems = examine("toolwright.toml", text)
+    config, problems = examine("tooltrue.toml", text)
     assert problems == []
     assert config.rules is not None
     return config.rules

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import InvalidArguments
-from toolwright.policy.validate import MAX_EXPLANATION, check_arguments
-from toolwright.server.served import SILENT
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, RequestContext, Tool
+from tooltrue.errors import InvalidArguments
+from tooltrue.policy.validate import MAX_EXPLANATION, check_arguments
+from tooltrue.server.served import SILENT
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, RequestContext, Tool
 
 
 def tool(name: str = "save", **properties: Any) -> Tool:
@@ -72,7 +72,7 @@ def test_an_explanation_is_short_ends_in_what_to_do_and_echoes_no_value(count: i
     text = explained(checked, dict.fromkeys(checked.definition.inputSchema["properties"], "hunter2" * 50))
     assert len(text) <= MAX_EXPLANATION == 600
     assert "hunter2" not in text
-    assert text.endswith("call the tool again. [TW2001]")
+    assert text.endswith("call the tool again. [TT2001]")
     assert "$." in text
 
 

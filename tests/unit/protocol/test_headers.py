@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import DefinitionError, HeaderMismatch, InvalidArguments
-from toolwright.protocol import versions
-from toolwright.protocol.headers import (
+from tooltrue.errors import DefinitionError, HeaderMismatch, InvalidArguments
+from tooltrue.protocol import versions
+from tooltrue.protocol.headers import (
     check_mirrored,
     check_params,
     check_present,
@@ -68,7 +68,7 @@ def test_blanks_around_a_value_are_the_carriers():
     "value", ["=?base64?***?=", "=?base64?YQ?=", "=?base64?/w==?=", "=?base64?Y Q==?=", "é", "a\x00b", "a\rb"]
 )
 def test_a_broken_value_is_a_mismatch_and_never_a_literal(value: str):
-    assert refusal(decode_value, "X", value) == "TW1018"
+    assert refusal(decode_value, "X", value) == "TT1018"
 
 
 # -- what a modern request needs ---------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_a_header_that_is_missing_is_named(missing: str):
     del headers[missing]
     with pytest.raises(HeaderMismatch) as caught:
         check_present(headers, "tools/call")
-    assert caught.value.code == "TW1016"
+    assert caught.value.code == "TT1016"
     assert missing in str(caught.value).lower()
 
 
@@ -107,7 +107,7 @@ def test_only_methods_with_a_name_need_a_name_header():
 )
 def test_a_header_that_says_something_else_than_the_body_is_refused(header: str, value: str):
     headers = {**request_headers("tools/call", CALL, versions.LATEST), header: value}
-    assert refusal(check_mirrored, headers, "tools/call", CALL, versions.LATEST) == "TW1017"
+    assert refusal(check_mirrored, headers, "tools/call", CALL, versions.LATEST) == "TT1017"
 
 
 def test_a_name_beyond_ascii_compares_decoded():
@@ -157,7 +157,7 @@ def test_annotated_properties_are_found_at_any_depth():
 def test_a35_an_annotation_that_breaks_a_rule_is_refused(properties: Any):
     with pytest.raises(DefinitionError) as caught:
         find_mirrors(schema(**properties))
-    assert caught.value.code == "TW3020"
+    assert caught.value.code == "TT3020"
 
 
 ANNOTATED = {"type": "string", "x-mcp-header": "A"}
@@ -189,7 +189,7 @@ def test_a35_a_way_through_anything_but_properties_is_refused(part: Any):
     for where in (part, schema(a=part)):
         with pytest.raises(DefinitionError) as caught:
             find_mirrors({"type": "object", **where})
-        assert caught.value.code == "TW3020"
+        assert caught.value.code == "TT3020"
 
 
 def test_a35_twin_a_property_that_is_only_called_so_is_no_annotation():
@@ -221,17 +221,17 @@ def test_what_is_absent_or_null_has_no_header():
 @pytest.mark.parametrize(
     ("headers", "arguments", "code"),
     [
-        ({}, {"region": "a"}, "TW1016"),
-        ({"mcp-param-region": "b"}, {"region": "a"}, "TW1017"),
-        ({"mcp-param-region": "a"}, {}, "TW1017"),
-        ({"mcp-param-region": ""}, {"region": None}, "TW1017"),
-        ({"mcp-param-region": "=?base64?!?="}, {"region": "a"}, "TW1018"),
-        ({"mcp-param-limit": "43"}, {"query": {"limit": 42}}, "TW1017"),
-        ({"mcp-param-limit": "4_2"}, {"query": {"limit": 42}}, "TW1017"),
-        ({"mcp-param-limit": "٤٢"}, {"query": {"limit": 42}}, "TW1018"),
-        ({"mcp-param-limit": "=?base64?2aTZog==?="}, {"query": {"limit": 42}}, "TW1017"),  # the same, in base64
-        ({"mcp-param-dry": "True"}, {"query": {"dry": True}}, "TW1017"),
-        ({"mcp-param-dry": "1"}, {"query": {"dry": True}}, "TW1017"),
+        ({}, {"region": "a"}, "TT1016"),
+        ({"mcp-param-region": "b"}, {"region": "a"}, "TT1017"),
+        ({"mcp-param-region": "a"}, {}, "TT1017"),
+        ({"mcp-param-region": ""}, {"region": None}, "TT1017"),
+        ({"mcp-param-region": "=?base64?!?="}, {"region": "a"}, "TT1018"),
+        ({"mcp-param-limit": "43"}, {"query": {"limit": 42}}, "TT1017"),
+        ({"mcp-param-limit": "4_2"}, {"query": {"limit": 42}}, "TT1017"),
+        ({"mcp-param-limit": "٤٢"}, {"query": {"limit": 42}}, "TT1018"),
+        ({"mcp-param-limit": "=?base64?2aTZog==?="}, {"query": {"limit": 42}}, "TT1017"),  # the same, in base64
+        ({"mcp-param-dry": "True"}, {"query": {"dry": True}}, "TT1017"),
+        ({"mcp-param-dry": "1"}, {"query": {"dry": True}}, "TT1017"),
     ],
 )
 def test_a_parameter_header_that_does_not_agree_is_refused(headers: Any, arguments: Any, code: str):
@@ -253,7 +253,7 @@ def test_an_integer_that_not_everybody_reads_exactly_is_refused_at_both_ends(val
     arguments = {"query": {"limit": value}}
     with pytest.raises(InvalidArguments):
         param_headers(find_mirrors(MIRRORED), arguments)
-    assert refusal(check_params, {"mcp-param-limit": str(value)}, find_mirrors(MIRRORED), arguments) == "TW1018"
+    assert refusal(check_params, {"mcp-param-limit": str(value)}, find_mirrors(MIRRORED), arguments) == "TT1018"
 
 
 @pytest.mark.requirement("XHDR-06", "XHDR-31")
@@ -262,4 +262,4 @@ def test_the_largest_integers_are_told_from_their_neighbours(value: int):
     mirrors, arguments = find_mirrors(MIRRORED), {"query": {"limit": value}}
     check_params(param_headers(mirrors, arguments), mirrors, arguments)
     for other in (value - 1, value + 1):
-        assert refusal(check_params, {"mcp-param-limit": f"{other}.0"}, mirrors, arguments) == "TW1017"
+        assert refusal(check_params, {"mcp-param-limit": f"{other}.0"}, mirrors, arguments) == "TT1017"

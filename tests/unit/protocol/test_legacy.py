@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.protocol import versions
-from toolwright.protocol.legacy import Projection
-from toolwright.protocol.types import (
+from tooltrue.protocol import versions
+from tooltrue.protocol.legacy import Projection
+from tooltrue.protocol.types import (
     AudioContent,
     CallToolResult,
     EmbeddedResource,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import InvalidParams
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, Tool
+from tooltrue.errors import InvalidParams
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, Tool
 
 INFO = Implementation(name="disk", version="1")
 RESULTS = modern.Results(INFO)
@@ -52,7 +52,7 @@ def test_the_keys_that_are_ours_have_the_specifications_domain_before_them():
 )
 def test_each_fact_that_is_missing_is_named_with_the_versions_there_are(meta: Any):
     error = refusal({"_meta": meta})
-    assert error.code == "TW1013"
+    assert error.code == "TT1013"
     assert modern.VERSION in str(error)
     assert modern.CAPABILITIES in str(error)
     assert error.data == {"supported": list(versions.ALL)}
@@ -73,7 +73,7 @@ def test_b34_twin_a_progress_token_is_a_string_or_an_integer(token: Any):
 def test_b34_anything_else_is_no_progress_token(token: Any):
     assert refusal(
         {"_meta": {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}, "progressToken": token}}
-    ).code == ("TW1012")
+    ).code == ("TT1012")
 
 
 @pytest.mark.requirement("LOG-04")
@@ -81,7 +81,7 @@ def test_a_log_level_is_one_of_eight():
     assert facts(**{modern.LOG_LEVEL: "notice"}).log_level == "notice"
     for level in ("verbose", "INFO", 7, [], {}):
         meta = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}, modern.LOG_LEVEL: level}
-        assert refusal({"_meta": meta}).code == "TW1024", level
+        assert refusal({"_meta": meta}).code == "TT1024", level
 
 
 def test_a_request_is_modern_when_its_meta_names_a_version():
@@ -111,7 +111,7 @@ def test_parameters_are_converted_and_unknown_members_ignored():
 def test_parameters_of_another_shape_are_invalid(params: Any):
     with pytest.raises(InvalidParams) as caught:
         modern.convert(params, modern.CallParams, "tools/call")
-    assert caught.value.code == "TW1012"
+    assert caught.value.code == "TT1012"
     assert "tools/call" in str(caught.value)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import DefinitionError
-from toolwright.protocol.schema import FOREIGN, OWN, Bounds, Problem, SchemaError, compile_schema, explain
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol.schema import FOREIGN, OWN, Bounds, Problem, SchemaError, compile_schema, explain
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 
@@ -76,20 +76,20 @@ def test_draft_07_is_used_where_it_is_declared(declared: str):
 def test_another_dialect_is_refused_with_the_two_that_there_are(declared: Any):
     with pytest.raises(SchemaError) as caught:
         compile_schema({"$schema": declared})
-    assert caught.value.code == "TW3103"
+    assert caught.value.code == "TT3103"
     assert "draft/2020-12" in str(caught.value)
     assert "draft-07" in str(caught.value)
 
 
 def test_a_part_cannot_have_a_dialect_of_its_own():
-    assert code_of({"properties": {"a": {"$schema": DRAFT_07}}}) == "TW3115"
+    assert code_of({"properties": {"a": {"$schema": DRAFT_07}}}) == "TT3115"
 
 
 @pytest.mark.requirement("SCH-06", "TOOL-06")
 def test_a_mistake_in_the_schema_is_named_with_its_place():
     with pytest.raises(DefinitionError) as caught:
         compile_schema({"type": "object", "properties": {"a": {"type": "strin"}}})
-    assert caught.value.code == "TW3104"
+    assert caught.value.code == "TT3104"
     assert "$.properties.a.type" in str(caught.value)
     assert "string" in str(caught.value)
     assert "$.properties.a.type" in caught.value.say("zh")
@@ -101,20 +101,20 @@ def test_a_mistake_in_the_schema_is_named_with_its_place():
 @pytest.mark.requirement("TOOL-06")
 @pytest.mark.parametrize("definition", [None, [], "x", 1, True])
 def test_a_schema_is_an_object(definition: Any):
-    assert code_of(definition) == "TW3101"
+    assert code_of(definition) == "TT3101"
 
 
 @pytest.mark.parametrize("value", [b"x", {1}, float("nan"), float("inf"), object()])
 def test_a_schema_is_json(value: Any):
-    assert code_of({"const": [value]}) == "TW3102"
+    assert code_of({"const": [value]}) == "TT3102"
 
 
 def test_a_key_is_a_string():
-    assert code_of({"properties": {1: {}}}) == "TW3102"
+    assert code_of({"properties": {1: {}}}) == "TT3102"
 
 
 def test_a_lone_surrogate_is_refused():
-    assert code_of({"const": "\ud800"}) == "TW3116"
+    assert code_of({"const": "\ud800"}) == "TT3116"
 
 
 @pytest.mark.attack("A32")
@@ -126,24 +126,24 @@ def test_a_lone_surrogate_is_refused():
 def test_a_reference_out_of_the_document_is_refused_by_name(reference: str, keyword: str):
     with pytest.raises(SchemaError) as caught:
         compile_schema({"properties": {"a": {keyword: reference}}})
-    assert caught.value.code == "TW3105"
+    assert caught.value.code == "TT3105"
     assert reference in str(caught.value)
     assert "$.properties.a" in str(caught.value)
 
 
 @pytest.mark.requirement("SCH-07", "SCH-10")
 def test_an_identifier_does_not_make_a_document_reachable():
-    assert code_of({"$id": "https://example.com/a", "$ref": "b"}) == "TW3105"
+    assert code_of({"$id": "https://example.com/a", "$ref": "b"}) == "TT3105"
 
 
 @pytest.mark.requirement("SCH-10")
 def test_a_reference_nobody_uses_is_refused_too():
-    assert code_of({"$defs": {"x": {"$ref": "http://example.com/"}}}) == "TW3105"
+    assert code_of({"$defs": {"x": {"$ref": "http://example.com/"}}}) == "TT3105"
 
 
 @pytest.mark.parametrize("reference", ["#/$defs/missing", "#missing", "#/$defs/list", "#/$defs/list/" + "9" * 5_000])
 def test_a_reference_to_nothing_is_refused(reference: str):
-    assert code_of({"$ref": reference, "$defs": {"list": []}}) in {"TW3106", "TW3104"}
+    assert code_of({"$ref": reference, "$defs": {"list": []}}) in {"TT3106", "TT3104"}
 
 
 @pytest.mark.twin("A32")
@@ -169,7 +169,7 @@ def test_what_looks_like_a_reference_in_a_value_is_none():
     ],
 )
 def test_a_circle_that_consumes_nothing_is_refused(definition: dict[str, Any]):
-    assert code_of(definition) == "TW3107"
+    assert code_of(definition) == "TT3107"
 
 
 @pytest.mark.twin("A34", "A30", "A33")
@@ -185,8 +185,8 @@ def test_a_tree_is_recursive_and_welcome():
 @pytest.mark.requirement("SCH-11")
 def test_references_that_double_are_refused():
     assert code_of(doubling(10)) == ""
-    assert code_of(doubling(16)) == "TW3114"
-    assert code_of(doubling(60), OWN) == "TW3114"
+    assert code_of(doubling(16)) == "TT3114"
+    assert code_of(doubling(60), OWN) == "TT3114"
 
 
 def test_branches_of_one_object_do_not_count_together():
@@ -202,25 +202,25 @@ def test_branches_of_one_object_do_not_count_together():
 @pytest.mark.requirement("SCH-11")
 def test_depth_is_bounded():
     assert code_of(nested(20)) == ""
-    assert code_of(nested(2_000)) == "TW3108"
+    assert code_of(nested(2_000)) == "TT3108"
 
 
 @pytest.mark.attack("A34")
 def test_a_structure_that_contains_itself_is_refused():
     loop: dict[str, Any] = {}
     loop["allOf"] = [loop]
-    assert code_of(loop) == "TW3108"
+    assert code_of(loop) == "TT3108"
 
 
 @pytest.mark.requirement("SCH-11")
 @pytest.mark.parametrize(
     ("definition", "code"),
     [
-        ({"enum": list(range(20_000))}, "TW3109"),
-        ({"allOf": [{"$ref": "#/$defs/a"}] * 2_000, "$defs": {"a": {}}}, "TW3110"),
-        ({"patternProperties": {f"^{n}": {} for n in range(60)}}, "TW3112"),
-        ({"pattern": "a" * 5_000}, "TW3113"),
-        ({"pattern": "(a{1000}){1000}"}, "TW3117"),
+        ({"enum": list(range(20_000))}, "TT3109"),
+        ({"allOf": [{"$ref": "#/$defs/a"}] * 2_000, "$defs": {"a": {}}}, "TT3110"),
+        ({"patternProperties": {f"^{n}": {} for n in range(60)}}, "TT3112"),
+        ({"pattern": "a" * 5_000}, "TT3113"),
+        ({"pattern": "(a{1000}){1000}"}, "TT3117"),
     ],
 )
 def test_size_is_bounded(definition: dict[str, Any], code: str):
@@ -229,9 +229,9 @@ def test_size_is_bounded(definition: dict[str, Any], code: str):
 
 def test_a_long_chain_of_references_is_refused():
     links: dict[str, Any] = {f"d{n}": {"properties": {"a": {"$ref": f"#/$defs/d{n + 1}"}}} for n in range(500)}
-    assert code_of({"$defs": links | {"d500": {}}, "$ref": "#/$defs/d0"}) == "TW3111"
+    assert code_of({"$defs": links | {"d500": {}}, "$ref": "#/$defs/d0"}) == "TT3111"
     used: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}]} for n in range(500)}
-    assert code_of({"$defs": used | {"d500": {}}}) == "TW3111"
+    assert code_of({"$defs": used | {"d500": {}}}) == "TT3111"
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_a_long_chain_of_references_is_refused():
 
 def test_lookaround_is_for_own_schemas_only():
     password = {"type": "string", "pattern": "^(?=.*[0-9]).{8,}$"}
-    assert code_of(password, FOREIGN) == "TW3117"
+    assert code_of(password, FOREIGN) == "TT3117"
     schema = compile_schema(password, bounds=OWN)
     assert schema.accepts("abcdefg1")
     assert not schema.accepts("abcdefgh")
@@ -255,7 +255,7 @@ def test_a_pattern_that_would_explode_gives_up():
 def test_a_broken_pattern_is_named_with_its_place(bounds: Bounds):
     with pytest.raises(SchemaError) as caught:
         compile_schema({"properties": {"a": {"pattern": "("}}}, bounds=bounds)
-    assert caught.value.code == "TW3117"
+    assert caught.value.code == "TT3117"
     assert "$.properties.a.pattern" in str(caught.value)
 
 

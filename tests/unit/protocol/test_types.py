@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import official
-from toolwright.jsonrpc.messages import decode, encode
-from toolwright.protocol.types import Annotations, AudioContent, BlobResource, EmbeddedResource, ImageContent
+from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.protocol.types import Annotations, AudioContent, BlobResource, EmbeddedResource, ImageContent
 
 BYTES = bytes(range(256))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from growth import grows_in_proportion
-from toolwright.errors import DefinitionError
-from toolwright.protocol.uris import MAX_URI, is_uri, read_template
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol.uris import MAX_URI, is_uri, read_template
 
 
 @pytest.mark.parametrize(
@@ -121,21 +121,21 @@ def test_what_is_expanded_is_matched(template: str, value: str):
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("{x}", "TW3022"),
-        ("{x}:a", "TW3022"),
-        ("a{x}:b", "TW3022"),
-        ("a:{x", "TW3022"),
-        ("a:x}", "TW3022"),
-        ("a: {x}", "TW3022"),
-        ("a:{}", "TW3023"),
-        ("a:{?x}", "TW3023"),
-        ("a:{x,y}", "TW3023"),
-        ("a:{x*}", "TW3023"),
-        ("a:{x:3}", "TW3023"),
-        ("a:{/x}", "TW3023"),
-        ("a:{x}{y}", "TW3023"),
-        ("a:{x}/{x}", "TW3023"),
-        ("a:{+x}/{y}", "TW3023"),
+        ("{x}", "TT3022"),
+        ("{x}:a", "TT3022"),
+        ("a{x}:b", "TT3022"),
+        ("a:{x", "TT3022"),
+        ("a:x}", "TT3022"),
+        ("a: {x}", "TT3022"),
+        ("a:{}", "TT3023"),
+        ("a:{?x}", "TT3023"),
+        ("a:{x,y}", "TT3023"),
+        ("a:{x*}", "TT3023"),
+        ("a:{x:3}", "TT3023"),
+        ("a:{/x}", "TT3023"),
+        ("a:{x}{y}", "TT3023"),
+        ("a:{x}/{x}", "TT3023"),
+        ("a:{+x}/{y}", "TT3023"),
     ],
 )
 def test_what_cannot_be_read_backwards_is_no_template(text: str, code: str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.protocol import versions
+from tooltrue.protocol import versions
 
 
 def test_every_revision_is_modern_or_legacy_and_the_newest_comes_first():

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Context, Form, RpcError, Server, ToolError
-from toolwright.errors import InvalidParams
-from toolwright.protocol import modern, versions
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Context, Form, RpcError, Server, ToolError
+from tooltrue.errors import InvalidParams
+from tooltrue.protocol import modern, versions
+from tooltrue.testing.state import LIMIT
 
 SURE = Form("Sure?")
 YES = {"action": "accept", "content": {}}
@@ -146,7 +146,7 @@ def test_answers_too_large_to_be_kept_are_the_models_to_hear_of():
         ) as client:
             return (await client.call_tool("do")).value
 
-    with pytest.raises(ToolError, match="TW2016"):
+    with pytest.raises(ToolError, match="TT2016"):
         asyncio.run(main())
 
 

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from toolwright import Server
-from toolwright.server.crews import workers_started
-from toolwright.server.sealing import BadSeal, Sealer
-from toolwright.state.facts import MemoryFacts
+from tooltrue import Server
+from tooltrue.server.crews import workers_started
+from tooltrue.server.sealing import BadSeal, Sealer
+from tooltrue.state.facts import MemoryFacts
 
 KEY = b"k" * 32
 
@@ -54,7 +54,7 @@ def test_workers_that_share_nothing_are_told_of_at_the_start(
 ):
     monkeypatch.setattr(sys, "argv", ["/usr/bin/uvicorn", "app:app", "--workers", "2"])
     Server("s", audit=False, **settings).http_app()  # pyright: ignore[reportArgumentType]
-    assert ("[TW7057]" in caplog.text) is told
+    assert ("[TT7057]" in caplog.text) is told
 
 
 def test_a_token_of_another_worker_is_told_of_once(caplog: pytest.LogCaptureFixture):
@@ -64,13 +64,13 @@ def test_a_token_of_another_worker_is_told_of_once(caplog: pytest.LogCaptureFixt
             here.open("cursor", (), token)
     with pytest.raises(BadSeal):
         here.reveal("requestState", (), there.hide("requestState", (), b"x", 60))
-    assert [record.levelno for record in caplog.records if "[TW7056]" in record.message] == [logging.WARNING]
+    assert [record.levelno for record in caplog.records if "[TT7056]" in record.message] == [logging.WARNING]
 
 
 def test_a_hidden_token_of_another_worker_is_told_of(caplog: pytest.LogCaptureFixture):
     with pytest.raises(BadSeal):
         Sealer([KEY], own=True).reveal("requestState", (), Sealer([b"o" * 32]).hide("requestState", (), b"x", 60))
-    assert "[TW7056]" in caplog.text
+    assert "[TT7056]" in caplog.text
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "AAAA", "QUFB" * 40])

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
-from toolwright.protocol import modern, versions
-from toolwright.server.dual_era import Opening, era_of
-from toolwright.testing.state import LIMIT
+from tooltrue import Server
+from tooltrue.protocol import modern, versions
+from tooltrue.server.dual_era import Opening, era_of
+from tooltrue.testing.state import LIMIT
 
 META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}}
 
@@ -216,7 +216,7 @@ def test_the_reason_of_a_cancellation_is_in_the_log_short_and_on_one_line(
         await asyncio.sleep(0)
         channel.say("notifications/cancelled", {"requestId": "a\nb", **reason})
 
-    with caplog.at_level("DEBUG", "toolwright"):
+    with caplog.at_level("DEBUG", "tooltrue"):
         talk(test)
     assert [record.getMessage() for record in caplog.records] == [f"request 'a b' was cancelled: {said}"]
 

@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 
-from toolwright.jsonrpc.messages import Request
-from toolwright.jsonrpc.peer import MAX_RUNNING
-from toolwright.policy.concurrency import Concurrency
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.policy.rate import RateLimits
-from toolwright.protocol import versions
-from toolwright.protocol.types import Implementation
-from toolwright.server.http import SESSION_HEADER, HttpDoors
-from toolwright.server.identity import Authenticate
-from toolwright.server.legacy import Session
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.bounds import Rate
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import Principal
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Stream
+from tooltrue.jsonrpc.messages import Request
+from tooltrue.jsonrpc.peer import MAX_RUNNING
+from tooltrue.policy.concurrency import Concurrency
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.rate import RateLimits
+from tooltrue.protocol import versions
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.http import SESSION_HEADER, HttpDoors
+from tooltrue.server.identity import Authenticate
+from tooltrue.server.legacy import Session
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Stream
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
@@ -217,7 +217,7 @@ def test_a_caller_has_so_many_calls_running_gone_or_not_and_others_are_served_al
         for call in calls:
             call.cancel()
         await asyncio.wait(calls)
-        assert "TW1021" in json.loads((await ada.post(ping)).body)["error"]["message"]
+        assert "TT1021" in json.loads((await ada.post(ping)).body)["error"]["message"]
         assert json.loads((await bob.post(ping)).body)["result"] == {}
         await ada.post({**CANCEL, "params": {"requestId": 7}})
         await worker.cancelled.wait()
@@ -240,7 +240,7 @@ def test_a_caller_has_so_many_streams_open_and_so_many_that_were_left_are_listen
 
         streams = await opened(ada, 1_000)
         refused = await ada.get()
-        assert (refused.status, "TW1054" in refused.body.decode()) == (503, True)
+        assert (refused.status, "TT1054" in refused.body.decode()) == (503, True)
         streams += await opened(bob, 10)
         assert worker.served.hub.listening == 1_010
         for stream in streams:

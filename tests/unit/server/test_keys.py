@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import ApiKeys, ConfigurationError, Principal
-from toolwright.server.identity import Refused
-from toolwright.server.keys import Key, new_key
-from toolwright.transport.carrier import Carrier
+from tooltrue import ApiKeys, ConfigurationError, Principal
+from tooltrue.server.identity import Refused
+from tooltrue.server.keys import Key, new_key
+from tooltrue.transport.carrier import Carrier
 
 ADA, ADAS = new_key("ada")
 
@@ -46,7 +46,7 @@ def test_a_key_that_is_not_right_to_the_last_letter_is_refused(key: str):
 
 @pytest.mark.parametrize(
     "token",
-    ["eyJhbGciOiJSUzI1NiJ9.e30.x", "opaque", ADA + "x", "tw_ada_"],
+    ["eyJhbGciOiJSUzI1NiJ9.e30.x", "opaque", ADA + "x", "tt_ada_"],
     ids=["JWT", "opaque", "too long", "too short"],
 )
 def test_a_token_of_another_kind_is_for_somebody_else_to_judge(token: str):
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_read_any_more_lets_nobody_in_and_says_so(
     clock.now += 1.0
     with pytest.raises(Refused):
         holder(keys, x_api_key=ADA)
-    assert "TW4202" in caplog.text
+    assert "TT4202" in caplog.text
 
 
 def test_a_file_that_could_not_be_read_once_is_read_again_though_it_is_as_it_was(
@@ -110,7 +110,7 @@ def test_a_file_that_could_not_be_read_once_is_read_again_though_it_is_as_it_was
         clock.now += 1.0
         with pytest.raises(Refused):
             holder(keys, x_api_key=ADA)
-    assert caplog.text.count("TW4202") == 1, "it is said once"
+    assert caplog.text.count("TT4202") == 1, "it is said once"
     write(path, text, at=2)
     clock.now += 1.0
     assert holder(keys, x_api_key=ADA) == Principal("key:ada")
@@ -138,9 +138,9 @@ def test_a_file_with_a_mistake_is_refused_at_the_start(tmp_path: Path, text: str
     path.write_text(text)
     with pytest.raises(ConfigurationError) as caught:
         ApiKeys(path)
-    assert caught.value.code == "TW4202"
+    assert caught.value.code == "TT4202"
 
 
 def test_no_digest_lets_in():
     with pytest.raises(Refused):
-        holder(ApiKeys({"ada": Key(ADAS)}), x_api_key=f"tw_ada_{ADAS[:43]}")
+        holder(ApiKeys({"ada": Key(ADAS)}), x_api_key=f"tt_ada_{ADAS[:43]}")

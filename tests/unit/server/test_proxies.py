@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from toolwright import ConfigurationError, Principal, Public, TrustedProxy
-from toolwright.server.identity import Authentication, Refused, known, ways_of
-from toolwright.transport.carrier import Carrier
+from tooltrue import ConfigurationError, Principal, Public, TrustedProxy
+from tooltrue.server.identity import Authentication, Refused, known, ways_of
+from tooltrue.transport.carrier import Carrier
 
 
 def caller(way: Authentication, peer: str | None, **headers: str) -> Principal | None:
@@ -95,4 +95,4 @@ def test_a_function_may_wait_for_what_it_finds_out():
     assert asyncio.run(known(Carrier("http", {}, "10.0.0.1"), ways_of(ask))) == Principal("ada")
     with pytest.raises(Refused) as caught:
         asyncio.run(known(Carrier("http", {}, "10.0.0.2"), ways_of(ask)))
-    assert caught.value.code == "TW1101"
+    assert caught.value.code == "TT1101"

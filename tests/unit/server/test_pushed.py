@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import RpcError
-from toolwright.jsonrpc.messages import Answer, Failure
-from toolwright.server.questions import Questions
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.toolset import Principal
+from tooltrue.errors import RpcError
+from tooltrue.jsonrpc.messages import Answer, Failure
+from tooltrue.server.questions import Questions
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.toolset import Principal
 
 ADA, BOB = Principal("ada"), Principal("bob")
 

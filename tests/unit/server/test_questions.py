@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from skipping import skip
-from toolwright import Context, Form, Sampling, Server
-from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Implementation, InputRequiredResult
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer, ServerSession
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.local import LocalToolset
-from toolwright.transport.carrier import Carrier
+from tooltrue import Context, Form, Sampling, Server
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import Implementation, InputRequiredResult
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.local import LocalToolset
+from tooltrue.transport.carrier import Carrier
 
 MEMORY = Carrier("memory")
 CAN_ALL = {"elicitation": {}, "sampling": {}}
@@ -109,7 +109,7 @@ def test_what_a_handler_asks_by_hand_and_may_not_is_its_own_fault_and_nobody_see
             channel.call("by_hand")
         error = (await channel.modern("by_hand") if is_modern else await channel.hear())["error"]
         assert error["code"] == -32603
-        assert "TW1020" in error["message"]
+        assert "TT1020" in error["message"]
 
     talk(server.connect, test)
     assert "internal error" in caplog.text
@@ -198,7 +198,7 @@ def test_a_question_that_nobody_answers_in_time_is_taken_back_and_the_model_is_t
         )
         answer = await channel.hear()
         assert (answer["id"], answer["result"]["isError"]) == (1, True)
-        assert "TW2012" in text(answer)
+        assert "TT2012" in text(answer)
         channel.send(id=question["id"], result={"action": "accept"})  # too late: it means nothing
 
     talk(lambda write: server.connect(write, MEMORY), test)
@@ -237,7 +237,7 @@ def test_the_time_that_a_person_takes_is_not_the_tools():
         channel.call("wait", id=2)
         await began.wait()
         skip(31.0)
-        assert "TW2002" in text(await channel.hear())
+        assert "TT2002" in text(await channel.hear())
         channel.send(id=question["id"], result={"action": "decline"})
         assert text(await channel.hear()) == "decline"
 

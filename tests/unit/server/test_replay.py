@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from stores import redis_url
-from toolwright.errors import InvalidRequest, StateError
-from toolwright.server.replay import Bounds, Recording, Replay
-from toolwright.state.facts import MemoryFacts
-from toolwright.state.urls import open_facts
-from toolwright.testing.state import LIMIT
-from toolwright.transport.http_server import Stream
+from tooltrue.errors import InvalidRequest, StateError
+from tooltrue.server.replay import Bounds, Recording, Replay
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.state.urls import open_facts
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.http_server import Stream
 
 
 class Wire:
@@ -57,7 +57,7 @@ class Brittle(MemoryFacts):
     async def put(self, key: str, value: bytes, seconds: float) -> None:
         self._left -= 1
         if self._left < 0:
-            raise StateError.of("TW7005", path="x")
+            raise StateError.of("TT7005", path="x")
         await super().put(key, value, seconds)
 
 
@@ -379,7 +379,7 @@ def test_whoever_follows_a_call_whose_worker_is_gone_gets_an_error(store: str, r
             assert await reading is False
             message = json.loads((await wire.events())[-1].rpartition(b"data: ")[2])
             assert (message["id"], message["error"]["code"]) == (request_id, -32603)
-            assert "[TW1057]" in message["error"]["message"]
+            assert "[TT1057]" in message["error"]["message"]
 
     with redis_url() if store == "redis" else contextlib.nullcontext(f"sqlite://{tmp_path}/state.db") as url:
         run(lambda: scenario(url))
@@ -426,6 +426,6 @@ def test_whoever_follows_a_call_hears_when_its_worker_ends_later():
         while not reading.done():
             clock.now += 5.0
             await asyncio.wait([reading], timeout=0.05)
-        assert b"[TW1057]" in (await wire.events())[-1]
+        assert b"[TT1057]" in (await wire.events())[-1]
 
     run(scenario)

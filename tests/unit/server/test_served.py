@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from toolwright.protocol.types import Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, Served, page_of
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.library import LocalLibrary
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, Served, page_of
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.library import LocalLibrary
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL
 
 
 class Told:
@@ -153,7 +153,7 @@ def test_who_logs_without_end_is_heard_in_part_and_that_is_said():
 
     said = [params for _, params in channel(test, None, "error", clock=clock)]
     assert [params["data"] for params in said[:LOG_RATE]] == [*range(LOG_RATE)]
-    assert [params["logger"] for params in said[LOG_RATE:]] == ["toolwright", "me"]
+    assert [params["logger"] for params in said[LOG_RATE:]] == ["tooltrue", "me"]
     assert "left out" in said[LOG_RATE]["data"]
     assert said[-1] == {"level": "error", "data": "later", "logger": "me"}
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import InvalidParams
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.policy.rules import ALLOW, Decide, Deny, Subject, Verdict, allow_all
-from toolwright.server.served import SILENT
-from toolwright.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows, Hub, News, SharedFollowed
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.library import LocalLibrary
-from toolwright.tools.toolset import Change, Kind, Principal, RequestContext
+from tooltrue.errors import InvalidParams
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.rules import ALLOW, Decide, Deny, Subject, Verdict, allow_all
+from tooltrue.server.served import SILENT
+from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows, Hub, News, SharedFollowed
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.library import LocalLibrary
+from tooltrue.tools.toolset import Change, Kind, Principal, RequestContext
 
 TOOLS = Change("tools")
 
@@ -205,7 +205,7 @@ def test_what_is_followed_is_bounded(make: Any):
             await follows.add(f"a:{number}")
         with pytest.raises(InvalidParams) as caught:
             await follows.add("a:more")
-        assert caught.value.code == "TW1044"
+        assert caught.value.code == "TT1044"
         assert [await follows.holds(uri) for uri in ("a:0", "a:more")] == [True, False]
         await follows.remove("a:0")
         await follows.remove("a:nix")

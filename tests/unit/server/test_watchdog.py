@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Limits, Server
-from toolwright.server.watchdog import Watchdog
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Limits, Server
+from tooltrue.server.watchdog import Watchdog
+from tooltrue.testing.state import LIMIT
 
 SECONDS = 3600.0
 """So long that the thread of the watchdog never looks by itself."""
@@ -45,7 +45,7 @@ class Looks:
 
 
 def reports(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [message for message in caplog.messages if "TW4104" in message]
+    return [message for message in caplog.messages if "TT4104" in message]
 
 
 LATE = (0.0, SECONDS)
@@ -138,7 +138,7 @@ def test_a_server_that_serves_is_watched_and_no_thread_is_left() -> None:
     server, seen = Server("t", limits=Limits(blocked_seconds=SECONDS)), [0, 0]
 
     def watchdogs() -> set[threading.Thread]:
-        return {thread for thread in threading.enumerate() if thread.name == "toolwright-watchdog"}
+        return {thread for thread in threading.enumerate() if thread.name == "tooltrue-watchdog"}
 
     async def main() -> None:
         others = watchdogs()  # of whatever else is served in this process
@@ -152,7 +152,7 @@ def test_a_server_that_serves_is_watched_and_no_thread_is_left() -> None:
 
 def test_a_blocking_tool_is_named_by_a_server_that_serves(caplog: pytest.LogCaptureFixture) -> None:
     server, heard = Server("t", limits=Limits(blocked_seconds=0.01)), threading.Event()
-    caplog.handler.addFilter(lambda record: heard.set() is None if "TW4104" in record.getMessage() else True)
+    caplog.handler.addFilter(lambda record: heard.set() is None if "TT4104" in record.getMessage() else True)
 
     @server.tool
     async def blocks() -> bool:

@@ -1,4 +1,4 @@
-"""A PostgreSQL for tests: the one that ``TOOLWRIGHT_TEST_POSTGRES`` names, the machine's own, or one that is started.
+"""A PostgreSQL for tests: the one that ``TOOLTRUE_TEST_POSTGRES`` names, the machine's own, or one that is started.
 
 Nothing of it is imitated. Where there is none, tests are skipped, but not where ``CI`` is set.
 """
@@ -27,7 +27,7 @@ _USUAL = "postgresql://127.0.0.1:5432/postgres"
 @contextmanager
 def database() -> Generator[str]:
     """The URL of a new, empty database, which is gone afterwards."""
-    server, name = _server(), f"toolwright_{uuid.uuid4().hex[:12]}"
+    server, name = _server(), f"tooltrue_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as db:
         db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     try:
@@ -39,7 +39,7 @@ def database() -> Generator[str]:
 
 @functools.cache
 def _server() -> str:
-    said = os.environ.get("TOOLWRIGHT_TEST_POSTGRES")
+    said = os.environ.get("TOOLTRUE_TEST_POSTGRES")
     if said:
         return said
     with suppress(psycopg.OperationalError):
@@ -48,7 +48,7 @@ def _server() -> str:
     if (started := _start()) is not None:
         return started
     if os.environ.get("CI"):
-        pytest.fail("no PostgreSQL: name one in TOOLWRIGHT_TEST_POSTGRES, or install its server")
+        pytest.fail("no PostgreSQL: name one in TOOLTRUE_TEST_POSTGRES, or install its server")
     pytest.skip("no PostgreSQL here")
 
 
@@ -58,7 +58,7 @@ def _start() -> str | None:
     folder = next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
     if folder is None:
         return None
-    data = tempfile.mkdtemp(prefix="toolwright-postgres-")
+    data = tempfile.mkdtemp(prefix="tooltrue-postgres-")
     user = "nobody" if os.geteuid() == 0 else None  # it refuses to run as root
     if user is not None:
         shutil.chown(data, user)

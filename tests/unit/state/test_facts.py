@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import StateError
-from toolwright.state.facts import Callback, Facts, MemoryFacts, admit
-from toolwright.state.sqlite import SqliteFacts
-from toolwright.testing.state import LIMIT, StoppedClock, check_facts
+from tooltrue.errors import StateError
+from tooltrue.state.facts import Callback, Facts, MemoryFacts, admit
+from tooltrue.state.sqlite import SqliteFacts
+from tooltrue.testing.state import LIMIT, StoppedClock, check_facts
 
 SECOND = 1_000_000_000
 
@@ -127,7 +127,7 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
             pass
         with pytest.raises(StateError) as caught:
             await facts.get("a")
-        assert caught.value.code == "TW7005"
+        assert caught.value.code == "TT7005"
 
     asyncio.run(scenario())
 
@@ -165,7 +165,7 @@ def test_who_was_about_to_listen_as_the_store_closed_is_told_and_nothing_polls(t
             await asyncio.sleep(0)  # it has asked the store
         with pytest.raises(StateError) as caught:
             await late
-        assert caught.value.code == "TW7005"
+        assert caught.value.code == "TT7005"
         return len(asyncio.all_tasks())
 
     assert asyncio.run(scenario()) == 1

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ConfigurationError
-from toolwright.state.sqlite import SqliteFacts, SqliteLog
-from toolwright.state.store_thread import StoreThread, Work
-from toolwright.state.urls import open_facts, open_log
-from toolwright.testing.state import LIMIT
+from tooltrue.errors import ConfigurationError
+from tooltrue.state.sqlite import SqliteFacts, SqliteLog
+from tooltrue.state.store_thread import StoreThread, Work
+from tooltrue.state.urls import open_facts, open_log
+from tooltrue.testing.state import LIMIT
 
 STORES: list[Callable[[Path], SqliteFacts | SqliteLog]] = [SqliteFacts, SqliteLog]
 
@@ -59,7 +59,7 @@ def test_what_is_no_database_is_refused(make: Callable[[Path], SqliteFacts | Sql
     for path in (tmp_path / "text", tmp_path / "folder", tmp_path / "text" / "below"):
         with pytest.raises(ConfigurationError) as caught:
             asyncio.run(_open(make(path)))
-        assert (caught.value.code, caught.value.facts["path"]) == ("TW7002", path)
+        assert (caught.value.code, caught.value.facts["path"]) == ("TT7002", path)
     assert {*threading.enumerate()} <= threads
     assert (tmp_path / "text").read_text().startswith("not a database")
 
@@ -75,7 +75,7 @@ def test_what_no_file_can_be_called_is_refused(
 
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(scenario())
-    assert caught.value.code == "TW7002"
+    assert caught.value.code == "TT7002"
 
 
 class Unforeseen:
@@ -111,7 +111,7 @@ def test_a_file_of_a_newer_release_is_left_alone(tmp_path: Path) -> None:
         db.execute("PRAGMA user_version=2")
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(_open(SqliteFacts(tmp_path / "s.db")))
-    assert caught.value.code == "TW7006"
+    assert caught.value.code == "TT7006"
     with closing(sqlite3.connect(tmp_path / "s.db")) as db:
         assert db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
@@ -134,7 +134,7 @@ def test_closing_ends_the_thread(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_a_store_that_nobody_closed_does_not_keep_the_process(tmp_path: Path) -> None:
     program = (
-        "import asyncio, sys; from toolwright.state.sqlite import SqliteFacts\n"
+        "import asyncio, sys; from tooltrue.state.sqlite import SqliteFacts\n"
         "async def main(): await SqliteFacts(sys.argv[1]).__aenter__()\n"
         "asyncio.run(main())"
     )
@@ -144,7 +144,7 @@ def test_a_store_that_nobody_closed_does_not_keep_the_process(tmp_path: Path) ->
 @pytest.mark.process
 def test_memory_does_not_pay_for_sqlite() -> None:
     program = (
-        "import sys, toolwright.state.facts, toolwright.state.log\n"
+        "import sys, tooltrue.state.facts, tooltrue.state.log\n"
         "sys.exit('sqlite3' in sys.modules or 'msgspec' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
@@ -206,7 +206,7 @@ def test_an_url_without_a_row_is_refused_with_what_is_supported(url: str) -> Non
     for opening in (open_facts, open_log):
         with pytest.raises(ConfigurationError) as caught:
             opening(url)
-        assert (caught.value.code, caught.value.facts["url"]) == ("TW7001", url)
+        assert (caught.value.code, caught.value.facts["url"]) == ("TT7001", url)
         assert caught.value.facts["supported"].startswith("memory:, sqlite:///path")
 
 

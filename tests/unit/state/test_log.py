@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import StateError
-from toolwright.state.log import ORIGIN, Mark, MemoryLog
-from toolwright.state.sqlite import SqliteLog
-from toolwright.state.verify import Fault, Report, verify
-from toolwright.testing.state import LIMIT, check_log
+from tooltrue.errors import StateError
+from tooltrue.state.log import ORIGIN, Mark, MemoryLog
+from tooltrue.state.sqlite import SqliteLog
+from tooltrue.state.verify import Fault, Report, verify
+from tooltrue.testing.state import LIMIT, check_log
 
 
 def test_memory_keeps_the_contract() -> None:
@@ -212,7 +212,7 @@ def test_a_locked_log_refuses_what_must_last_and_counts_the_rest(
                 log.note({"n": 3})
                 with pytest.raises(StateError) as caught:
                     await log.append({"n": 4})
-                assert caught.value.code == "TW7003"
+                assert caught.value.code == "TT7003"
                 assert log.lost == 2
             assert await log.append({"n": 5}) == 2
             assert (await verify(log)).faults == ()
@@ -247,7 +247,7 @@ def test_a_full_queue_refuses_and_counts(tmp_path: Path, caplog: pytest.LogCaptu
                 refused, _ = await asyncio.wait(appends, return_when=asyncio.FIRST_COMPLETED)
             outcomes = await asyncio.gather(*appends, return_exceptions=True)
             codes = [outcome.code for outcome in outcomes if isinstance(outcome, StateError)]
-            assert codes == ["TW7004"] * len(codes)
+            assert codes == ["TT7004"] * len(codes)
             assert len(codes) >= len(refused) > 0
             head = await log.head()
             assert log.lost > 0
@@ -271,7 +271,7 @@ def test_a_closed_log_refuses_and_counts(tmp_path: Path, caplog: pytest.LogCaptu
         assert log.lost == 1
         with pytest.raises(StateError) as caught:
             await log.append({})
-        assert caught.value.code == "TW7005"
+        assert caught.value.code == "TT7005"
 
     asyncio.run(scenario())
     assert _errors(caplog) == ["are being lost"]

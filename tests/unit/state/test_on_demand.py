@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import StateError
-from toolwright.state.facts import MemoryFacts, Values
-from toolwright.state.on_demand import OnDemand
-from toolwright.state.places import state_folder
-from toolwright.state.urls import open_facts
-from toolwright.testing.state import LIMIT
+from tooltrue.errors import StateError
+from tooltrue.state.facts import MemoryFacts, Values
+from tooltrue.state.on_demand import OnDemand
+from tooltrue.state.places import state_folder
+from tooltrue.state.urls import open_facts
+from tooltrue.testing.state import LIMIT
 
 
 def test_nothing_is_made_before_it_is_needed_and_what_was_put_stays(tmp_path: Path):
@@ -136,7 +136,7 @@ def test_what_cannot_be_opened_is_an_error_each_time_it_is_needed(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("named", "folder"),
-    [("/var/x", "/var/x/toolwright"), ("", "/h/.local/state/toolwright"), ("relative", "/h/.local/state/toolwright")],
+    [("/var/x", "/var/x/tooltrue"), ("", "/h/.local/state/tooltrue"), ("relative", "/h/.local/state/tooltrue")],
 )
 def test_the_users_folder_is_where_the_base_directories_say(monkeypatch: pytest.MonkeyPatch, named: str, folder: str):
     monkeypatch.setenv("HOME", "/h")

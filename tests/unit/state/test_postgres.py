@@ -11,15 +11,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from toolwright.errors import ConfigurationError, StateError
-from toolwright.state.log import LOWEST
-from toolwright.state.postgres import PostgresLog
-from toolwright.state.retention import examine
-from toolwright.state.seal import name_of, sealing, seals_in
-from toolwright.state.sqlite import SqliteLog
-from toolwright.state.urls import open_log
-from toolwright.state.verify import Fault, verify
-from toolwright.testing.state import check_log
+from tooltrue.errors import ConfigurationError, StateError
+from tooltrue.state.log import LOWEST
+from tooltrue.state.postgres import PostgresLog
+from tooltrue.state.retention import examine
+from tooltrue.state.seal import name_of, sealing, seals_in
+from tooltrue.state.sqlite import SqliteLog
+from tooltrue.state.urls import open_log
+from tooltrue.state.verify import Fault, verify
+from tooltrue.testing.state import check_log
 
 sys.path.append(str(Path(__file__).parent))  # the folder is no package
 from postgres import database
@@ -34,14 +34,14 @@ def server() -> Generator[str]:
 @pytest.fixture
 def url(server: str) -> str:
     with psycopg.connect(server, autocommit=True) as db:
-        db.execute("DROP TABLE IF EXISTS toolwright_log")
+        db.execute("DROP TABLE IF EXISTS tooltrue_log")
     return server
 
 
 def test_postgres_keeps_the_contract(url: str) -> None:
     def make() -> PostgresLog:
         with psycopg.connect(url, autocommit=True) as db:
-            db.execute("DROP TABLE IF EXISTS toolwright_log")
+            db.execute("DROP TABLE IF EXISTS tooltrue_log")
         return PostgresLog(url)
 
     asyncio.run(check_log(make))
@@ -93,7 +93,7 @@ def test_what_was_changed_in_the_table_is_found(url: str) -> None:
             for n in range(5):
                 await log.append({"n": n})
             with psycopg.connect(url, autocommit=True) as db:
-                db.execute("UPDATE toolwright_log SET record = '{}' WHERE position = 3")
+                db.execute("UPDATE tooltrue_log SET record = '{}' WHERE position = 3")
             return (await verify(log)).faults
 
     assert asyncio.run(scenario()) == (Fault(3, "edited"),)
@@ -106,8 +106,8 @@ def test_a_record_at_the_lowest_position_is_read_and_found(url: str) -> None:
         async with PostgresLog(url) as log:
             await log.append({"n": 1})
             with psycopg.connect(url, autocommit=True) as db:
-                columns = "writer, record, previous, hash FROM toolwright_log"
-                db.execute(f"INSERT INTO toolwright_log SELECT {lowest}, {columns}".encode())
+                columns = "writer, record, previous, hash FROM tooltrue_log"
+                db.execute(f"INSERT INTO tooltrue_log SELECT {lowest}, {columns}".encode())
             return [entry.position for entry in await log.read(LOWEST)], (await examine(log)).faults
 
     assert asyncio.run(scenario()) == ([lowest, 1], (Fault(lowest, "outside"),))
@@ -137,7 +137,7 @@ def test_a_connection_that_was_lost_is_made_again(url: str) -> None:
             _disconnect(url)
             with pytest.raises(StateError) as caught:
                 await log.append({"n": 2})
-            assert caught.value.code == "TW7021"
+            assert caught.value.code == "TT7021"
             assert await log.append({"n": 3}) == 2
 
     asyncio.run(scenario())
@@ -211,5 +211,5 @@ def test_what_cannot_be_opened_is_said_without_its_password() -> None:
 
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(scenario())
-    assert caught.value.code == "TW7020"
+    assert caught.value.code == "TT7020"
     assert "hunter2" not in str(caught.value)

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.state.log import Entry
-from toolwright.state.sqlite import SqliteFacts, SqliteLog
-from toolwright.state.verify import Report, verify
-from toolwright.testing.state import LIMIT
+from tooltrue.state.log import Entry
+from tooltrue.state.sqlite import SqliteFacts, SqliteLog
+from tooltrue.state.verify import Report, verify
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 

@@ -18,12 +18,12 @@ from redis.asyncio import Connection
 from redis.asyncio import Redis as AsyncRedis
 
 from stores import age, own_redis, redis_url
-from toolwright.errors import ConfigurationError, StateError
-from toolwright.state.facts import Facts
-from toolwright.state.redis import RedisFacts
-from toolwright.state.redis_events import RedisEvents
-from toolwright.state.urls import open_facts
-from toolwright.testing.state import LIMIT, check_facts
+from tooltrue.errors import ConfigurationError, StateError
+from tooltrue.state.facts import Facts
+from tooltrue.state.redis import RedisFacts
+from tooltrue.state.redis_events import RedisEvents
+from tooltrue.state.urls import open_facts
+from tooltrue.testing.state import LIMIT, check_facts
 
 pytestmark = pytest.mark.process
 
@@ -185,7 +185,7 @@ def test_b57_a_store_that_is_gone_is_said_and_one_that_is_back_is_used(caplog: p
                 for ask in (facts.get("a"), facts.take("a", per_second=1, burst=1), facts.publish("a", b"")):
                     with pytest.raises(StateError) as caught:
                         await ask
-                    assert caught.value.code == "TW7050"
+                    assert caught.value.code == "TT7050"
                 server.start()
                 assert await facts.get("a") is None
                 assert await facts.put_if_absent("a", b"2", 60)
@@ -195,7 +195,7 @@ def test_b57_a_store_that_is_gone_is_said_and_one_that_is_back_is_used(caplog: p
                         await asyncio.sleep(0)
                 assert await heard.get() == b"3"
 
-    caplog.set_level(logging.CRITICAL, "toolwright.state")
+    caplog.set_level(logging.CRITICAL, "tooltrue.state")
     asyncio.run(scenario())
 
 
@@ -222,7 +222,7 @@ def test_a_closed_store_says_so() -> None:
         return codes
 
     with redis_url() as url:
-        assert asyncio.run(scenario(url)) == ["TW7051"] * 3
+        assert asyncio.run(scenario(url)) == ["TT7051"] * 3
 
 
 PASSWORD = "hunter2-and%40more"
@@ -249,7 +249,7 @@ def test_a_password_is_used_and_never_shown(caplog: pytest.LogCaptureFixture) ->
 def test_what_is_no_address_is_said_without_its_password() -> None:
     with pytest.raises(ConfigurationError) as caught:
         RedisFacts("redis://me:hunter2@host/name")
-    assert caught.value.code == "TW7052"
+    assert caught.value.code == "TT7052"
     assert "hunter2" not in caught.value.say()
 
 
@@ -287,19 +287,19 @@ def _certificate(folder: Path, name: str) -> Path:
 def test_a_missing_package_is_said_with_what_to_install() -> None:
     program = (
         "import sys; sys.modules['redis'] = None\n"
-        "from toolwright.state.urls import open_facts\n"
-        "from toolwright.errors import ConfigurationError\n"
+        "from tooltrue.state.urls import open_facts\n"
+        "from tooltrue.errors import ConfigurationError\n"
         "try:\n    open_facts('redis://localhost')\n"
         "except ConfigurationError as error:\n    print(error.say())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT, capture_output=True, text=True)
     assert "extra 'redis'" in done.stdout
-    assert "[TW7053]" in done.stdout
+    assert "[TT7053]" in done.stdout
 
 
 def test_memory_and_files_do_not_pay_for_redis() -> None:
     program = (
-        "import sys; from toolwright.state.urls import open_facts; open_facts('memory:'); open_facts('sqlite:/x')\n"
+        "import sys; from tooltrue.state.urls import open_facts; open_facts('memory:'); open_facts('sqlite:/x')\n"
         "sys.exit('redis' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT)

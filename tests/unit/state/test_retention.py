@@ -11,15 +11,15 @@ from threading import Barrier
 
 import pytest
 
-from toolwright.errors import ConfigurationError
-from toolwright.state.retention import signing_key
-from toolwright.testing.state import LIMIT
+from tooltrue.errors import ConfigurationError
+from tooltrue.state.retention import signing_key
+from tooltrue.testing.state import LIMIT
 
 FULL = """
 import resource, sys
 from pathlib import Path
-from toolwright.errors import ConfigurationError
-from toolwright.state.retention import signing_key
+from tooltrue.errors import ConfigurationError
+from tooltrue.state.retention import signing_key
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))  # as good as a full disk
 try:
     signing_key(Path(sys.argv[1]), make=True)
@@ -35,7 +35,7 @@ def test_a_key_that_found_no_room_is_made_once_there_is_some(tmp_path: Path) -> 
     words = [sys.executable, "-c", FULL, str(tmp_path / "key")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=True)
     code, key = done.stdout.splitlines()
-    assert code == "TW7014"
+    assert code == "TT7014"
     assert re.fullmatch("[0-9a-f]{64}", key)
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
@@ -46,7 +46,7 @@ def test_what_everybody_knows_is_no_key(tmp_path: Path, text: str, make: bool) -
     (tmp_path / "key").write_text(text)
     with pytest.raises(ConfigurationError) as caught:
         signing_key(tmp_path / "key", make=make)
-    assert caught.value.code == "TW7014"
+    assert caught.value.code == "TT7014"
 
 
 def test_a_key_is_for_its_owner_alone_and_made_where_that_is_said(tmp_path: Path) -> None:

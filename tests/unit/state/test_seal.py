@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import ConfigurationError
-from toolwright.state.log import Mark
-from toolwright.state.seal import FileSeal, read_seals
-from toolwright.testing.state import LIMIT
+from tooltrue.errors import ConfigurationError
+from tooltrue.state.log import Mark
+from tooltrue.state.seal import FileSeal, read_seals
+from tooltrue.testing.state import LIMIT
 
 FULL = """
 import resource, sys
 from pathlib import Path
-from toolwright.errors import StateError
-from toolwright.state.log import Mark
-from toolwright.state.seal import FileSeal
+from tooltrue.errors import StateError
+from tooltrue.state.log import Mark
+from tooltrue.state.seal import FileSeal
 path = Path(sys.argv[1])
 seal = FileSeal(path)
 seal.keep(Mark(1, "a" * 64))
@@ -38,7 +38,7 @@ for position in (2, 4):
 def test_however_often_a_disk_was_full_what_was_sealed_can_be_read(tmp_path: Path) -> None:
     words = [sys.executable, "-c", FULL, str(tmp_path / "seal")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=True)
-    assert done.stdout.split() == ["TW7012", "TW7012"]
+    assert done.stdout.split() == ["TT7012", "TT7012"]
     assert [mark.position for mark in read_seals(tmp_path / "seal")] == [1, 3, 5]
 
 
@@ -56,4 +56,4 @@ def test_what_holds_something_else_is_no_seal_file(tmp_path: Path, text: str) ->
     (tmp_path / "seal").write_text(text)
     with pytest.raises(ConfigurationError) as caught:
         read_seals(tmp_path / "seal")
-    assert caught.value.code == "TW7013"
+    assert caught.value.code == "TT7013"

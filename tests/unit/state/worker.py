@@ -12,10 +12,10 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from toolwright.errors import StateError
-from toolwright.state.sqlite import SqliteFacts, SqliteLog
-from toolwright.state.verify import verify
-from toolwright.testing.state import LIMIT
+from tooltrue.errors import StateError
+from tooltrue.state.sqlite import SqliteFacts, SqliteLog
+from tooltrue.state.verify import verify
+from tooltrue.testing.state import LIMIT
 
 
 async def taker(path: Path) -> object:

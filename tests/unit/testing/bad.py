@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from toolwright.protocol import versions
-from toolwright.protocol.schema import compile_schema
+from tooltrue.protocol import versions
+from tooltrue.protocol.schema import compile_schema
 
 Write = Callable[[bytes], None]
 LOOK: dict[str, Any] = {
@@ -254,46 +254,46 @@ class Defined(Honest):
         return [KEEP, {**LOOK, **self.look_has}, TOLD]
 
 
-@fault("TW8101")
+@fault("TT8101")
 class HasNoProperName(Honest):
     def tools(self) -> list[dict[str, Any]]:
         return [*super().tools(), {**TOLD, "name": "what was told", "annotations": {}}]
 
 
-@fault("TW8102")
+@fault("TT8102")
 class SaysNothing(Defined):
     look_has = MappingProxyType({"description": " "})
 
 
-@fault("TW8103")
+@fault("TT8103")
 class HasNoSchema(Defined):
     look_has = MappingProxyType({"inputSchema": {"type": "object", "properties": {"text": {"type": "strnig"}}}})
 
 
-@fault("TW8103")
+@fault("TT8103")
 class HasAnotherRoot(Defined):
     look_has = MappingProxyType({"inputSchema": {"properties": {"text": {"type": "string"}}}, "annotations": {}})
 
 
-@fault("TW8104")
+@fault("TT8104")
 class HasTwins(Honest):
     def tools(self) -> list[dict[str, Any]]:
         return [*super().tools(), TOLD]
 
 
-@fault("TW8105")
+@fault("TT8105")
 class DefinesHalf(Honest):
     def tools(self) -> list[dict[str, Any]]:
         return [*super().tools(), {"name": "half"}]
 
 
-@fault("TW8111")
+@fault("TT8111")
 class NeverEndsItsPages(Honest):
     def listed(self, params: dict[str, Any], end: End) -> dict[str, Any]:
         return {**super().listed(params, end), "nextCursor": "again"}
 
 
-@fault("TW8112")
+@fault("TT8112")
 class TurnsItsList(Honest):
     turn = 0
 
@@ -302,7 +302,7 @@ class TurnsItsList(Honest):
         return {"tools": self.tools()[:: 1 if self.turn % 2 else -1]}
 
 
-@fault("TW8122")
+@fault("TT8122")
 class ShowsWhatDoesNotFit(Defined):
     look_has = MappingProxyType({"inputSchema": {**LOOK["inputSchema"], "examples": [{"text": 7}]}})
 
@@ -310,55 +310,55 @@ class ShowsWhatDoesNotFit(Defined):
 # --- calls and results -----------------------------------------------------------------------------------------------
 
 
-@fault("TW8131")
+@fault("TT8131")
 class Hangs(Honest):
     def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
         return None
 
 
-@fault("TW8132")
+@fault("TT8132")
 class BreaksTheProtocol(Honest):
     def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
         raise Refusal(-32603, "oops")
 
 
-@fault("TW8132")
+@fault("TT8132")
 class AnswersNonsense(Honest):
     def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
         return {"content": [{"type": "smell"}]}
 
 
-@fault("TW8134")
+@fault("TT8134")
 class Fails(Honest):
     def look(self, text_: str = "", times: int = 1, **_: Any) -> dict[str, Any] | None:
-        return text("look failed: internal error 1234 [TW2004]", is_error=True)
+        return text("look failed: internal error 1234 [TT2004]", is_error=True)
 
 
-@fault("TW8141")
+@fault("TT8141")
 class ForgetsItsStructure(Honest):
     def length(self, length: Any) -> dict[str, Any]:
         return text(str(length))
 
 
-@fault("TW8142")
+@fault("TT8142")
 class BreaksItsOutputSchema(Honest):
     def length(self, length: Any) -> dict[str, Any]:
         return super().length(str(length))
 
 
-@fault("TW8151")
+@fault("TT8151")
 class ContradictsItself(Honest):
     def length(self, length: Any) -> dict[str, Any]:
         return {**super().length(length), "structuredContent": {"length": length + 1}}
 
 
-@fault("TW8152")
+@fault("TT8152")
 class HasNoWords(Honest):
     def length(self, length: Any) -> dict[str, Any]:
         return {**super().length(length), "content": []}
 
 
-@fault("TW8161")
+@fault("TT8161")
 class CountsItsCalls(Honest):
     calls = 0
 
@@ -367,7 +367,7 @@ class CountsItsCalls(Honest):
         return text(f"call {self.calls}")
 
 
-@fault("TW8162")
+@fault("TT8162")
 class AddsEachTime(Honest):
     def keep(self, number: int) -> dict[str, Any]:
         self.kept.append(number or 1)
@@ -377,17 +377,17 @@ class AddsEachTime(Honest):
 # --- what reads ------------------------------------------------------------------------------------------------------
 
 
-@fault("TW8134")
+@fault("TT8134")
 class FailsOfNothing(Honest):
     def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
         return self.length(len(text)) if text else bad_luck()
 
 
 def bad_luck() -> dict[str, Any]:
-    return text("look failed: internal error 1234 [TW2004]", is_error=True)
+    return text("look failed: internal error 1234 [TT2004]", is_error=True)
 
 
-@fault("TW8163")
+@fault("TT8163")
 class TellsAnotherEachTime(Honest):
     calls = 0
 
@@ -396,7 +396,7 @@ class TellsAnotherEachTime(Honest):
         return text(f"call {self.calls}")
 
 
-@fault("TW8164")
+@fault("TT8164")
 class KeepsWhatItLooksAt(Honest):
     looks = 0
 
@@ -431,13 +431,13 @@ class ListsAsAsked(Honest):
         return text(json.dumps([f"word {number}" for number in range(min(50, max_results))]))
 
 
-@fault("TW8165")
+@fault("TT8165")
 class IgnoresItsLimit(ListsAsAsked):
     def lists(self, max_results: int = 20) -> dict[str, Any]:
         return super().lists(50)
 
 
-@fault("TW8165")
+@fault("TT8165")
 class IgnoresItsLimitInLines(ListsAsAsked):
     def lists(self, max_results: int = 20) -> dict[str, Any]:
         return text("Words:\n" + "\n".join(f"word {number}" for number in range(50)))
@@ -446,7 +446,7 @@ class IgnoresItsLimitInLines(ListsAsAsked):
 # --- eras ------------------------------------------------------------------------------------------------------------
 
 
-@fault("TW8201")
+@fault("TT8201")
 class CannotSpeakWhatItOffers(Honest):
     def connect(self, write: Write) -> End:
         server = self
@@ -460,21 +460,21 @@ class CannotSpeakWhatItOffers(Honest):
         return Modern(server, write)
 
 
-@fault("TW8202")
+@fault("TT8202")
 class HidesFromTheOld(Honest):
     def listed(self, params: dict[str, Any], end: End) -> dict[str, Any]:
         tools = self.tools()
         return {"tools": tools[1:] if end.revision == versions.LEGACY[-1] else tools}
 
 
-@fault("TW8203")
+@fault("TT8203")
 class AnswersTheOldOtherwise(Honest):
     def call(self, params: dict[str, Any], end: End) -> dict[str, Any] | None:
         result = super().call(params, end)
         return text("old") if end.revision in versions.LEGACY and params["name"] == "told" else result
 
 
-@fault("TW8206")
+@fault("TT8206")
 class DeniesItsTools(Honest):
     def capabilities(self) -> dict[str, Any]:
         return {}
@@ -483,26 +483,26 @@ class DeniesItsTools(Honest):
 # --- hostile input ---------------------------------------------------------------------------------------------------
 
 
-@fault("TW8301", "TW8303")
+@fault("TT8301", "TT8303")
 class AcceptsAnything(Honest):
     def invalid(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return self.keep(len(self.kept) + 1) if name == "keep" else self.length(1)
 
 
-@fault("TW8303")
+@fault("TT8303")
 class RefusesTooLate(Honest):
     def invalid(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self.kept.append(len(self.kept) + 1)
         return super().invalid(name, arguments)
 
 
-@fault("TW8304")
+@fault("TT8304")
 class TakesAnythingForArguments(Honest):
     def no_object(self) -> dict[str, Any]:
         return self.length(0)
 
 
-@fault("TW8305")
+@fault("TT8305")
 class KnowsEveryTool(Honest):
     def unknown(self) -> dict[str, Any]:
         return text("fine")
@@ -517,57 +517,57 @@ class Says(Honest):
         return text(self.words.format(**os.environ), is_error=True)
 
 
-@fault("TW8306")
+@fault("TT8306")
 class LeaksATrace(Says):
     words = 'Traceback (most recent call last):\n  File "server.py", line 7, in look'
 
 
-@fault("TW8306")
+@fault("TT8306")
 class LeaksAJavaScriptTrace(Says):
     words = "oops\n    at look (index.js:10:5)"
 
 
-@fault("TW8306")
+@fault("TT8306")
 class LeaksAClass(Says):
     words = "ValueError: invalid literal"
 
 
-@fault("TW8306")
+@fault("TT8306")
 class LeaksAPath(Says):
     words = "cannot open /srv/app/settings.toml"
 
 
-@fault("TW8306")
+@fault("TT8306")
 class LeaksTheEnvironment(Says):
     words = "cannot log in with {KIT_TEST_SECRET}"
 
 
-@fault("TW8307")
+@fault("TT8307")
 class ReadsAnyFile(Honest):
     def invalid(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         words = "root:x:0:0:root" if "passwd" in str(arguments) else "no"
         return text(words, is_error=True)
 
 
-@fault("TW8308")
+@fault("TT8308")
 class RepeatsWhatItIsTold(Honest):
     def invalid(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return text(str(arguments.get("text"))[:1_000], is_error=True)
 
 
-@fault("TW8310")
+@fault("TT8310")
 class RepeatsAllOfIt(Honest):
     def invalid(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return text(str(arguments.get("text", "")).encode("ascii", "ignore").hex(), is_error=True)
 
 
-@fault("TW8311")
+@fault("TT8311")
 class DiesOfDepth(Honest):
     def too_deep(self, end: End) -> None:
         end.is_deaf = True
 
 
-@fault("TW8312")
+@fault("TT8312")
 class IsSilentAboutDepth(Honest):
     def too_deep(self, end: End) -> None: ...
 
@@ -575,26 +575,26 @@ class IsSilentAboutDepth(Honest):
 # --- load, patience, rubbish -----------------------------------------------------------------------------------------
 
 
-@fault("TW8402")
+@fault("TT8402")
 class LosesCallsUnderLoad(Honest):
     def call(self, params: dict[str, Any], end: End) -> dict[str, Any] | None:
         return super().call(params, end) if len(end.pending) < 2 else None
 
 
-@fault("TW8403")
+@fault("TT8403")
 class MixesAnswersUp(Honest):
     def call(self, params: dict[str, Any], end: End) -> dict[str, Any] | None:
         result = super().call(params, end)
         return result if len(end.pending) < 2 else text("for somebody else")
 
 
-@fault("TW8501", "TW8503")
+@fault("TT8501", "TT8503")
 class IsOffendedByCancellation(Honest):
     def cancelled(self, end: End, id: Any) -> None:
         end.is_deaf = True
 
 
-@fault("TW8502")
+@fault("TT8502")
 class IgnoresCancellation(Honest):
     """Answers when everybody has heard that the call is cancelled."""
 
@@ -605,7 +605,7 @@ class IgnoresCancellation(Honest):
             loop.call_soon(loop.call_soon, end.say, {"id": id, "result": text("all the same")})
 
 
-@fault("TW8504")
+@fault("TT8504")
 class IsSilentAboutRubbish(Honest):
     def unreadable(self, end: End, code: int) -> None: ...
 
@@ -622,7 +622,7 @@ class TellsOfRubbish(Honest):
         super().unreadable(end, code)
 
 
-@fault("TW8504", "TW8505")
+@fault("TT8504", "TT8505")
 class DiesOfRubbish(Honest):
     def unreadable(self, end: End, code: int) -> None:
         end.is_deaf = True
@@ -631,7 +631,7 @@ class DiesOfRubbish(Honest):
         super().unreadable(end, -32700)
 
 
-@fault("TW8508")
+@fault("TT8508")
 class RemembersEveryCall(Honest):
     memory: list[Any]
 
@@ -640,7 +640,7 @@ class RemembersEveryCall(Honest):
         return super().look(text, times)
 
 
-@fault("TW8508", "TW8509")
+@fault("TT8508", "TT8509")
 class StartsATaskEachTime(Honest):
     tasks: ClassVar[set[asyncio.Task[Any]]] = set()
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 from typing_extensions import TypedDict
 
-from toolwright import Server, ToolError
+from tooltrue import Server, ToolError
 
 BUGS = {
-    "find_file": "TW8306",  # its error gives away a path
-    "save_note": "TW8161",  # it says that it is idempotent, and adds each time
-    "search": "TW8165",  # it ignores its limit
-    "price": "TW8134",  # its result breaks its own schema
-    "report": "TW8401",  # it is slow
-    "mean": "TW8134",  # it fails at an empty list
-    "draw": "TW8163",  # it answers the same call in two ways
-    "view_page": "TW8164",  # it says that it reads, and changes what another tool tells
+    "find_file": "TT8306",  # its error gives away a path
+    "save_note": "TT8161",  # it says that it is idempotent, and adds each time
+    "search": "TT8165",  # it ignores its limit
+    "price": "TT8134",  # its result breaks its own schema
+    "report": "TT8401",  # it is slow
+    "mean": "TT8134",  # it fails at an empty list
+    "draw": "TT8163",  # it answers the same call in two ways
+    "view_page": "TT8164",  # it says that it reads, and changes what another tool tells
 }
 
 

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from toolwright import Server, ToolError
-from toolwright.protocol.types import InputRequiredResult
-from toolwright.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
-from toolwright.testing.checks.bench import Bench
-from toolwright.testing.report import SECTIONS, Report
-from toolwright.transport import stdio_client
+from tooltrue import Server, ToolError
+from tooltrue.protocol.types import InputRequiredResult
+from tooltrue.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
+from tooltrue.testing.checks.bench import Bench
+from tooltrue.testing.report import SECTIONS, Report
+from tooltrue.transport import stdio_client
 from unit.testing import bad
 from unit.testing.seeded import BUGS, Clock, seeded
 from wire.scripted import SkippingLoop
@@ -67,7 +67,7 @@ def test_an_honest_server_has_no_findings():
 def test_a_server_of_one_era_is_as_good(server: type[bad.Honest]):
     report = examined(server())
     assert report.ok, report.text()
-    assert "TW8907" in {finding.code for finding in report.findings}
+    assert "TT8907" in {finding.code for finding in report.findings}
 
 
 def test_a_limit_that_is_heeded_is_no_finding():
@@ -97,13 +97,13 @@ def fails(check: str, target: Any, plan: Plan = QUICK) -> list[str]:
 def test_a_limit_on_times_is_kept_by_an_injected_clock():
     ticks = itertools.count()
     slow = replace(QUICK, p95=0.5, clock=lambda: float(next(ticks)))
-    assert fails("latency", bad.Honest(), slow) == ["TW8401"] * 3
+    assert fails("latency", bad.Honest(), slow) == ["TT8401"] * 3
 
 
 def test_another_way_to_the_server_is_tried():
     gone, other = [sys.executable, "-c", ""], bad.HasTwins()
     plan = Plan(calls=1, in_flight=1, seconds=SECONDS, carriers={"same": bad.Honest(), "gone": gone, "other": other})
-    assert fails("carriers agree", bad.Honest(), plan) == ["TW8204", "TW8205"]
+    assert fails("carriers agree", bad.Honest(), plan) == ["TT8204", "TT8205"]
 
 
 def test_a_crash_behind_our_own_pipeline_is_found():
@@ -114,7 +114,7 @@ def test_a_crash_behind_our_own_pipeline_is_found():
         """Crash."""
         raise ValueError(text)
 
-    assert "TW8134" in fails("valid calls", server)
+    assert "TT8134" in fails("valid calls", server)
 
 
 def test_eight_seeded_bugs_are_found_and_told_on_a_line_each():
@@ -137,7 +137,7 @@ def test_only_errors_prove_nothing():
 
     report = examined(server)
     reasons = {(finding.check, finding.code) for finding in report.findings if finding.status == "not run"}
-    assert {("examples", "TW8917"), ("valid calls", "TW8905")} <= reasons
+    assert {("examples", "TT8917"), ("valid calls", "TT8905")} <= reasons
 
 
 def test_a_tool_that_asks_the_user_is_left_alone():
@@ -145,7 +145,7 @@ def test_a_tool_that_asks_the_user_is_left_alone():
     server.add_raw_tool("buy", {"type": "object"}, _question, description="Buy tea.", effect="read")
     report = examined(server)
     assert report.ok, report.text()
-    assert ("valid calls", "TW8919") in {(finding.check, finding.code) for finding in report.findings}
+    assert ("valid calls", "TT8919") in {(finding.check, finding.code) for finding in report.findings}
 
 
 def _question(arguments: dict[str, Any]) -> InputRequiredResult:
@@ -180,7 +180,7 @@ def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called
     report = examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS, **settings))
     assert report.ok, report.text()
     assert ran == called
-    excused = {finding.tool for finding in report.findings if finding.code in ("TW8901", "TW8902", "TW8903")}
+    excused = {finding.tool for finding in report.findings if finding.code in ("TT8901", "TT8902", "TT8903")}
     assert excused == {"reads", "writes", "destroys", "says_nothing"} - called
 
 
@@ -190,7 +190,7 @@ def test_what_reaches_beyond_the_server_is_left_alone():
     server.add_tool(partial(ran.append, "asked"), name="ask", description="Asks.", effect="read", open_world=True)
     report = examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS))
     assert (report.ok, ran) == (True, [])
-    assert "TW8920" in {finding.code for finding in report.findings}
+    assert "TT8920" in {finding.code for finding in report.findings}
     examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS, open_world=True))
     assert ran
 
@@ -207,11 +207,11 @@ def process(server: type[bad.Honest]) -> list[str]:
     ("server", "check", "expected"),
     [
         (bad.Honest, errors.cleaning_up, set()),
-        (bad.NeverEnds, errors.cleaning_up, {"TW8506"}),
-        (bad.LeavesAChild, errors.cleaning_up, {"TW8507"}),
+        (bad.NeverEnds, errors.cleaning_up, {"TT8506"}),
+        (bad.LeavesAChild, errors.cleaning_up, {"TT8507"}),
         (bad.Honest, errors.flat, set()),
-        (bad.OpensFiles, errors.flat, {"TW8508"}),
-        (bad.Dies, functional.valid_calls, {"TW8133"}),
+        (bad.OpensFiles, errors.flat, {"TT8508"}),
+        (bad.Dies, functional.valid_calls, {"TT8133"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -231,7 +231,7 @@ def test_faults_of_processes_are_found(
 
 
 def test_check_server_raises_with_the_report():
-    with pytest.raises(AssertionError, match=r"\[TW8102\]"):
+    with pytest.raises(AssertionError, match=r"\[TT8102\]"):
         skipping(check_server(bad.SaysNothing(), QUICK))
     assert skipping(check_server(bad.Honest(), QUICK)).ok
 
@@ -243,7 +243,7 @@ def test_a_report_says_the_same_in_both_languages_and_as_json():
     assert list(shown["sections"]) == list(SECTIONS)
     assert shown["ok"] is False
     [finding] = [one for one in shown["sections"]["functional"] if one["status"] == "failed"]
-    assert (finding["check"], finding["tool"], finding["code"]) == ("definitions", "look", "TW8102")
+    assert (finding["check"], finding["tool"], finding["code"]) == ("definitions", "look", "TT8102")
     assert sum(map(len, shown["sections"].values())) == len(report.findings)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.protocol.schema import OWN, compile_schema
-from toolwright.testing.generate import Missing, Samples, samples
-from toolwright.testing.patterns import text_maker
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.testing.generate import Missing, Samples, samples
+from tooltrue.testing.patterns import text_maker
 
 
 def of(definition: dict[str, Any], **settings: Any) -> Samples:

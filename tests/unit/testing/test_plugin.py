@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from toolwright import Server, ToolError, TransportError, testing
-from toolwright.protocol import versions
-from toolwright.testing.plugin import Connect
+from tooltrue import Server, ToolError, TransportError, testing
+from tooltrue.protocol import versions
+from tooltrue.testing.plugin import Connect
 
 server = Server("sums")
 
@@ -66,8 +66,8 @@ def test_a_running_loop_is_refused_at_once():
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
-        ("import toolwright.testing.plugin", ["asyncio", "msgspec", "pydantic", "jsonschema_rs", "httpx2"]),
-        ("from toolwright.testing import check_server, samples, BlockingClient", ["pytest", "hypothesis", "uvicorn"]),
+        ("import tooltrue.testing.plugin", ["asyncio", "msgspec", "pydantic", "jsonschema_rs", "httpx2"]),
+        ("from tooltrue.testing import check_server, samples, BlockingClient", ["pytest", "hypothesis", "uvicorn"]),
     ],
 )
 def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from toolwright import Client, Server
-from toolwright.client.results import Result
-from toolwright.policy.confirm import Confirm
-from toolwright.toolbox.command import read_text, toolset
-from toolwright.toolbox.sandbox.process import what_holds
+from tooltrue import Client, Server
+from tooltrue.client.results import Result
+from tooltrue.policy.confirm import Confirm
+from tooltrue.toolbox.command import read_text, toolset
+from tooltrue.toolbox.sandbox.process import what_holds
 
 __all__ = [
     "ANYTHING",

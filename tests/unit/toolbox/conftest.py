@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.toolbox import confined
-from toolwright.toolbox.files import Files
-from toolwright.toolbox.openat2 import beneath
+from tooltrue.toolbox import confined
+from tooltrue.toolbox.files import Files
+from tooltrue.toolbox.openat2 import beneath
 
 WAYS = ["in one call", "name by name"]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from toolwright.errors import ToolError
+from tooltrue.errors import ToolError
 
 __all__ = ["refused"]
 

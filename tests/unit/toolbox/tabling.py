@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from toolwright import Client, Server
-from toolwright.client.results import Result
-from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.tables.reading import Limits
-from toolwright.toolbox.tables.tables import toolset
+from tooltrue import Client, Server
+from tooltrue.client.results import Result
+from tooltrue.toolbox.confined import PathRules
+from tooltrue.toolbox.tables.reading import Limits
+from tooltrue.toolbox.tables.tables import toolset
 
 
 def result_of(
@@ -37,6 +37,6 @@ def code_of(root: Path, tool: str, limits: Limits | None = None, **arguments: An
     result = result_of(root, tool, limits, **arguments)
     assert result.is_error, result.text
     assert str(root) not in result.text
-    found = re.search(r"\[(TW\d+)\]$", result.text)
+    found = re.search(r"\[(TT\d+)\]$", result.text)
     assert found, result.text
     return found[1]

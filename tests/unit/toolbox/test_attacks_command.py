@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.command import read, read_text, simple, toolset
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.command import read, read_text, simple, toolset
 from unit.toolbox.commands import (
     ANYTHING,
     FILES,
@@ -92,9 +92,9 @@ def test_e02_no_value_becomes_an_option(root: Path) -> None:
         entry("find text", "grep", options={"-m": {"type": "integer"}, "--label": {}}, arguments=[{"name": "word"}]),
     )
     for args in (["--files0-from=/etc/passwd"], ["-c"], ["--", "--files0-from=x"], ["--", "-c"]):
-        assert turned_down(server, "lines", *args) in ("TW6121", "TW6126")
+        assert turned_down(server, "lines", *args) in ("TT6121", "TT6126")
     for args in (["-f/etc/passwd"], ["-m", "-f"], ["--label", "--file=x", "a"], ["--lab=x", "a"], ["-m3", "a"]):
-        assert turned_down(server, "find text", *args) in ("TW6121", "TW6125", "TW6126")
+        assert turned_down(server, "find text", *args) in ("TT6121", "TT6125", "TT6126")
 
 
 def test_e02_arguments_stand_behind_two_dashes(root: Path) -> None:
@@ -119,15 +119,15 @@ def test_e02_twin_a_negative_number_is_a_number(root: Path) -> None:
 @pytest.mark.parametrize(
     ("run", "more", "code"),
     [
-        (["sh", "-c"], {"arguments": ANYTHING}, "TW6105"),
-        (["python3"], {"options": {"-c": {}}}, "TW6105"),
-        (["env"], {"arguments": ANYTHING}, "TW6105"),
-        (["awk"], {"arguments": ANYTHING}, "TW6105"),
-        (["xargs", "-a", "list"], {"arguments": ANYTHING}, "TW6105"),
-        (["find", "."], {"options": {"-exec": {}}}, "TW6106"),
-        (["find", "."], {"options": {"-delete": True}}, "TW6106"),
-        (["sort"], {"options": {"--compress-program": {}}}, "TW6106"),
-        (["tar", "-tf"], {"options": {"--to-command": {}}}, "TW6106"),
+        (["sh", "-c"], {"arguments": ANYTHING}, "TT6105"),
+        (["python3"], {"options": {"-c": {}}}, "TT6105"),
+        (["env"], {"arguments": ANYTHING}, "TT6105"),
+        (["awk"], {"arguments": ANYTHING}, "TT6105"),
+        (["xargs", "-a", "list"], {"arguments": ANYTHING}, "TT6105"),
+        (["find", "."], {"options": {"-exec": {}}}, "TT6106"),
+        (["find", "."], {"options": {"-delete": True}}, "TT6106"),
+        (["sort"], {"options": {"--compress-program": {}}}, "TT6106"),
+        (["tar", "-tf"], {"options": {"--to-command": {}}}, "TT6106"),
     ],
 )
 def test_e03_a_template_that_lets_a_model_run_anything_is_not_loaded(
@@ -148,9 +148,9 @@ def program(folder: Path, name: str) -> str:
 @pytest.mark.parametrize(
     ("name", "code"),
     [
-        *((name, "TW6105") for name in ("npx", "uvx", "dc", "less", "sqlite3", "psql", "view", "ash", "rbash")),
-        *((name, "TW6105") for name in ("tmux", "taskset", "systemd-run", "tclsh8.6", "node18", "original-awk")),
-        *((name, "TW6112") for name in ("git", "npm", "cargo", "pip3", "openssl")),
+        *((name, "TT6105") for name in ("npx", "uvx", "dc", "less", "sqlite3", "psql", "view", "ash", "rbash")),
+        *((name, "TT6105") for name in ("tmux", "taskset", "systemd-run", "tclsh8.6", "node18", "original-awk")),
+        *((name, "TT6112") for name in ("git", "npm", "cargo", "pip3", "openssl")),
     ],
 )
 def test_e03_a_program_that_does_what_its_first_word_says_is_not_loaded(tmp_path: Path, name: str, code: str) -> None:
@@ -168,7 +168,7 @@ def test_e03_twin_names_that_begin_alike_and_words_that_are_fixed(tmp_path: Path
 def test_e03_an_option_that_nobody_listed_is_refused(root: Path) -> None:
     server = served(root, entry("files", "find", ".", options={"-name": {}}, dashes=False))
     for args in (["-exec", "id", ";"], ["-name", "a", "-delete"], ["-fprint", "x"]):
-        assert turned_down(server, "files", *args) == "TW6121"
+        assert turned_down(server, "files", *args) == "TT6121"
 
 
 def test_e03_twin_a_script_of_the_operator_takes_words(root: Path, tmp_path: Path) -> None:
@@ -198,16 +198,16 @@ def test_e04_a_program_in_the_working_folder_shadows_nothing(root: Path, monkeyp
 def test_e04_a_program_that_commands_can_change_is_not_loaded(root: Path) -> None:
     (root / "tool").write_text("#!/bin/sh\n")
     (root / "tool").chmod(0o755)
-    with refused("TW6104"):
+    with refused("TT6104"):
         toolset(read_text(entry("it", str(root / "tool"))), [root])
     for name in ("./tool", "tool", "sub/tool", "/no/such/program"):
-        with refused("TW6103"):
+        with refused("TT6103"):
             read_text(entry("it", name))
 
 
 def test_e04_a_link_to_a_program_that_commands_can_change_is_not_loaded(root: Path) -> None:
     (root / "wc").symlink_to("/usr/bin/wc")
-    with refused("TW6104"):
+    with refused("TT6104"):
         served(root, entry("count", str(root / "wc")))
 
 
@@ -253,7 +253,7 @@ def test_e06_spellings_that_shells_read_as_something_else_stay_as_they_are(root:
     odd = ["r\\m", '"r"m', "$X", "a#b", "\\$(id)", "'", "%0a", "\u2028id"]
     assert printed(server, "say", *odd[:-1]) == " ".join(odd[:-1]) + "\n"
     for word in ("a\nid", "a\rid", "a\0id", "\x1b[2J"):
-        assert turned_down(server, "say", word) == "TW2001"
+        assert turned_down(server, "say", word) == "TT2001"
 
 
 def test_e06_twin_words_in_other_writings_pass(root: Path) -> None:
@@ -282,7 +282,7 @@ def test_e07_twin_some_processes_at_once_are_fine(root: Path) -> None:
 def test_e08_a_flood_of_output_is_cut_and_its_source_ended(root: Path) -> None:
     result = call(served(root, entry("flood", "yes", f"flood{OURS}", output_mib=1)), "flood")
     assert result.value["ended"] == "output"
-    assert result.value["note"].endswith("[TW6143]")
+    assert result.value["note"].endswith("[TT6143]")
     assert len(result.value["stdout"]) < 20_000
     assert left(f"flood{OURS}") == []
 
@@ -504,7 +504,7 @@ def test_e15_batch_files_are_not_run(tmp_path: Path) -> None:
     for name in ("a.bat", "A.CMD"):
         (tmp_path / name).write_text("echo")
         (tmp_path / name).chmod(0o755)
-        with refused("TW6107"):
+        with refused("TT6107"):
             read_text(entry("it", str(tmp_path / name), arguments=ANYTHING))
 
 
@@ -546,25 +546,25 @@ def test_e16_twin_lines_and_tabs_stay(root: Path) -> None:
 
 def test_e17_the_list_is_no_business_of_a_tool(root: Path, tmp_path: Path) -> None:
     (root / "commands.toml").write_text(entry("where", "pwd"))
-    with refused("TW6104"):
+    with refused("TT6104"):
         toolset(read(root / "commands.toml"), [root])
     (tmp_path / "list.toml").symlink_to(root / "commands.toml")
-    with refused("TW6104"):
+    with refused("TT6104"):
         toolset(read(tmp_path / "list.toml"), [root])
 
 
 def test_e17_an_empty_list_allows_nothing() -> None:
-    with refused("TW6108"):
+    with refused("TT6108"):
         read_text("[commands]\n")
-    with refused("TW6108"):
+    with refused("TT6108"):
         simple([])
-    with refused("TW6102"):
+    with refused("TT6102"):
         read_text("")
 
 
 def test_e17_a_folder_that_holds_what_people_agreed_to_is_not_served(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip  # noqa: E501
     monkeypatch.setenv("XDG_STATE_HOME", str(root))
-    with refused("TW6104"):
+    with refused("TT6104"):
         toolset(simple(["pwd"]), [root])
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.command import read, read_text, simple, toolset
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.command import read, read_text, simple, toolset
 from unit.toolbox.commands import (
     ANYTHING,
     FILES,
@@ -141,7 +141,7 @@ def test_e06_no_control_character_gets_into_a_word(root: Path) -> None:
     for sign in signs:
         tried(sign)
     assert [
-        ascii(sign) for sign, (refused, text) in zip(signs, said, strict=True) if not refused or "[TW2001]" not in text
+        ascii(sign) for sign, (refused, text) in zip(signs, said, strict=True) if not refused or "[TT2001]" not in text
     ] == []
 
 
@@ -297,7 +297,7 @@ VARIABLES = [
     "CURL_HOME",
     "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "OPENAI_API_KEY", "DATABASE_URL", "SSH_AUTH_SOCK", "DISPLAY",
     "XDG_CONFIG_HOME",
-    "TOOLWRIGHT_KEYS", "CDPATH", "GLOBIGNORE", "PROMPT_COMMAND", "MALLOC_CHECK_", "TZ", "LOCPATH", "NLSPATH",
+    "TOOLTRUE_KEYS", "CDPATH", "GLOBIGNORE", "PROMPT_COMMAND", "MALLOC_CHECK_", "TZ", "LOCPATH", "NLSPATH",
     "HOSTALIASES",
 ]  # fmt: skip
 
@@ -327,7 +327,7 @@ def test_e15_no_batch_file_is_run_however_its_name_is_written(tmp_path: Path) ->
         place.chmod(0o755)
         with pytest.raises(ConfigurationError) as caught:
             read_text(entry("it", str(place), arguments=ANYTHING))
-        assert caught.value.code == "TW6107"
+        assert caught.value.code == "TT6107"
 
 
 # -- E07 to E11, E14: what programs do to the machine ------------------------------------------------------------------
@@ -657,7 +657,7 @@ def test_e17_no_list_within_reach_of_its_commands_is_used(root: Path) -> None:
         tried(place.relative_to(root.parent).as_posix())
         with pytest.raises(ConfigurationError) as caught:
             toolset(read(place), [root])
-        assert caught.value.code == "TW6104"
+        assert caught.value.code == "TT6104"
 
 
 @pytest.mark.attack("E17")

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.files import Edit, FileLimits, Files, toolset
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.confined import PathRules
+from tooltrue.toolbox.files import Edit, FileLimits, Files, toolset
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 
 SECRET = "outside-secret"
 
@@ -74,20 +74,20 @@ OTHERS: dict[str, Callable[[Files, str], object]] = {
 }
 
 HOSTILE = {
-    "../outside/x": "TW6011",
-    "a/../../outside/x": "TW6011",
-    "..": "TW6011",
-    "out/x": "TW6026",
-    "absolute/passwd": "TW6026",
-    "/etc/passwd": "TW6014",
-    "a\0b": "TW6012",
-    "a\nb": "TW6012",
-    "..\\outside\\x": "TW6013",
-    "a.txt:hid": "TW6013",
-    "sub/CON": "TW6013",
-    ".env": "TW6030",
-    "sub/.ENV": "TW6030",
-    "loop/x": "TW6027",
+    "../outside/x": "TT6011",
+    "a/../../outside/x": "TT6011",
+    "..": "TT6011",
+    "out/x": "TT6026",
+    "absolute/passwd": "TT6026",
+    "/etc/passwd": "TT6014",
+    "a\0b": "TT6012",
+    "a\nb": "TT6012",
+    "..\\outside\\x": "TT6013",
+    "a.txt:hid": "TT6013",
+    "sub/CON": "TT6013",
+    ".env": "TT6030",
+    "sub/.ENV": "TT6030",
+    "loop/x": "TT6027",
 }
 
 
@@ -114,7 +114,7 @@ def test_d06_no_tool_takes_what_is_no_plain_file(files: Files, root: Path, tool:
     os.link(root.parent / "outside" / "x", root / "second")
     os.mkfifo(root / "pipe")
     (root / "link").symlink_to("second")
-    for path, code in (("second", "TW6025"), ("pipe", "TW6024")):
+    for path, code in (("second", "TT6025"), ("pipe", "TT6024")):
         with refused(code, root):
             OTHERS[tool](files, path)
     untouched(root)
@@ -129,9 +129,9 @@ UPWARD = ["../outside/x", "../../etc/passwd", "a/../../outside/x", "./../outside
 def test_d01_traversal(files: Files, root: Path, path: str) -> None:
     (root / "a" / "b").mkdir(parents=True)
     for call in (files.read_file, files.list_directory):
-        with refused("TW6011", root):
+        with refused("TT6011", root):
             call(path)
-    with refused("TW6011", root):
+    with refused("TT6011", root):
         files.write_file(path, "x", mode="overwrite", create_parents=True)
     untouched(root)
 
@@ -150,9 +150,9 @@ def test_d02_prefix_sibling(files: Files, root: Path) -> None:
     evil.mkdir()
     (evil / "x").write_text(SECRET)
     for path in (f"{evil}/x", f"{root}-evil/x", f"{root}x", f"{root.parent}", "/"):
-        with refused("TW6014", root):
+        with refused("TT6014", root):
             files.read_file(path)
-        with refused("TW6014", root):
+        with refused("TT6014", root):
             files.list_directory(path)
 
 
@@ -171,11 +171,11 @@ def test_d03_symlink_to_outside(files: Files, root: Path, points_to: str) -> Non
     (root / "in").mkdir()
     (root / "link").symlink_to(points_to)
     for path in ("link/x", "link/passwd"):
-        with refused("TW6026", root):
+        with refused("TT6026", root):
             files.read_file(path)
-        with refused("TW6026", root):
+        with refused("TT6026", root):
             files.write_file(path, "evil", mode="overwrite", create_parents=True)
-    with refused("TW6026", root):
+    with refused("TT6026", root):
         files.list_directory("link")
     untouched(root)
 
@@ -197,7 +197,7 @@ def test_d03_twin_a_link_inside(files: Files, root: Path) -> None:
 @pytest.mark.parametrize("points_to", ["../outside/new", "../outside/x", "inside"])
 def test_d04_dangling_symlink_write(files: Files, root: Path, mode: str, points_to: str) -> None:
     (root / "link").symlink_to(points_to)
-    with refused("TW6032", root):
+    with refused("TT6032", root):
         files.write_file("link", "evil", mode=mode)  # type: ignore[arg-type]
     assert os.listdir(root) == ["link"]
     untouched(root)
@@ -263,7 +263,7 @@ def test_d05_racing_swaps_during_writes(files: Files, root: Path) -> None:
             try:
                 files.write_file(f"dir/{n}", "text")
             except ToolError as error:
-                allowed = {"TW6020", "TW6022", "TW6026", "TW6029", "TW6056"}
+                allowed = {"TT6020", "TT6022", "TT6026", "TT6029", "TT6056"}
                 if error.code not in allowed:
                     raise
     finally:
@@ -284,10 +284,10 @@ def test_d05_twin_a_directory_renamed_before_the_call(files: Files, root: Path) 
 
 def test_d06_hard_link_out_of_root(files: Files, root: Path) -> None:
     os.link(root.parent / "outside" / "x", root / "x")
-    with refused("TW6025", root):
+    with refused("TT6025", root):
         files.read_file("x")
     for mode in ("overwrite", "append", "create"):
-        with refused("TW6025", root):
+        with refused("TT6025", root):
             files.write_file("x", "evil", mode=mode)
     untouched(root)
 
@@ -314,9 +314,9 @@ def test_d07_trailing_space_or_dot(files: Files, root: Path, tail: str) -> None:
     sibling = Path(f"{root}{tail}")
     sibling.mkdir()
     (sibling / "x").write_text(SECRET)
-    with refused("TW6014", root):
+    with refused("TT6014", root):
         files.list_directory(f"{root}{tail}")
-    with refused("TW6014", root):
+    with refused("TT6014", root):
         files.read_file(f"{root}{tail}/x")
 
 
@@ -335,9 +335,9 @@ def test_d07_twin_a_name_is_kept_to_the_byte(files: Files, root: Path, name: str
 @pytest.mark.attack("B14")
 @pytest.mark.parametrize("char", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\u2028", "\ud800"])
 def test_d08_control_in_name(files: Files, root: Path, char: str) -> None:
-    with refused("TW6012", root):
+    with refused("TT6012", root):
         files.write_file(f"a{char}.txt", "x")
-    with refused("TW6012", root):
+    with refused("TT6012", root):
         files.read_file(f"a{char}.txt")
     assert os.listdir(root) == []
 
@@ -365,13 +365,13 @@ def test_d08_twin_names_in_any_script(files: Files, name: str) -> None:
 @pytest.mark.parametrize("path", ["~/x", "~root/x", "$HOME/x", "${HOME}/x", "%2e%2e%2fx", "..%2fx", "%7e/x"])
 def test_d09_expansion(files: Files, root: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(root.parent / "outside"))
-    with refused("TW6021", root):
+    with refused("TT6021", root):
         files.read_file(path)
 
 
 @pytest.mark.parametrize("path", ["..\\outside\\x", "..\\..\\etc", "a\\b"])
 def test_d09_backslash(files: Files, root: Path, path: str) -> None:
-    with refused("TW6013", root):
+    with refused("TT6013", root):
         files.read_file(path)
 
 
@@ -403,15 +403,15 @@ def test_d09_twin_such_names_are_names(files: Files, root: Path, path: str) -> N
     ],
 )
 def test_d10_windows_names(files: Files, root: Path, path: str) -> None:
-    with refused("TW6013", root):
+    with refused("TT6013", root):
         files.write_file(path, "x", create_parents=True)
-    with refused("TW6013", root):
+    with refused("TT6013", root):
         files.read_file(path)
     assert os.listdir(root) == []
 
 
 def test_d10_unc_with_slashes(files: Files, root: Path) -> None:
-    with refused("TW6014", root):
+    with refused("TT6014", root):
         files.read_file("//evil/share/x")
 
 
@@ -426,12 +426,12 @@ def test_d10_twin_names_that_begin_alike(files: Files, path: str) -> None:
 
 def test_d11_fifo(files: Files, root: Path) -> None:
     os.mkfifo(root / "pipe")
-    with refused("TW6024", root):
+    with refused("TT6024", root):
         files.read_file("pipe")
     for mode in ("create", "overwrite", "append"):
-        with refused("TW6024", root):
+        with refused("TT6024", root):
             files.write_file("pipe", "x", mode=mode)
-    with refused("TW6022", root):
+    with refused("TT6022", root):
         files.read_file("pipe/x")
 
 
@@ -447,13 +447,13 @@ def test_d12_socket(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(root)  # the name of a socket is short
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("socket")
-        with refused("TW6024", root):
+        with refused("TT6024", root):
             files.read_file("socket")
 
 
 @pytest.mark.parametrize("path", ["zero", "null", "random"])
 def test_d12_device(path: str) -> None:
-    with Files([Path("/dev")]) as files, refused("TW6024", Path("/dev/none")):
+    with Files([Path("/dev")]) as files, refused("TT6024", Path("/dev/none")):
         files.read_file(path)
 
 
@@ -463,7 +463,7 @@ def test_d12_another_file_system(path: str) -> None:
         for call in (files.read_file, files.list_directory):
             with pytest.raises(ToolError) as caught:
                 call(path)
-            assert caught.value.code in {"TW6028", "TW6026"}  # /proc/self is a link; /sys/… may lead out as well
+            assert caught.value.code in {"TT6028", "TT6026"}  # /proc/self is a link; /sys/… may lead out as well
 
 
 @pytest.mark.parametrize("path", ["fd/0", "cwd/x", "root/etc/passwd", "exe"])
@@ -474,7 +474,7 @@ def test_d12_magic_links_are_only_words(path: str) -> None:
         path = path.replace("fd/0", f"fd/{read}")
         with Files([Path(f"/proc/{os.getpid()}")]) as files, pytest.raises(ToolError) as caught:
             files.read_file(path)
-        assert caught.value.code in {"TW6026", "TW6013", "TW6020"}
+        assert caught.value.code in {"TT6026", "TT6013", "TT6020"}
     finally:
         os.close(read)
         os.close(write)
@@ -502,11 +502,11 @@ def test_d13_huge_sparse_file(files: Files, root: Path) -> None:
     assert (part["size"], len(part["content"]), part.get("next_offset")) == (50 << 30, 64 << 10, 49_152)
     part = files.read_file("huge", "base64", limit=1 << 19)
     assert (len(part["content"]), part.get("next_offset")) == (1 << 19, 393_216)
-    with refused("TW6036", root):
+    with refused("TT6036", root):
         files.read_file("huge")
-    with refused("TW6045", root):
+    with refused("TT6045", root):
         files.read_file("huge", "utf-8", start_line=2)
-    with refused("TW6054", root):
+    with refused("TT6054", root):
         files.write_file("huge", "x", mode="append")
 
 
@@ -535,7 +535,7 @@ def test_d14_wide_directory(files: Files, root: Path) -> None:
 def test_d14_deep_directory(files: Files, root: Path) -> None:
     (root / "/".join("d" * 90)).mkdir(parents=True)
     assert len(files.list_directory(depth=10)["entries"]) == 10
-    with refused("TW6016", root):
+    with refused("TT6016", root):
         files.write_file("d/" * 200 + "x", "x", create_parents=True)
 
 
@@ -559,9 +559,9 @@ def test_d15_symlink_loop(files: Files, root: Path) -> None:
         ("b", "symlink"),
         ("c", "symlink"),
     ]
-    with refused("TW6027", root):
+    with refused("TT6027", root):
         files.read_file("b")
-    with refused("TW6027", root):
+    with refused("TT6027", root):
         files.read_file("a/" * 41 + "x")
 
 
@@ -589,7 +589,7 @@ SECRETS = [
 @pytest.mark.parametrize("path", PROTECTED)
 def test_d17_protected_files_are_not_written(files: Files, root: Path, path: str) -> None:
     for mode in ("create", "overwrite", "append"):
-        with refused("TW6031", root):
+        with refused("TT6031", root):
             files.write_file(path, "evil", mode=mode, create_parents=True)
     assert os.listdir(root) == []
 
@@ -598,9 +598,9 @@ def test_d17_protected_files_are_not_written(files: Files, root: Path, path: str
 def test_d17_secrets_are_neither_read_nor_written(files: Files, root: Path, path: str) -> None:
     (root / path).parent.mkdir(exist_ok=True)
     (root / path).write_text(SECRET)
-    with refused("TW6030", root):
+    with refused("TT6030", root):
         files.read_file(path)
-    with refused("TW6030", root):
+    with refused("TT6030", root):
         files.write_file(path, "evil", mode="append")
     assert (root / path).read_text() == SECRET
 
@@ -610,14 +610,14 @@ def test_d17_a_link_does_not_open_them(files: Files, root: Path) -> None:
     (root / ".env").write_text(SECRET)
     (root / "repo").symlink_to(".git")
     (root / "settings.txt").symlink_to(".env")
-    with refused("TW6031", root):
+    with refused("TT6031", root):
         files.write_file("repo/config", "evil")
-    with refused("TW6030", root):
+    with refused("TT6030", root):
         files.read_file("settings.txt")
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["there", "to be made"])
-@pytest.mark.parametrize("name", ["toolwright/audit/files.db", "toolwright/audit/files.db.seal", "Toolwright/new"])
+@pytest.mark.parametrize("name", ["tooltrue/audit/files.db", "tooltrue/audit/files.db.seal", "Tooltrue/new"])
 def test_d17_what_servers_have_recorded_is_neither_read_nor_written(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: bool
 ) -> None:
@@ -626,31 +626,31 @@ def test_d17_what_servers_have_recorded_is_neither_read_nor_written(
     if there:
         record.parent.mkdir(parents=True)
         record.write_text(SECRET)
-        (root / "state" / "way").symlink_to("toolwright")
+        (root / "state" / "way").symlink_to("tooltrue")
     with Files([root]) as files:
         for path in (f"state/{name}", f"state/way/{name.partition('/')[2]}") if there else (f"state/{name}",):
-            with refused("TW6030", root):
+            with refused("TT6030", root):
                 files.read_file(path)
-            with refused("TW6030", root):
+            with refused("TT6030", root):
                 files.write_file(path, "evil", mode="overwrite", create_parents=True)
     assert (record.read_text() if there else record.exists()) == (SECRET if there else False)
 
 
 def test_d17_a_folder_within_what_servers_have_recorded_is_closed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root))
-    (root / "toolwright" / "audit").mkdir(parents=True)
-    with Files([root / "toolwright" / "audit"]) as files, refused("TW6030", root):
+    (root / "tooltrue" / "audit").mkdir(parents=True)
+    with Files([root / "tooltrue" / "audit"]) as files, refused("TT6030", root):
         files.write_file("files.db", "evil", mode="overwrite")
 
 
 def test_d17_what_servers_have_recorded_is_not_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
-    (root / "state" / "toolwright" / "audit").mkdir(parents=True)
+    (root / "state" / "tooltrue" / "audit").mkdir(parents=True)
     with Files([root]) as files:
         listed = files.list_directory(".", depth=5)["entries"]
     assert [(entry["path"], entry.get("closed")) for entry in listed] == [
         ("state", None),
-        ("state/toolwright", "secret"),
+        ("state/tooltrue", "secret"),
     ]
 
 
@@ -673,8 +673,8 @@ def test_d17_a_file_of_ours_is_not_searched(root: Path, path: str, several: bool
 def test_d17_twin_what_lies_beside_it_is_open(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
     with Files([root]) as files:
-        files.write_file("state/toolwright-notes/audit", "fine", create_parents=True)
-        assert files.read_file("state/toolwright-notes/audit")["content"] == "fine"
+        files.write_file("state/tooltrue-notes/audit", "fine", create_parents=True)
+        assert files.read_file("state/tooltrue-notes/audit")["content"] == "fine"
 
 
 @pytest.mark.parametrize(
@@ -698,7 +698,7 @@ def test_d21_stale_overwrite(files: Files, root: Path) -> None:
     (root / "a").write_text("old")
     version = files.read_file("a")["version"]
     (root / "a").write_text("theirs, meanwhile")
-    with refused("TW6055", root):
+    with refused("TT6055", root):
         files.write_file("a", "mine", mode="overwrite", if_version=version)
     assert (root / "a").read_text() == "theirs, meanwhile"
 
@@ -717,8 +717,8 @@ def test_d18_an_edit_that_fits_twice(files: Files, root: Path) -> None:
     (root / "a").write_text("x = 1\ny = 2\nx = 1\n")
     with pytest.raises(ToolError, match=r"is 2 times in 'a', on line 1, 3, and count is 1") as caught:
         files.edit_file("a", [Edit("x = 1", "x = 2")])
-    assert caught.value.code == "TW6058"
-    with refused("TW6058", root):
+    assert caught.value.code == "TT6058"
+    with refused("TT6058", root):
         files.edit_file("a", [Edit("x = 1", "x = 2", count=3)])
     assert (root / "a").read_text() == "x = 1\ny = 2\nx = 1\n"
 
@@ -727,7 +727,7 @@ def test_d18_an_edit_that_fits_twice(files: Files, root: Path) -> None:
 def test_d18_an_edit_that_fits_at_places_that_overlap(files: Files, root: Path, text: str, old: str) -> None:
     (root / "a").write_bytes(text.encode())
     for count in (1, 2):
-        with refused("TW6082", root):
+        with refused("TT6082", root):
             files.edit_file("a", [Edit(old, "new", count)])
     assert (root / "a").read_bytes() == text.encode()
 
@@ -752,8 +752,8 @@ def test_d19_an_edit_of_nothing(files: Files, root: Path) -> None:
             return (await client.call_tool("edit_file", {"path": "a", "edits": edits})).text
 
     for edits in ([], [{"old_text": "", "new_text": "evil"}]):
-        assert "TW2001" in asyncio.run(edit(edits))
-    assert "TW6057" in asyncio.run(edit([{"old_text": "text", "new_text": "text"}]))
+        assert "TT2001" in asyncio.run(edit(edits))
+    assert "TT6057" in asyncio.run(edit([{"old_text": "text", "new_text": "text"}]))
     assert (root / "a").read_text() == "text"
 
 
@@ -786,7 +786,7 @@ def test_d20_no_edit_begins_within_a_character_of_an_unknown_encoding(
     files: Files, root: Path, text: str, encoding: str, old: str
 ) -> None:
     (root / "a").write_bytes(text.encode(encoding))
-    with refused("TW6083", root):
+    with refused("TT6083", root):
         files.edit_file("a", [Edit(old, "new")])
     assert (root / "a").read_bytes() == text.encode(encoding)
 
@@ -806,7 +806,7 @@ def test_d20_twin_ascii_behind_a_space_is_edited_in_any_encoding(
 def test_d23_what_has_four_bytes_a_character_is_no_text_to_edit(files: Files, root: Path, encoding: str) -> None:
     data = "hi\n".encode(encoding)
     (root / "a").write_bytes(data)
-    with refused("TW6046", root):
+    with refused("TT6046", root):
         files.edit_file("a", [Edit("h", "longer")])
     assert (root / "a").read_bytes() == data
 
@@ -858,7 +858,7 @@ def test_d22_twin_a_private_file_stays_private(files: Files, root: Path, monkeyp
 
 def test_d23_binary_read_as_text(files: Files, root: Path) -> None:
     (root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
-    with refused("TW6036", root):
+    with refused("TT6036", root):
         files.read_file("a.png")
 
 
@@ -873,7 +873,7 @@ def test_d23_twin_the_same_as_base64(files: Files, root: Path) -> None:
 
 
 def test_d25_a_write_over_the_limit(files: Files, root: Path) -> None:
-    with refused("TW6051", root):
+    with refused("TT6051", root):
         files.write_file("a", "x" * ((10 << 20) + 1))
     assert os.listdir(root) == []
 
@@ -887,14 +887,14 @@ def test_d25_twin_a_write_at_the_limit(files: Files, root: Path) -> None:
 
 @pytest.mark.parametrize("path", [".ｇit/config", ".g\u200cit/config", ".mcp.json\u200b", ".mcp.j\u017fon"])
 def test_d26_unicode_spellings(files: Files, root: Path, path: str) -> None:
-    with refused("TW6031", root):
+    with refused("TT6031", root):
         files.write_file(path, "evil", create_parents=True)
 
 
 def test_d26_normal_forms_of_a_name_of_the_operators(root: Path) -> None:
     files = Files([root], rules=PathRules(secrets=("caf\u00e9",)))
     for name in ("caf\u00e9", "cafe\u0301", "CAFE\u0301"):
-        with refused("TW6030", root):
+        with refused("TT6030", root):
             files.read_file(name)
 
 
@@ -907,7 +907,7 @@ def test_d26_twin_two_normal_forms_are_two_files(files: Files, root: Path) -> No
 
 @pytest.mark.parametrize("path", [".GIT/config", ".Git/config", ".MCP.json", ".git /config", ".git./config", "GIT~1/x"])
 def test_d27_case_and_tails(files: Files, root: Path, path: str) -> None:
-    with refused("TW6031", root):
+    with refused("TT6031", root):
         files.write_file(path, "evil", create_parents=True)
     assert os.listdir(root) == []
 
@@ -933,11 +933,11 @@ def test_d28_no_error_of_the_system_leaks_a_path(
         files.read_file("a")
     said = caught.value.say("en") + caught.value.say("zh")
     assert str(root.parent) not in said
-    assert re.search(r"\[TW60\d\d\]", said)
+    assert re.search(r"\[TT60\d\d\]", said)
 
 
 def test_d28_an_absolute_path_is_not_repeated(files: Files, root: Path) -> None:
-    for path, code in ((f"{root}/none", "TW6020"), (f"{root}/../x", "TW6011"), (f"{root}/a\n", "TW6012")):
+    for path, code in ((f"{root}/none", "TT6020"), (f"{root}/../x", "TT6011"), (f"{root}/a\n", "TT6012")):
         with refused(code, root):
             files.read_file(path)
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.files import Edit, FileLimits, Files
-from toolwright.toolbox.files.patterns import Glob
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.files import Edit, FileLimits, Files
+from tooltrue.toolbox.files.patterns import Glob
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from variants import tried
 
 SECRET = "outside-secret"
@@ -280,7 +280,7 @@ def test_d13_no_large_file_is_taken_in_whole(files: Files, root: Path) -> None:
             assert len(said) < 1_000_000, (size, use)
         assert (root / "huge").stat().st_size == size
     said = code_of(lambda: files.write_file("huge", "x", mode="append"))
-    assert said == "TW6054"
+    assert said == "TT6054"
 
 
 @pytest.mark.variants(24)
@@ -353,11 +353,11 @@ def test_d18_no_edit_chooses_one_of_several_places(files: Files, root: Path) -> 
         tried((text, old))
         (root / "a").write_bytes(text.encode())
         said = code_of(lambda old=old: files.edit_file("a", [Edit(old, "new")]))
-        assert said in ("TW6058", "TW6082"), (text, old, said)
+        assert said in ("TT6058", "TT6082"), (text, old, said)
         # Also where an edit that fits once stands before it: all or none.
         (root / "b").write_bytes(f"first{text}".encode())
         said = code_of(lambda old=old: files.edit_file("b", [Edit("first", "second"), Edit(old, "new")]))
-        assert said in ("TW6058", "TW6082"), (text, old, said)
+        assert said in ("TT6058", "TT6082"), (text, old, said)
         assert (root / "a").read_bytes() == text.encode()
         assert (root / "b").read_bytes() == f"first{text}".encode()
 
@@ -462,7 +462,7 @@ def test_d21_no_change_of_others_is_written_over(files: Files, root: Path) -> No
         change(root / "a")
         theirs = (root / "a").read_bytes()
         said = code_of(lambda act=act, version=version: act(version))
-        assert said == "TW6055", (name, tool, said)
+        assert said == "TT6055", (name, tool, said)
         assert (root / "a").read_bytes() == theirs
 
 
@@ -501,7 +501,7 @@ def test_d23_no_binary_file_is_read_or_edited_as_text(files: Files, root: Path) 
         (root / "a").write_bytes(data)
         for use in (lambda: files.read_file("a"), lambda: files.edit_file("a", [Edit("a", "b")])):
             said = code_of(use)
-            assert said.startswith("TW60"), (kind, said)
+            assert said.startswith("TT60"), (kind, said)
         tried((kind, "read"))
         tried((kind, "edited"))
         assert (root / "a").read_bytes() == data
@@ -591,5 +591,5 @@ def test_d26_no_spelling_of_a_protected_name_is_written(files: Files, root: Path
     for path in SPELLED:
         tried(path)
         said = code_of(lambda path=path: files.write_file(path, "evil", create_parents=True))
-        assert said in ("TW6031", "TW6012", "TW6013"), (ascii(path), said)
+        assert said in ("TT6031", "TT6012", "TT6013"), (ascii(path), said)
     assert os.listdir(root) == []

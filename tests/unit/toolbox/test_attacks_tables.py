@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from growth import grows_in_proportion
-from toolwright.errors import ToolError
-from toolwright.toolbox.tables.filters import parse
-from toolwright.toolbox.tables.reading import Limits
-from toolwright.toolbox.tables.unpacking import Bounds, Packing, unpacked
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables.filters import parse
+from tooltrue.toolbox.tables.reading import Limits
+from tooltrue.toolbox.tables.unpacking import Bounds, Packing, unpacked
 from unit.toolbox.tabling import ask, code_of, result_of
 
 SMALL = Limits(row_bytes=10_000, columns=50, memory_mib=64, bounds=Bounds(size=8 << 20, free=1 << 20))
@@ -46,15 +46,15 @@ def test_g01_twin_negative_numbers_are_no_formulas(tmp_path: Path) -> None:
 
 def test_g02_a_cell_larger_than_a_row_may_be_ends_the_call(tmp_path: Path) -> None:
     write(tmp_path, "a,b\n1,2\n" + '1,"' + "x" * 50_000 + '"\n2,3\n')
-    assert code_of(tmp_path, "describe_csv", SMALL, path="t.csv") == "TW6327"
+    assert code_of(tmp_path, "describe_csv", SMALL, path="t.csv") == "TT6327"
 
 
 @pytest.mark.parametrize("rows", [5, 400_000])
 def test_g02_a_quote_that_is_never_closed_loses_no_rows_in_silence(tmp_path: Path, rows: int) -> None:
     write(tmp_path, "a,b\n" + "x,y\n" * rows + '1,"open\n' + "x,y\n" * rows)
-    assert code_of(tmp_path, "analyze_csv", path="t.csv", operations=["count"], columns=["b"]) == "TW6318"
+    assert code_of(tmp_path, "analyze_csv", path="t.csv", operations=["count"], columns=["b"]) == "TT6318"
     write(tmp_path, "a,b\n" + "x,y\n" * rows + '1,"o"pen"\n' + "x,y\n" * rows + '1,"open\n')
-    assert code_of(tmp_path, "describe_csv", path="t.csv") in ("TW6326", "TW6327")
+    assert code_of(tmp_path, "describe_csv", path="t.csv") in ("TT6326", "TT6327")
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -70,12 +70,12 @@ def test_g02_twin_a_long_cell_of_many_lines_is_a_cell(tmp_path: Path, packed: bo
 
 def test_g03_a_million_columns_are_refused_from_the_first_row(tmp_path: Path) -> None:
     write(tmp_path, ",".join(f"c{n}" for n in range(1_000_000)) + "\n")
-    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TW6316"
+    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TT6316"
 
 
 def test_g03_keys_without_end_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "".join(f'{{"k{n}": 1}}\n' for n in range(1500)), "t.jsonl")
-    assert code_of(tmp_path, "describe_csv", SMALL, path="t.jsonl") == "TW6316"
+    assert code_of(tmp_path, "describe_csv", SMALL, path="t.jsonl") == "TT6316"
 
 
 def test_g03_twin_many_columns_come_in_parts(tmp_path: Path) -> None:
@@ -114,11 +114,11 @@ def test_g04_an_encoding_is_found_and_said(tmp_path: Path, content: bytes, encod
 
 def test_g04_what_turns_out_to_be_another_encoding_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, b"a,b\n" + b"x,y\n" * 400_000 + b"Caf\xe9,z\n")
-    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TW6328"
+    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TT6328"
     found = ask(tmp_path, "describe_csv", path="t.csv", read_as={"encoding": "windows-1252"})
     assert found["rows"] == 400_001
     write(tmp_path, TEXT.encode("gb18030"))
-    assert code_of(tmp_path, "describe_csv", path="t.csv", read_as={"encoding": "utf-8"}) == "TW6311"
+    assert code_of(tmp_path, "describe_csv", path="t.csv", read_as={"encoding": "utf-8"}) == "TT6311"
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_g04_what_turns_out_to_be_another_encoding_is_an_error(tmp_path: Path) -
 )
 def test_g04_bytes_that_are_no_text_are_refused(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, content)
-    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TW6310"
+    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TT6310"
 
 
 def test_g04_twin_a_nul_far_inside_is_found_as_well(tmp_path: Path) -> None:
     write(tmp_path, b"a,b\n" + b"x,y\n" * 400_000 + b"x,\0\n")
-    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TW6310"
+    assert code_of(tmp_path, "describe_csv", path="t.csv") == "TT6310"
     write(tmp_path, b"a,b\n" + b"x,y\n" * 400_000)
     assert ask(tmp_path, "describe_csv", path="t.csv")["rows"] == 400_000
 
@@ -168,7 +168,7 @@ def test_g05_rows_that_do_not_fit_are_counted_however_much_is_wrong_with_them(tm
 def test_g05_an_open_quote_behind_many_rows_that_do_not_fit_ends_the_call(tmp_path: Path) -> None:
     wide = "1,2" + ",3" * 60 + "\n"
     write(tmp_path, "a,b\n" + "1,2\n" + wide * 2_000 + '"x"y,2\n"q",5\n')
-    assert code_of(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["b"]) == "TW6326"
+    assert code_of(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["b"]) == "TT6326"
 
 
 def test_g05_twin_rows_that_end_in_empty_cells_fit(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ CODE = [
 @pytest.mark.parametrize("expression", CODE)
 def test_g06_what_is_no_filter_is_not_run(tmp_path: Path, expression: str) -> None:
     write(tmp_path, "a,b\n1,2\n")
-    assert code_of(tmp_path, "query_csv", path="t.csv", filter=expression) in ("TW6321", "TW6322", "TW6324")
+    assert code_of(tmp_path, "query_csv", path="t.csv", filter=expression) in ("TT6321", "TT6322", "TT6324")
 
 
 def test_g06_twin_code_in_a_value_is_a_value(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_g08_a_small_file_that_unpacks_to_a_large_one_is_stopped(tmp_path: Path)
     rows = b"a,b\n" + REPEATED * 64_000
     for name, packed in (("t.csv.gz", gzip.compress(rows)), ("t.csv.bz2", bz2.compress(rows))):
         write(tmp_path, packed, name)
-        assert code_of(tmp_path, "describe_csv", SMALL, path=name) == "TW6312"
+        assert code_of(tmp_path, "describe_csv", SMALL, path=name) == "TT6312"
 
 
 @pytest.mark.parametrize("packing", ["gzip", "bzip2"])
@@ -260,7 +260,7 @@ def test_g08_little_comes_out_of_a_small_file_before_it_is_stopped(packing: Pack
     sizes = list[int]()
     with pytest.raises(ToolError) as stopped:
         sizes.extend(map(len, parts))
-    assert stopped.value.code == "TW6312"
+    assert stopped.value.code == "TT6312"
     assert 0 < sum(sizes) <= (16 << 20) + 200 * len(packed)
 
 
@@ -273,7 +273,7 @@ def test_g08_what_is_cut_off_is_no_whole_table(tmp_path: Path) -> None:
     rows = b"a,b\n" + os.urandom(200_000).hex().encode() + b",1\n"
     for name, packed in (("t.csv.gz", gzip.compress(rows)), ("t.csv.bz2", bz2.compress(rows))):
         write(tmp_path, packed[: len(packed) // 2], name)
-        assert code_of(tmp_path, "describe_csv", path=name) == "TW6313"
+        assert code_of(tmp_path, "describe_csv", path=name) == "TT6313"
 
 
 def test_g08_twin_packed_tables_are_read(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_g09_a_pattern_takes_linear_time(tmp_path: Path, pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["((a{100}){100}){100}", r"(a)\1", "(?=a)", "["])
 def test_g09_a_pattern_that_cannot_be_run_so_is_an_error(tmp_path: Path, pattern: str) -> None:
     write(tmp_path, "a\nb\n")
-    assert code_of(tmp_path, "query_csv", path="t.csv", filter=f"a matches '{pattern}'") == "TW6325"
+    assert code_of(tmp_path, "query_csv", path="t.csv", filter=f"a matches '{pattern}'") == "TT6325"
 
 
 def test_g09_twin_patterns_match(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_g10_what_is_not_exact_is_said(tmp_path: Path) -> None:
 def test_g11_groups_that_need_too_much_memory_end_the_call(tmp_path: Path) -> None:
     write(tmp_path, "a\n" + "".join(f"key number {n} of very many others\n" for n in range(2_000_000)))
     arguments = {"path": "t.csv", "operations": ["count"], "columns": ["a"], "group_by": ["a"]}
-    assert code_of(tmp_path, "analyze_csv", SMALL, **arguments) == "TW6340"
+    assert code_of(tmp_path, "analyze_csv", SMALL, **arguments) == "TT6340"
 
 
 def test_g11_twin_of_many_groups_the_first_come_and_all_are_counted(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from typing import Any
 import openpyxl
 import pytest
 
-from toolwright import Client, Server
-from toolwright.client.results import Result
-from toolwright.errors import ToolError
-from toolwright.toolbox.tables.reading import Limits
-from toolwright.toolbox.tables.tables import toolset
-from toolwright.toolbox.tables.unpacking import Bounds, Packing, unpacked
+from tooltrue import Client, Server
+from tooltrue.client.results import Result
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables.reading import Limits
+from tooltrue.toolbox.tables.tables import toolset
+from tooltrue.toolbox.tables.unpacking import Bounds, Packing, unpacked
 from unit.toolbox.test_workbooks import book
 from variants import tried
 
@@ -50,7 +50,7 @@ def code_of(root: Path, result: Result[Any]) -> str:
     """The code of a refusal; nothing of the machine is in it, and it is no crash."""
     assert result.is_error, result.text
     assert str(root) not in result.text
-    found = re.search(r"\[(TW63\d\d)\]$", result.text)
+    found = re.search(r"\[(TT63\d\d)\]$", result.text)
     assert found, result.text
     return found[1]
 
@@ -235,7 +235,7 @@ def test_g02_no_giant_cell_and_no_open_quote_is_read(tmp_path: Path) -> None:
         names, answers(tmp_path, [("describe_csv", {"path": name}) for name in names], SMALL), strict=True
     ):
         tried(name)
-        assert code_of(tmp_path, result) in ("TW6317", "TW6318", "TW6327", "TW6338", "TW6345"), name
+        assert code_of(tmp_path, result) in ("TT6317", "TT6318", "TT6327", "TT6338", "TT6345"), name
 
 
 def test_g02_twin_rows_as_long_as_they_may_be_are_read(tmp_path: Path) -> None:
@@ -300,14 +300,14 @@ def test_g03_no_form_of_a_table_with_too_many_columns_is_read(tmp_path: Path, to
     names = written(tmp_path, WIDE)
     for name, result in zip(names, answers(tmp_path, [(tool, {"path": name}) for name in names], SMALL), strict=True):
         tried(name)
-        assert code_of(tmp_path, result) == "TW6316", name
+        assert code_of(tmp_path, result) == "TT6316", name
 
 
 @pytest.mark.attack("G03")
 def test_g03_nor_a_workbook(tmp_path: Path) -> None:
     written(tmp_path, {"t.xlsx": rows_as_book([_NAMES, ["1"] * 60], tmp_path)})
     [result] = answers(tmp_path, [("describe_csv", {"path": "t.xlsx"})], SMALL)
-    assert code_of(tmp_path, result) == "TW6316"
+    assert code_of(tmp_path, result) == "TT6316"
 
 
 def test_g03_twin_as_many_columns_as_there_may_be_are_read(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_g04_what_is_no_text_is_no_table(tmp_path: Path, tool: str) -> None:
     names = written(tmp_path, NO_TEXT)
     for name, result in zip(names, answers(tmp_path, [(tool, {"path": name}) for name in names]), strict=True):
         tried(name)
-        assert code_of(tmp_path, result) in ("TW6310", "TW6311", "TW6313", "TW6314", "TW6319", "TW6342"), name
+        assert code_of(tmp_path, result) in ("TT6310", "TT6311", "TT6313", "TT6314", "TT6319", "TT6342"), name
 
 
 # -- G05: headers and rows that do not fit -----------------------------------------------------------------------------
@@ -437,7 +437,7 @@ def test_g06_what_is_no_filter_is_not_read_as_one(tmp_path: Path) -> None:
     calls = [("query_csv", {"path": "t.csv", "filter": code}) for code in CODE]
     for code, result in zip(CODE, answers(tmp_path, calls), strict=True):
         tried(code)
-        assert code_of(tmp_path, result) in ("TW6321", "TW6322", "TW6323", "TW6324"), code
+        assert code_of(tmp_path, result) in ("TT6321", "TT6322", "TT6323", "TT6324"), code
 
 
 # -- G07: guessing -----------------------------------------------------------------------------------------------------
@@ -511,7 +511,7 @@ def test_g08_no_filling_unpacks_without_end(packing: Packing) -> None:
             sizes = list[int]()
             with pytest.raises(ToolError) as stopped:
                 sizes.extend(map(len, unpacked(io.BytesIO(packed), packing, "t.csv", bounds)))
-            assert stopped.value.code == "TW6312", name
+            assert stopped.value.code == "TT6312", name
             assert sum(sizes) <= 4 << 20, name
 
 
@@ -546,7 +546,7 @@ def test_g09_a_pattern_that_no_linear_engine_has_is_refused(tmp_path: Path) -> N
     calls = [("query_csv", {"path": "t.csv", "filter": f"a matches '{pattern}'"}) for pattern in UNFIT_PATTERNS]
     for pattern, result in zip(UNFIT_PATTERNS, answers(tmp_path, calls), strict=True):
         tried(pattern)
-        assert code_of(tmp_path, result) == "TW6325", pattern
+        assert code_of(tmp_path, result) == "TT6325", pattern
 
 
 # -- G10: numbers ------------------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolwright import Client, Server
-from toolwright.errors import ConfigurationError, ToolError
-from toolwright.toolbox.catalog import SAMPLE, Catalog, read_products, toolset
-from toolwright.tools.local import LocalToolset
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.toolbox.catalog import SAMPLE, Catalog, read_products, toolset
+from tooltrue.tools.local import LocalToolset
 
 USUAL = {"sort": "relevance", "limit": 10, "in_stock": False}
 SHOP = Catalog(read_products(SAMPLE.read_text("utf-8"), "sample"))
@@ -85,10 +85,10 @@ def test_nothing_found_says_what_to_try() -> None:
     assert search("jacket", max_price=1)["next_step"].startswith("2 products have such words")
     with pytest.raises(ToolError) as caught:
         search("?!")
-    assert caught.value.code == "TW6601"
+    assert caught.value.code == "TT6601"
     with pytest.raises(ToolError) as caught:
         search("jacket", min_price=2, max_price=1)
-    assert caught.value.code == "TW6603"
+    assert caught.value.code == "TT6603"
 
 
 @pytest.mark.parametrize("sort", ["relevance", "price_low", "price_high", "name"])
@@ -112,11 +112,11 @@ def test_pages_have_every_product_once_and_in_order(sort: str) -> None:
 def test_a_cursor_that_is_not_of_this_search_is_refused(said: str) -> None:
     with pytest.raises(ToolError) as caught:
         search("a", cursor=said)
-    assert caught.value.code == "TW6602"
+    assert caught.value.code == "TT6602"
     other = search("a", limit=1)["next_cursor"]
     with pytest.raises(ToolError) as caught:
         search("a", limit=1, sort="name", cursor=other)
-    assert caught.value.code == "TW6602"
+    assert caught.value.code == "TT6602"
 
 
 @pytest.mark.parametrize("place", [(1 << 63, "E-100"), (-(1 << 63) - 1, ""), (1, "\ud800"), ("\ud800", "E-100")])
@@ -125,7 +125,7 @@ def test_a_cursor_that_somebody_has_made_up_is_refused(place: tuple[Any, str]) -
     made_up = base64.urlsafe_b64encode(json.dumps([digest, *place]).encode()).decode()
     with pytest.raises(ToolError) as caught:
         search("a", limit=1, cursor=made_up)
-    assert caught.value.code == "TW6602"
+    assert caught.value.code == "TT6602"
 
 
 @given(st.text(min_size=1, max_size=50))
@@ -134,7 +134,7 @@ def test_k08_no_text_is_a_query_of_the_engine(query: str) -> None:
     try:
         assert search(query)["total"] >= 0
     except ToolError as error:
-        assert error.code == "TW6601"  # noqa: PT017 - the one that is meant
+        assert error.code == "TT6601"  # noqa: PT017 - the one that is meant
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_the_categories_that_there_are_are_the_enum(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "facts"),
     [
-        ('{"id": "1"}', "TW6610", {"line": 1}),
-        ('\n{"id": "1", "name": "a", "category": "c", "price": 1.001}', "TW6610", {"line": 2}),
-        ("no json", "TW6610", {"line": 1}),
-        ('{"id": "1", "name": "a", "category": "c", "price": 1}\n' * 2, "TW6611", {"id": "1"}),
-        ("", "TW6612", {"count": 0}),
+        ('{"id": "1"}', "TT6610", {"line": 1}),
+        ('\n{"id": "1", "name": "a", "category": "c", "price": 1.001}', "TT6610", {"line": 2}),
+        ("no json", "TT6610", {"line": 1}),
+        ('{"id": "1", "name": "a", "category": "c", "price": 1}\n' * 2, "TT6611", {"id": "1"}),
+        ("", "TT6612", {"count": 0}),
         (
             "\n".join(json.dumps({"id": str(n), "name": "a", "category": f"c{n}", "price": 1}) for n in range(101)),
-            "TW6612",
+            "TT6612",
             {"count": 101},
         ),
     ],

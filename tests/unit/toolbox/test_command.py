@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Client, Server
-from toolwright.errors import ConfigurationError, ToolError
-from toolwright.processes import descendants
-from toolwright.protocol.types import TextResource
-from toolwright.testing.state import LIMIT
-from toolwright.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
-from toolwright.toolbox.confined import Folders
-from toolwright.toolbox.ending import settled
-from toolwright.toolbox.sandbox import process
-from toolwright.toolbox.sandbox.process import Bounds, Ended, Job, run
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.processes import descendants
+from tooltrue.protocol.types import TextResource
+from tooltrue.testing.state import LIMIT
+from tooltrue.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
+from tooltrue.toolbox.confined import Folders
+from tooltrue.toolbox.ending import settled
+from tooltrue.toolbox.sandbox import process
+from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run
 from unit.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 
 LINES = entry("lines", "wc", "-l", arguments=FILES)
@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text_are_told_as_such(root: Path) -> None:
 def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
     value = call(served(root, script("crash", "kill -SEGV $$")), "crash").value
     assert (value["ended"], value["signal"]) == ("signal", signal.SIGSEGV)
-    assert value["note"].endswith("[TW6145]")
+    assert value["note"].endswith("[TT6145]")
 
 
 @pytest.mark.process
@@ -256,7 +256,7 @@ async def _ended(process: int) -> None:
 @pytest.mark.skipif("seccomp" not in HOLDS, reason="needs seccomp, to take the namespaces away")
 def test_a_machine_that_lacks_a_hold_says_so_and_refuses_where_it_is_required(root: Path, tmp_path: Path) -> None:
     look = (
-        f"import sys; sys.path.insert(0, {SOURCE!r}); from toolwright.toolbox.sandbox.process import what_holds; "
+        f"import sys; sys.path.insert(0, {SOURCE!r}); from tooltrue.toolbox.sandbox.process import what_holds; "
         "print(*what_holds())"
     )
     inside = python("look", look, effect="write").replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
@@ -268,7 +268,7 @@ FALLBACK = """
 import asyncio, os, sys
 sys.path.insert(0, sys.argv[-1])
 from pathlib import Path
-from toolwright.toolbox.sandbox.process import Bounds, Job, run
+from tooltrue.toolbox.sandbox.process import Bounds, Job, run
 
 def line(file):
     try:
@@ -307,8 +307,8 @@ KILLED = """
 import asyncio, os, signal, sys, time
 sys.path.insert(0, sys.argv[-1])
 from pathlib import Path
-from toolwright.processes import descendants
-from toolwright.toolbox.sandbox import process
+from tooltrue.processes import descendants
+from tooltrue.toolbox.sandbox import process
 
 process._GRACE_SECONDS = 0.1
 
@@ -357,7 +357,7 @@ def test_what_is_required_and_missing_ends_the_start(root: Path) -> None:
     allowed = AllowList(simple(["pwd"]).commands, ("no such hold",))
     with pytest.raises(ConfigurationError) as caught:
         toolset(allowed, [root])
-    assert caught.value.code == "TW6110"
+    assert caught.value.code == "TT6110"
     assert confined(allowed, "required").required == ("landlock", "seccomp", "namespaces")
     assert confined(allowed, "available").required == ()
     with pytest.raises(ConfigurationError):
@@ -370,15 +370,15 @@ def test_what_is_required_and_missing_ends_the_start(root: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("commands = ", "TW6101"),
-        ("[commands.x]\nrun = []\ndescription = 'x'", "TW6102"),
-        ("[commands.x]\nrun = ['pwd']", "TW6102"),
-        ("[commands.x]\nrun = 'pwd; id'\ndescription = 'x'", "TW6102"),
-        ("[commands.x]\nrun = ['pwd']\ndescription = 'x'\nshell = true", "TW6102"),
-        ("[commands.'X y!']\nrun = ['pwd']\ndescription = 'x'", "TW6102"),
-        (entry("x", "echo", arguments=[{"name": "a", "pattern": "("}]), "TW6109"),
-        (entry("x", "echo", arguments=[{"name": "a", "many": True}, {"name": "b"}]), "TW6109"),
-        (entry("x", "no-such-program-at-all"), "TW6103"),
+        ("commands = ", "TT6101"),
+        ("[commands.x]\nrun = []\ndescription = 'x'", "TT6102"),
+        ("[commands.x]\nrun = ['pwd']", "TT6102"),
+        ("[commands.x]\nrun = 'pwd; id'\ndescription = 'x'", "TT6102"),
+        ("[commands.x]\nrun = ['pwd']\ndescription = 'x'\nshell = true", "TT6102"),
+        ("[commands.'X y!']\nrun = ['pwd']\ndescription = 'x'", "TT6102"),
+        (entry("x", "echo", arguments=[{"name": "a", "pattern": "("}]), "TT6109"),
+        (entry("x", "echo", arguments=[{"name": "a", "many": True}, {"name": "b"}]), "TT6109"),
+        (entry("x", "no-such-program-at-all"), "TT6103"),
     ],
 )
 def test_a_list_that_cannot_be_meant_is_not_used(text: str, code: str) -> None:
@@ -390,7 +390,7 @@ def test_a_list_that_cannot_be_meant_is_not_used(text: str, code: str) -> None:
 def test_a_list_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read(tmp_path / "none.toml")
-    assert caught.value.code == "TW6101"
+    assert caught.value.code == "TT6101"
 
 
 def test_a_command_of_which_nothing_is_said_counts_as_the_worst() -> None:
@@ -432,18 +432,18 @@ OPTIONS = entry(
 @pytest.mark.parametrize(
     ("args", "code"),
     [
-        (["-n"], "TW6122"),
-        (["--oneline=yes", "a"], "TW6123"),
-        (["--oneline", "--oneline", "a"], "TW6124"),
-        (["-n", "10", "a"], "TW6125"),
-        (["-n", "1.0", "a"], "TW6125"),
-        (["-n", "٣", "a"], "TW6125"),
-        (["--since", "yesterday", "a"], "TW6125"),
-        (["c"], "TW6125"),
-        (["a", "b"], "TW6127"),
-        ([], "TW6127"),
-        (["--one", "a"], "TW6121"),
-        (["-n1", "a"], "TW6121"),
+        (["-n"], "TT6122"),
+        (["--oneline=yes", "a"], "TT6123"),
+        (["--oneline", "--oneline", "a"], "TT6124"),
+        (["-n", "10", "a"], "TT6125"),
+        (["-n", "1.0", "a"], "TT6125"),
+        (["-n", "٣", "a"], "TT6125"),
+        (["--since", "yesterday", "a"], "TT6125"),
+        (["c"], "TT6125"),
+        (["a", "b"], "TT6127"),
+        ([], "TT6127"),
+        (["--one", "a"], "TT6121"),
+        (["-n1", "a"], "TT6121"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(root: Path, args: list[str], code: str) -> None:
@@ -458,15 +458,15 @@ def test_what_fits_is_put_together_in_one_order(root: Path) -> None:
 
 
 def test_a_path_counts_from_the_working_directory(root: Path) -> None:
-    assert code_of(served(root, LINES), "lines", str(root / "a.txt")) == "TW6128"
-    assert code_of(served(root, LINES), "lines", "none.txt") == "TW6020"
+    assert code_of(served(root, LINES), "lines", str(root / "a.txt")) == "TT6128"
+    assert code_of(served(root, LINES), "lines", "none.txt") == "TT6020"
 
 
 def test_of_several_folders_one_has_to_be_named(root: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     server = Server("commands", toolsets=[toolset(read_text(LINES), [root, tmp_path / "other"])])
-    assert code_of(server, "lines", "a.txt") == "TW6129"
-    assert code_of(server, "lines", "b.txt", working_directory="other") == "TW6020"
+    assert code_of(server, "lines", "a.txt") == "TT6129"
+    assert code_of(server, "lines", "b.txt", working_directory="other") == "TT6020"
 
 
 @pytest.mark.process
@@ -475,7 +475,7 @@ def test_a_program_that_has_gone_is_told(root: Path, tmp_path: Path) -> None:
     (tmp_path / "tool").chmod(0o755)
     server = served(root, entry("tool", str(tmp_path / "tool")))
     (tmp_path / "tool").unlink()
-    assert code_of(server, "tool") == "TW6141"
+    assert code_of(server, "tool") == "TT6141"
 
 
 def test_the_commands_are_listed_with_their_words(root: Path) -> None:

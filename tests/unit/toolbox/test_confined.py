@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.errors import ConfigurationError, ToolError
-from toolwright.toolbox import confined
-from toolwright.toolbox.confined import Folders, PathRules, Target
+from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.toolbox import confined
+from tooltrue.toolbox.confined import Folders, PathRules, Target
 from unit.toolbox.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("way")
@@ -75,17 +75,17 @@ def test_names_are_taken_to_the_byte(folders: Folders, path: str, names: tuple[s
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("", "TW6010"),
-        ("..", "TW6011"),
-        ("src/../src", "TW6011"),
-        ("a\0", "TW6012"),
-        ("a\nb", "TW6012"),
-        ("a\u2028b", "TW6012"),
-        ("a\udc80", "TW6012"),
-        ("a\\b", "TW6013"),
-        ("C:", "TW6013"),
-        ("src/NUL .txt", "TW6013"),
-        ("/etc/passwd", "TW6014"),
+        ("", "TT6010"),
+        ("..", "TT6011"),
+        ("src/../src", "TT6011"),
+        ("a\0", "TT6012"),
+        ("a\nb", "TT6012"),
+        ("a\u2028b", "TT6012"),
+        ("a\udc80", "TT6012"),
+        ("a\\b", "TT6013"),
+        ("C:", "TT6013"),
+        ("src/NUL .txt", "TT6013"),
+        ("/etc/passwd", "TT6014"),
     ],
 )
 def test_a_path_that_is_no_way_down_is_refused(folders: Folders, path: str, code: str) -> None:
@@ -124,7 +124,7 @@ def make(name: str, parent: int) -> None:
 
 def test_a_path_deeper_than_the_limit_is_refused(folders: Folders) -> None:
     there = target(folders, "a/" * confined.DEPTH + "b")
-    with refused("TW6016"):
+    with refused("TT6016"):
         there.folder.find(there.names, there.shown, "write", make=make)
 
 
@@ -133,7 +133,7 @@ def test_what_the_folder_is_called_is_not_judged(tmp_path: Path) -> None:
     with Folders([tmp_path / "10:00"]) as folders:
         assert target(folders, f"{tmp_path}/10:00/a").shown == "a"
         assert folders.labels == ("folder",)
-        with refused("TW6013"):
+        with refused("TT6013"):
             folders.target(f"{tmp_path}/10:00/a:b")
 
 
@@ -148,7 +148,7 @@ def test_several_folders_are_addressed_by_unique_labels(tmp_path: Path) -> None:
         assert folders.target(".") is None
         assert target(folders, "data-2/a").shown == "data-2/a"
         assert target(folders, f"{tmp_path}/y/data/a").shown == "data-2/a"
-        with refused("TW6015"):
+        with refused("TT6015"):
             folders.target("other/a")
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_is_none_is_an_error_at_the_start(root: Path) -> None:
         Folders([root, root / "missing"])
     with pytest.raises(ConfigurationError) as file:
         Folders([root / "src" / "main.py"])
-    assert [none.value.code, missing.value.code, file.value.code] == ["TW6002", "TW6001", "TW6001"]
+    assert [none.value.code, missing.value.code, file.value.code] == ["TT6002", "TT6001", "TT6001"]
     assert open_descriptors() == before
 
 
@@ -223,13 +223,13 @@ def test_the_way_up_in_a_link_is_taken_from_where_the_link_before_it_led(folders
 @pytest.mark.parametrize("path", ["a", "a/main.py"])
 def test_a_link_that_leads_out_is_refused(folders: Folders, root: Path, points_to: str, path: str) -> None:
     (root / "a").symlink_to(points_to)
-    with refused("TW6026"):
+    with refused("TT6026"):
         read(folders, path)
 
 
 def test_an_absolute_link_is_refused_even_when_it_points_inside(folders: Folders, root: Path) -> None:
     (root / "a").symlink_to(root / "src")
-    with refused("TW6026"):
+    with refused("TT6026"):
         read(folders, "a/main.py")
 
 
@@ -238,13 +238,13 @@ def test_as_many_links_as_the_system_follows_and_no_more(folders: Folders, root:
     for n in range(1, confined.LINKS + 1):
         (root / str(n)).symlink_to(str(n - 1))
     assert read(folders, str(confined.LINKS - 1)) == b"inside"
-    with refused("TW6027"):
+    with refused("TT6027"):
         read(folders, str(confined.LINKS))
 
 
 def test_links_that_make_a_path_ever_longer_end(folders: Folders, root: Path) -> None:
     (root / "a").symlink_to("a/" * 200)
-    with refused("TW6016"):
+    with refused("TT6016"):
         read(folders, "a")
 
 
@@ -254,9 +254,9 @@ def test_a_link_cannot_lend_a_closed_name_another_one(folders: Folders, root: Pa
     (root / "git").symlink_to(".git")
     (root / "keys").symlink_to("src/../.ssh")
     there = target(folders, "git/config")
-    with refused("TW6031"):
+    with refused("TT6031"):
         there.folder.find(there.names, there.shown, "write")
-    with refused("TW6030"):
+    with refused("TT6030"):
         read(folders, "keys/known_hosts")
 
 
@@ -266,7 +266,7 @@ def test_missing_directories_are_made_only_behind_links_that_stay_inside(folders
     inside, outside = target(folders, "in/b/c"), target(folders, "out/b/c")
     with inside.folder.find(inside.names, inside.shown, "write", make=make) as spot:
         assert spot.names == ("made", "b", "c")
-    with refused("TW6026"):
+    with refused("TT6026"):
         outside.folder.find(outside.names, outside.shown, "write", make=make)
     assert (root / "made" / "b").is_dir()
     assert not (root.parent / "made").exists()
@@ -300,7 +300,7 @@ def test_no_descriptor_is_passed_on_to_another_program(folders: Folders) -> None
     ],
 )
 def test_a_protected_name_is_known_in_every_spelling(name: str) -> None:
-    assert PathRules().denial(("a", name, "b"), "write") == "TW6031"
+    assert PathRules().denial(("a", name, "b"), "write") == "TT6031"
     assert PathRules().denial(("a", name, "b"), "read") is None
 
 
@@ -309,7 +309,7 @@ def test_a_protected_name_is_known_in_every_spelling(name: str) -> None:
 )
 @pytest.mark.parametrize("use", ["read", "write"])
 def test_a_secret_name_is_closed_for_both_uses(name: str, use: confined.Use) -> None:
-    assert PathRules().denial((name,), use) == "TW6030"
+    assert PathRules().denial((name,), use) == "TT6030"
 
 
 @pytest.mark.parametrize(
@@ -321,8 +321,8 @@ def test_a_name_that_looks_alike_is_open(name: str) -> None:
 
 def test_the_tables_are_the_operators_to_change() -> None:
     rules = PathRules(secrets=("Caf\u00e9*", "Stra\u00dfe"), protected=())
-    assert rules.denial(("STRASSE",), "read") == "TW6030"
-    assert rules.denial(("CAFE\u0301.txt",), "read") == "TW6030"
+    assert rules.denial(("STRASSE",), "read") == "TT6030"
+    assert rules.denial(("CAFE\u0301.txt",), "read") == "TT6030"
     assert rules.denial((".git",), "write") is None
 
 
@@ -352,7 +352,7 @@ def test_a_directory_swapped_for_a_link_before_it_is_entered_is_refused(
     if way == "in one call":
         pytest.skip("there is no moment in between")
     swapping(monkeypatch, "src", os.O_PATH, swap)
-    with refused("TW6026"):
+    with refused("TT6026"):
         read(folders, "src/main.py")
 
 
@@ -375,7 +375,7 @@ def test_a_file_swapped_for_a_link_between_look_and_open_is_refused(
         (root / "src" / "main.py").symlink_to("../../outside/main.py")
 
     swapping(monkeypatch, "main.py", os.O_NONBLOCK, swap)
-    with refused("TW6029"), confined.worded("src/main.py"):
+    with refused("TT6029"), confined.worded("src/main.py"):
         read(folders, "src/main.py")
 
 
@@ -387,7 +387,7 @@ def test_a_file_swapped_for_a_pipe_between_look_and_open_neither_hangs_nor_reads
         os.mkfifo(root / "src" / "main.py")
 
     swapping(monkeypatch, "main.py", os.O_NONBLOCK, swap)
-    with refused("TW6024"):
+    with refused("TT6024"):
         read(folders, "src/main.py")
 
 
@@ -409,7 +409,7 @@ def test_a_racing_swap_never_shows_what_is_outside(folders: Folders, root: Path)
         over.set()
         swapper.join()
     assert b"outside" not in seen
-    assert seen <= {b"inside", "TW6026", "TW6020", "TW6022", "TW6029"}
+    assert seen <= {b"inside", "TT6026", "TT6020", "TT6022", "TT6029"}
 
 
 def _outcome(folders: Folders) -> bytes | str:
@@ -423,6 +423,6 @@ def _outcome(folders: Folders) -> bytes | str:
 def test_the_systems_own_words_stay_here() -> None:
     with pytest.raises(ToolError) as caught, confined.worded("a"):
         raise OSError(5, "Input/output error", "/very/secret/place")
-    assert caught.value.code == "TW6034"
+    assert caught.value.code == "TT6034"
     assert "secret" not in caught.value.say("en") + caught.value.say("zh")
     assert "EIO" in caught.value.say()

@@ -1,4 +1,4 @@
-"""The toolbox keeps the rules that we would have others keep: ``toolwright check`` finds nothing in it."""
+"""The toolbox keeps the rules that we would have others keep: ``tooltrue check`` finds nothing in it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from toolwright import toolbox
-from toolwright.check.report import judge
-from toolwright.check.source import Source
-from toolwright.cli.check_sources import sources_of
-from toolwright.cli.families import Family
-from toolwright.cli.targets import TOOLBOX
-from toolwright.wording import SENTENCES
+from tooltrue import toolbox
+from tooltrue.check.report import judge
+from tooltrue.check.source import Source
+from tooltrue.cli.check_sources import sources_of
+from tooltrue.cli.families import Family
+from tooltrue.cli.targets import TOOLBOX
+from tooltrue.wording import SENTENCES
 
 SETTINGS = {
     "command": {"--allow": "git status"},
@@ -103,7 +103,7 @@ TOOLBOX_SOURCE = Path(toolbox.__file__).parent
 # Sentences that only tools of families with write access say.
 OF_WRITERS = {
     "files": {"editing.py", "writing.py", "rearranging.py"},
-    "sql": {"TW6230", "TW6237"},
+    "sql": {"TT6230", "TT6237"},
 }
 
 
@@ -120,7 +120,7 @@ def modules_of(family: str) -> set[Path]:
 
 
 def codes_of(module: Path) -> set[str]:
-    return set(re.findall(r"\bTW\d{4}\b", module.read_text()))
+    return set(re.findall(r"\bTT\d{4}\b", module.read_text()))
 
 
 @pytest.fixture(scope="module")
@@ -149,4 +149,4 @@ def test_what_a_family_says_is_looked_through():
     assert {"confined.py", "editing.py", "linear.py", "encodings.py"} <= {one.name for one in modules_of("files")}
     assert {"confined.py", "reading.py", "unpacking.py"} <= {one.name for one in modules_of("tables")}
     assert "confined.py" in {one.name for one in modules_of("command")}
-    assert "TW6048" in codes_of(TOOLBOX_SOURCE / "files" / "editing.py")
+    assert "TT6048" in codes_of(TOOLBOX_SOURCE / "files" / "editing.py")

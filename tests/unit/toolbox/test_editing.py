@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.toolbox.files import Edit, FileLimits, Files
-from toolwright.toolbox.files.editing import Change, edited, unified_diff
+from tooltrue.toolbox.files import Edit, FileLimits, Files
+from tooltrue.toolbox.files.editing import Change, edited, unified_diff
 from unit.toolbox.refusals import refused
 
 
@@ -40,7 +40,7 @@ def test_a_dry_run_changes_nothing_and_shows_the_same(files: Files, root: Path) 
 
 def test_of_several_edits_all_are_made_or_none(files: Files, root: Path) -> None:
     (root / "a").write_text("one two three")
-    with refused("TW6048", number=2):
+    with refused("TT6048", number=2):
         files.edit_file("a", [Edit("one", "1"), Edit("absent entirely", "2")])
     assert (root / "a").read_text() == "one two three"
     files.edit_file("a", [Edit("three", "3"), Edit("one", "1")])
@@ -55,7 +55,7 @@ def test_edits_look_at_the_file_as_it_was(files: Files, root: Path) -> None:
 
 def test_edits_that_overlap_are_refused(files: Files, root: Path) -> None:
     (root / "a").write_text("\nabc")
-    with refused("TW6059", line=2):
+    with refused("TT6059", line=2):
         files.edit_file("a", [Edit("ab", "x"), Edit("bc", "y")])
 
 
@@ -67,14 +67,14 @@ def test_an_edit_that_counts_replaces_all(files: Files, root: Path) -> None:
 
 def test_an_error_names_the_line_that_is_most_alike(files: Files, root: Path) -> None:
     (root / "a").write_text("def f():\n\treturn retries\n")
-    with refused("TW6049", alike="line 2 is '\\treturn retries'"):
+    with refused("TT6049", alike="line 2 is '\\treturn retries'"):
         files.edit_file("a", [Edit("    return retries", "    return 1")])
-    with refused("TW6049", alike="line 1 is 'def f():'"):
+    with refused("TT6049", alike="line 1 is 'def f():'"):
         files.edit_file("a", [Edit("def g():", "def h():")])
 
 
 def test_a_missing_file_is_not_made(files: Files, root: Path) -> None:
-    with refused("TW6020"):
+    with refused("TT6020"):
         files.edit_file("a", [Edit("x", "y")])
     assert list(root.iterdir()) == []
 
@@ -83,12 +83,12 @@ def test_what_is_no_text_and_what_is_too_large_is_refused(root: Path) -> None:
     (root / "a").write_bytes(b"x\0y")
     (root / "b").write_bytes(b"x" * 20)
     files = Files([root], limits=FileLimits(write_bytes=16))
-    with refused("TW6046"):
+    with refused("TT6046"):
         files.edit_file("a", [Edit("x", "y")])
-    with refused("TW6078", size=20, limit=16):
+    with refused("TT6078", size=20, limit=16):
         files.edit_file("b", [Edit("x", "y")])
     (root / "c").write_text("x")
-    with refused("TW6054"):
+    with refused("TT6054"):
         files.edit_file("c", [Edit("x", "y" * 17)])
 
 
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_text_are_kept(files: Files, root: Path) -> None:
     result = files.edit_file("a", [Edit("= 1", "= 2")])
     assert (root / "a").read_bytes() == b"caf\xe9\x01 = 2\n"
     assert "caf\ufffd\x01 = 2" in result["diff"]
-    with refused("TW6047"):
+    with refused("TT6047"):
         files.edit_file("a", [Edit("= 2", "= ü")])
 
 
@@ -123,9 +123,9 @@ def test_an_edit_keeps_the_mode_and_refuses_what_a_write_refuses(files: Files, r
     files.edit_file("run", [Edit("1", "0")])
     assert (root / "run").stat().st_mode & 0o777 == 0o755
     (root / "link").symlink_to("run")
-    with refused("TW6032"):
+    with refused("TT6032"):
         files.edit_file("link", [Edit("0", "1")])
-    for name, code in ((".env", "TW6030"), (".mcp.json", "TW6031")):
+    for name, code in ((".env", "TT6030"), (".mcp.json", "TT6031")):
         (root / name).write_text("0")
         with refused(code):
             files.edit_file(name, [Edit("0", "1")])

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.toolbox.encodings import HEAD, encoding_of, text_encoding_of
-from toolwright.toolbox.files import Edit, FileContent, FileLimits, Files, SearchResult
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.encodings import HEAD, encoding_of, text_encoding_of
+from tooltrue.toolbox.files import Edit, FileContent, FileLimits, Files, SearchResult
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from unit.toolbox.refusals import refused
 
 CHINESE = "城市，名称\r\n北京市的数据分析\r\n上海 main 表格\r\n第四行\r\n"
@@ -106,7 +106,7 @@ def test_a_line_feed_counts_in_utf_16_only_where_a_character_begins(files: Files
 def test_an_offset_within_a_character_is_refused_with_the_nearest(files: Files, root: Path) -> None:
     for codec, offset, near in (("gb18030", 5, 4), ("utf-8", 7, 6), ("utf-16", 7, 6)):
         (root / "a").write_bytes(CHINESE.encode(codec))
-        with refused("TW6037", offset=offset, near=near):
+        with refused("TT6037", offset=offset, near=near):
             files.read_file("a", offset=offset)
         assert CHINESE.endswith(files.read_file("a", offset=near)["content"])
 
@@ -114,7 +114,7 @@ def test_an_offset_within_a_character_is_refused_with_the_nearest(files: Files, 
 def test_an_encoding_that_cannot_be_found_can_be_named(files: Files, root: Path) -> None:
     text = "かなとカナ、漢字。\n二行目\n"
     (root / "a").write_bytes(text.encode("shift_jis"))
-    with refused("TW6036"):
+    with refused("TT6036"):
         files.read_file("a")
     result = files.read_file("a", "shift_jis", start_line=2)
     assert (result["content"], result["encoding"], result.get("encoding_from")) == ("二行目\n", "shift_jis", "argument")
@@ -122,13 +122,13 @@ def test_an_encoding_that_cannot_be_found_can_be_named(files: Files, root: Path)
 
 def test_an_encoding_that_was_named_and_does_not_fit_is_refused(files: Files, root: Path) -> None:
     (root / "a").write_bytes(CHINESE.encode("gbk"))
-    with refused("TW6040", encoding="utf-8"):
+    with refused("TT6040", encoding="utf-8"):
         files.read_file("a", "utf-8")
 
 
 def test_utf_8_with_broken_bytes_is_not_guessed_to_be_something_else(files: Files, root: Path) -> None:
     (root / "a").write_bytes("wörter und größen, überall\n".encode() * 5 + b"\xff\n")
-    with refused("TW6036"):
+    with refused("TT6036"):
         files.read_file("a")
     assert find(files, content="größen", limit=1)["matches"][0].get("text") == "wörter und größen, überall"
 
@@ -219,7 +219,7 @@ def test_an_edit_keeps_the_encoding_the_mark_and_the_line_ends(
 
 def test_a_character_that_the_encoding_does_not_have_is_refused(files: Files, root: Path) -> None:
     (root / "a").write_bytes(WESTERN.encode("latin-1"))
-    with refused("TW6038", number=2, character="中", encoding="windows-1252"):
+    with refused("TT6038", number=2, character="中", encoding="windows-1252"):
         files.edit_file("a", [Edit("Ende", "Fin"), Edit("main", "中")])
     assert (root / "a").read_bytes() == WESTERN.encode("latin-1")
 
@@ -229,7 +229,7 @@ def test_an_edit_that_would_divide_what_may_be_one_character_is_refused(files: F
     (root / "a").write_bytes("Größe Café\n".encode("latin-1"))
     ends_within = {"ö": True, "öße": False, "Gr": False, "rö": True, "fé": False}[old]
     if ends_within:
-        with refused("TW6083", number=1):
+        with refused("TT6083", number=1):
             files.edit_file("a", [Edit(old, "x")])
     else:
         files.edit_file("a", [Edit(old, "x")])
@@ -241,7 +241,7 @@ def test_what_does_not_come_back_to_the_byte_is_edited_as_ascii_alone(files: Fil
     (root / "a").write_bytes(data)
     files.edit_file("a", [Edit("main ", "name ")])
     assert (root / "a").read_bytes() == data.replace(b"main ", b"name ")
-    with refused("TW6047"):
+    with refused("TT6047"):
         files.edit_file("a", [Edit("name ", "数据")])
 
 
@@ -265,10 +265,10 @@ def test_an_append_in_another_encoding_than_the_file_has_is_refused(files: Files
     for codec, text in (("gbk", CHINESE), ("latin-1", WESTERN), ("utf-16", CHINESE)):
         data = text.encode(codec)
         (root / "a").write_bytes(data)
-        with refused("TW6039"):
+        with refused("TT6039"):
             files.write_file("a", "é", mode="append")
         assert (root / "a").read_bytes() == data
-    with refused("TW6039"):
+    with refused("TT6039"):
         files.write_file("a", "ascii", mode="append")
 
 
@@ -312,7 +312,7 @@ def test_what_is_binary_stays_so(files: Files, root: Path, tmp_path: Path, kind:
     data = BINARIES[kind](tmp_path)
     (root / "a").write_bytes(data)
     assert text_encoding_of(data[:HEAD]) is None
-    with refused("TW6036"):
+    with refused("TT6036"):
         files.read_file("a", end_line=1)
     assert files.file_info("a").get("text") is False
     assert "encoding" not in files.file_info("a")

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
-from toolwright.wording import SENTENCES
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.confined import PathRules
+from tooltrue.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.wording import SENTENCES
 from unit.toolbox.refusals import refused
 
 
@@ -92,20 +92,20 @@ def test_a_line_past_the_end_is_refused_with_the_number_of_lines(
     (root / "a").write_text(text)
     with pytest.raises(ToolError) as caught:
         files.read_file("a", start_line=max(lines, 1) + 1)
-    assert (caught.value.code, caught.value.facts["lines"]) == ("TW6041", lines)
+    assert (caught.value.code, caught.value.facts["lines"]) == ("TT6041", lines)
 
 
 def test_ranges_that_contradict_are_refused(files: Files, root: Path) -> None:
     (root / "a").write_text("1\n2\n")
-    with refused("TW6042"):
+    with refused("TT6042"):
         files.read_file("a", start_line=2, end_line=1)
-    with refused("TW6043"):
+    with refused("TT6043"):
         files.read_file("a", start_line=2, offset=1)
-    with refused("TW6043"):
+    with refused("TT6043"):
         files.read_file("a", end_line=2, offset=1)
-    with refused("TW6043"):
+    with refused("TT6043"):
         files.read_file("a", "base64", end_line=1)
-    with refused("TW6044"):
+    with refused("TT6044"):
         files.read_file("a", offset=5)
 
 
@@ -161,7 +161,7 @@ def test_bytes_that_are_not_the_text_asked_for_are_refused(
     files: Files, root: Path, data: bytes, encoding: typing.Literal["utf-8", "ascii"]
 ) -> None:
     (root / "a").write_bytes(data)
-    with refused("TW6040"):
+    with refused("TT6040"):
         files.read_file("a", encoding)
     assert base64.b64decode(files.read_file("a", "base64")["content"]) == data
 
@@ -169,7 +169,7 @@ def test_bytes_that_are_not_the_text_asked_for_are_refused(
 def test_lines_are_counted_only_so_far(root: Path) -> None:
     (root / "a").write_text("1\n" * (1 << 20))
     files = small(root, scan_bytes=1 << 20)
-    with refused("TW6045"):
+    with refused("TT6045"):
         files.read_file("a", start_line=1 << 20)
     assert files.read_file("a", offset=(1 << 21) - 2)["content"] == "1\n"
 
@@ -181,7 +181,7 @@ def test_a_line_beyond_the_first_chunk_is_found(files: Files, root: Path) -> Non
 
 @pytest.mark.parametrize(
     ("path", "code"),
-    [("none", "TW6020"), ("~/x", "TW6021"), (".", "TW6023"), ("d", "TW6023"), ("f/", "TW6023"), ("f/x", "TW6022")],
+    [("none", "TT6020"), ("~/x", "TT6021"), (".", "TT6023"), ("d", "TT6023"), ("f/", "TT6023"), ("f/x", "TT6022")],
 )
 def test_what_is_no_file_is_refused_with_the_next_step(files: Files, root: Path, path: str, code: str) -> None:
     (root / "d").mkdir()
@@ -210,7 +210,7 @@ def test_a_new_file_is_created_with_the_permissions_of_any_new_file(files: Files
 
 def test_create_leaves_an_existing_file_alone(files: Files, root: Path) -> None:
     (root / "a").write_text("old")
-    with refused("TW6050"):
+    with refused("TT6050"):
         files.write_file("a", "new")
     assert (root / "a").read_text() == "old"
 
@@ -239,7 +239,7 @@ def test_of_two_creations_at_once_one_is_refused(
         real(*names, **settings)
 
     monkeypatch.setattr(*place, late)
-    with refused("TW6050"):
+    with refused("TT6050"):
         files.write_file("a", "ours")
     assert (root / "a").read_text() == "theirs"
     assert names_in(root) == ["a"]
@@ -280,7 +280,7 @@ def test_group_rights_are_not_given_to_another_group(files: Files, root: Path, m
     assert stat.S_IMODE((root / "a").stat().st_mode) == 0o604
 
 
-@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "TW6035"), (errno.EIO, "TW6034")])
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "TT6035"), (errno.EIO, "TT6034")])
 def test_attributes_that_find_no_room_fail_the_write_which_would_lose_who_may_read_the_file(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
 ) -> None:
@@ -355,7 +355,7 @@ def test_of_several_servers_that_have_read_one_version_one_may_write(root: Path)
             return "written"
 
         with ThreadPoolExecutor(2) as pool:
-            assert sorted(pool.map(write, range(2))) == ["TW6055", "written"]
+            assert sorted(pool.map(write, range(2))) == ["TT6055", "written"]
 
 
 @pytest.mark.parametrize("tool", ["write_file", "edit_file", "move_file", "delete_file"])
@@ -371,7 +371,7 @@ def test_a_directory_that_somebody_else_keeps_to_himself_is_refused_after_a_whil
     held = os.open(root, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_SH)
-        with refused("TW6084"):
+        with refused("TT6084"):
             calls[tool]()
         assert (root / "a").read_text() == "old"
     finally:
@@ -388,11 +388,11 @@ def test_base64_is_written_as_bytes(files: Files, root: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "encoding", "code"),
     [
-        ("é", "ascii", "TW6053"),
-        ("\ud800", "utf-8", "TW6053"),
-        ("abc", "base64", "TW6052"),
-        ("YW Jj", "base64", "TW6052"),
-        ("é", "base64", "TW6052"),
+        ("é", "ascii", "TT6053"),
+        ("\ud800", "utf-8", "TT6053"),
+        ("abc", "base64", "TT6052"),
+        ("YW Jj", "base64", "TT6052"),
+        ("é", "base64", "TT6052"),
     ],
 )
 def test_content_that_is_not_what_it_says_is_refused_before_anything_is_made(
@@ -409,7 +409,7 @@ def test_content_that_is_not_what_it_says_is_refused_before_anything_is_made(
 def test_content_over_the_limit_is_refused(
     root: Path, content: str, encoding: typing.Literal["utf-8", "base64"]
 ) -> None:
-    with refused("TW6051"):
+    with refused("TT6051"):
         small(root, write_bytes=8).write_file("a", content, encoding)
     assert names_in(root) == []
 
@@ -422,13 +422,13 @@ def test_content_at_the_limit_is_written(root: Path, content: str, encoding: typ
 def test_a_file_does_not_grow_over_its_limit(root: Path) -> None:
     files = small(root, file_bytes=8)
     files.write_file("a", "12345")
-    with refused("TW6054"):
+    with refused("TT6054"):
         files.write_file("a", "6789", mode="append")
     assert files.write_file("a", "678", mode="append")["size"] == 8
 
 
 def test_missing_directories_are_made_only_when_asked(files: Files, root: Path) -> None:
-    with refused("TW6056"):
+    with refused("TT6056"):
         files.write_file("a/b/c", "x")
     assert names_in(root) == []
     files.write_file("a/b/c", "x", create_parents=True)
@@ -438,9 +438,9 @@ def test_missing_directories_are_made_only_when_asked(files: Files, root: Path) 
 def test_a_stale_version_is_refused_and_the_fresh_one_accepted(files: Files, root: Path) -> None:
     first = files.write_file("a", "one")["version"]
     second = files.write_file("a", "two", mode="overwrite", if_version=first)["version"]
-    with refused("TW6055"):
+    with refused("TT6055"):
         files.write_file("a", "three", mode="overwrite", if_version=first)
-    with refused("TW6055"):
+    with refused("TT6055"):
         files.write_file("b", "new", mode="overwrite", if_version=first)
     assert (root / "a").read_text() == "two"
     assert files.read_file("a")["version"] == second
@@ -457,7 +457,7 @@ def test_a_change_by_somebody_else_during_the_call_is_not_overwritten(
         real(fd, mode)
 
     monkeypatch.setattr(os, "fchmod", late)
-    with refused("TW6055"):
+    with refused("TT6055"):
         files.write_file("a", "ours", mode="overwrite")
     assert (root / "a").read_text() == "their longer text"
     assert names_in(root) == ["a"]
@@ -478,7 +478,7 @@ def test_what_somebody_else_adds_while_an_edit_is_made_is_not_lost(
         return data
 
     monkeypatch.setattr(os, "pread", late)
-    with refused("TW6055"):
+    with refused("TT6055"):
         files.edit_file("a", [Edit("old", "new")], if_version=version)
     assert (root / "a").read_text().startswith("old\ntheirs\n")
     assert names_in(root) == ["a"]
@@ -498,7 +498,7 @@ def test_a_version_is_that_of_the_file_that_is_opened(
         return real(path, flags, *rest, **more)
 
     monkeypatch.setattr(os, "open", late)
-    with refused("TW6055"):
+    with refused("TT6055"):
         files.write_file("a", "ours", mode=mode, if_version=version)
     assert (root / "a").read_text() == "their longer text"
 
@@ -506,7 +506,7 @@ def test_a_version_is_that_of_the_file_that_is_opened(
 @pytest.mark.parametrize("mode", ["overwrite", "append"])
 @pytest.mark.parametrize(
     ("call", "number", "code"),
-    [("write", errno.ENOSPC, "TW6035"), ("fsync", errno.EIO, "TW6034"), ("rename", errno.EROFS, "TW6033")],
+    [("write", errno.ENOSPC, "TT6035"), ("fsync", errno.EIO, "TT6034"), ("rename", errno.EROFS, "TT6033")],
 )
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     files: Files,
@@ -538,7 +538,7 @@ def test_a_failed_creation_leaves_nothing(files: Files, root: Path, monkeypatch:
     if call == "link":
         without_rename(monkeypatch)
     monkeypatch.setattr(os, call, fail)
-    with refused("TW6035"):
+    with refused("TT6035"):
         files.write_file("a", "new")
     monkeypatch.undo()
     assert names_in(root) == []
@@ -552,10 +552,10 @@ def test_a_file_system_without_hard_links_will_do(files: Files, root: Path, monk
     monkeypatch.setattr(os, "link", refuse)
     files.write_file("a", "new")
     assert (root / "a").read_text() == "new"
-    with refused("TW6050"):
+    with refused("TT6050"):
         files.write_file("a", "newer")
     monkeypatch.setattr(os, "rename", refuse)
-    with refused("TW6033"):
+    with refused("TT6033"):
         files.write_file("b", "new")
     assert names_in(root) == ["a"]
 
@@ -585,8 +585,8 @@ def test_a_directory_that_cannot_be_synced_is_no_failure_of_the_write(
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from toolwright.errors import ToolError
-from toolwright.toolbox.files import Files
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.files import Files
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     Files([Path(sys.argv[1])]).write_file("a", "x" * 10000, mode="overwrite")
@@ -601,7 +601,7 @@ def test_a_disk_that_is_really_full_leaves_the_old_file(root: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, timeout=120, check=True
     )
-    assert done.stdout.strip() == "TW6035"
+    assert done.stdout.strip() == "TT6035"
     assert (root / "a").read_text() == "old"
     assert names_in(root) == ["a"]
 
@@ -687,7 +687,7 @@ def test_a_cursor_survives_that_its_entry_is_gone(root: Path) -> None:
 @pytest.mark.parametrize("cursor", ["other/x", "b", "bx/y", "/b/x"])
 def test_a_cursor_of_another_listing_is_refused(files: Files, root: Path, cursor: str) -> None:
     tree(root)
-    with refused("TW6060"):
+    with refused("TT6060"):
         files.list_directory("b", 1, cursor)
 
 
@@ -701,7 +701,7 @@ def test_several_folders_are_listed_by_label(tmp_path: Path) -> None:
     assert list(pages(files, ".", 2)) == [["one", "one/a"], ["one/b", "two"], ["two/a", "two/b"]]
     assert list(pages(files, "two", 1)) == [["two/a", "two/b"]]
     assert files.write_file("two/c", "x")["path"] == "two/c"
-    with refused("TW6023"):
+    with refused("TT6023"):
         files.write_file(".", "x")
 
 
@@ -727,11 +727,11 @@ def test_a_directory_that_may_not_be_entered_says_why(
 
 def test_what_is_no_directory_cannot_be_listed(files: Files, root: Path) -> None:
     (root / "f").touch()
-    with refused("TW6022"):
+    with refused("TT6022"):
         files.list_directory("f")
-    with refused("TW6020"):
+    with refused("TT6020"):
         files.list_directory("none")
-    with refused("TW6030"):
+    with refused("TT6030"):
         files.list_directory(".ssh")
 
 
@@ -765,7 +765,7 @@ def test_no_descriptor_is_left_after_any_call(files: Files, root: Path) -> None:
 def test_a_closed_toolbox_refuses(root: Path) -> None:
     files = Files([root])
     files.close()
-    with refused("TW6034"):
+    with refused("TT6034"):
         files.list_directory()
 
 
@@ -793,7 +793,7 @@ def test_the_rules_can_be_opened_by_the_operator(root: Path) -> None:
 
 
 def test_every_sentence_of_these_tools_names_a_next_step_in_both_languages() -> None:
-    for code in (code for code in SENTENCES if code.startswith("TW60")):
+    for code in (code for code in SENTENCES if code.startswith("TT60")):
         english, chinese = SENTENCES[code]
         assert english.endswith(".")
         assert chinese.endswith("。")

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.policy.confirm import Confirm
-from toolwright.toolbox.files import FileLimits, toolset
+from tooltrue import Client, Server
+from tooltrue.policy.confirm import Confirm
+from tooltrue.toolbox.files import FileLimits, toolset
 
 BEFORE_ALL_CHANGES = Confirm(effects=frozenset({"write", "destructive"}))
 EDITS = [{"old_text": "one", "new_text": "two"}]
@@ -58,41 +58,41 @@ def called(
 
 
 FAILING: list[tuple[str, str, dict[str, Any]]] = [
-    ("TW6050", "write_file", {"path": "a.txt", "content": "x"}),
-    ("TW6050", "write_file", {"path": "AGENTS.md", "content": "x"}),
-    ("TW6056", "write_file", {"path": "no/a.txt", "content": "x"}),
-    ("TW6056", "write_file", {"path": "no/AGENTS.md", "content": "x", "mode": "overwrite"}),
-    ("TW6055", "write_file", {"path": "a.txt", "content": "x", "mode": "overwrite", "if_version": "1-1-1"}),
-    ("TW6055", "write_file", {"path": "new.txt", "content": "x", "if_version": "1-1-1"}),
-    ("TW6055", "write_file", {"path": "n/new.txt", "content": "x", "create_parents": True, "if_version": "1-1-1"}),
-    ("TW6032", "write_file", {"path": "link", "content": "x", "mode": "append"}),
-    ("TW6023", "write_file", {"path": "d", "content": "x", "mode": "overwrite"}),
-    ("TW6024", "write_file", {"path": "pipe", "content": "x", "mode": "overwrite"}),
-    ("TW6022", "write_file", {"path": "a.txt/b", "content": "x", "create_parents": True}),
-    ("TW6030", "write_file", {"path": ".env", "content": "x"}),
-    ("TW6031", "write_file", {"path": "d/.git/config", "content": "x", "create_parents": True}),
-    ("TW6052", "write_file", {"path": "new", "content": "!", "encoding": "base64"}),
-    ("TW6053", "write_file", {"path": "new", "content": "é", "encoding": "ascii"}),
-    ("TW6020", "edit_file", {"path": "none", "edits": EDITS}),
-    ("TW6056", "edit_file", {"path": "no/none", "edits": EDITS}),
-    ("TW6048", "edit_file", {"path": "a.txt", "edits": [{"old_text": "zzzz", "new_text": ""}]}),
-    ("TW6048", "edit_file", {"path": "AGENTS.md", "edits": [{"old_text": "zzzz", "new_text": ""}]}),
-    ("TW6057", "edit_file", {"path": "a.txt", "edits": [{"old_text": "one", "new_text": "one"}]}),
-    ("TW6055", "edit_file", {"path": "a.txt", "edits": EDITS, "if_version": "1-1-1"}),
-    ("TW6046", "edit_file", {"path": "binary", "edits": EDITS}),
-    ("TW6020", "move_file", {"source": "none", "destination": "AGENTS.md.new"}),
-    ("TW6020", "move_file", {"source": "none", "destination": "CLAUDE.md"}),
-    ("TW6067", "move_file", {"source": "a.txt", "destination": "AGENTS.md"}),
-    ("TW6056", "move_file", {"source": "a.txt", "destination": "no/b"}),
-    ("TW6032", "move_file", {"source": "link", "destination": "b"}),
-    ("TW6070", "move_file", {"source": ".", "destination": "b"}),
-    ("TW6067", "create_directory", {"path": "a.txt"}),
-    ("TW6067", "create_directory", {"path": "AGENTS.md"}),
-    ("TW6020", "delete_file", {"path": "none"}),
-    ("TW6071", "delete_file", {"path": "d"}),
-    ("TW6072", "delete_file", {"path": "d", "recursive": True}),
-    ("TW6055", "delete_file", {"path": "a.txt", "if_version": "1-1-1"}),
-    ("TW6024", "delete_file", {"path": "pipe"}),
+    ("TT6050", "write_file", {"path": "a.txt", "content": "x"}),
+    ("TT6050", "write_file", {"path": "AGENTS.md", "content": "x"}),
+    ("TT6056", "write_file", {"path": "no/a.txt", "content": "x"}),
+    ("TT6056", "write_file", {"path": "no/AGENTS.md", "content": "x", "mode": "overwrite"}),
+    ("TT6055", "write_file", {"path": "a.txt", "content": "x", "mode": "overwrite", "if_version": "1-1-1"}),
+    ("TT6055", "write_file", {"path": "new.txt", "content": "x", "if_version": "1-1-1"}),
+    ("TT6055", "write_file", {"path": "n/new.txt", "content": "x", "create_parents": True, "if_version": "1-1-1"}),
+    ("TT6032", "write_file", {"path": "link", "content": "x", "mode": "append"}),
+    ("TT6023", "write_file", {"path": "d", "content": "x", "mode": "overwrite"}),
+    ("TT6024", "write_file", {"path": "pipe", "content": "x", "mode": "overwrite"}),
+    ("TT6022", "write_file", {"path": "a.txt/b", "content": "x", "create_parents": True}),
+    ("TT6030", "write_file", {"path": ".env", "content": "x"}),
+    ("TT6031", "write_file", {"path": "d/.git/config", "content": "x", "create_parents": True}),
+    ("TT6052", "write_file", {"path": "new", "content": "!", "encoding": "base64"}),
+    ("TT6053", "write_file", {"path": "new", "content": "é", "encoding": "ascii"}),
+    ("TT6020", "edit_file", {"path": "none", "edits": EDITS}),
+    ("TT6056", "edit_file", {"path": "no/none", "edits": EDITS}),
+    ("TT6048", "edit_file", {"path": "a.txt", "edits": [{"old_text": "zzzz", "new_text": ""}]}),
+    ("TT6048", "edit_file", {"path": "AGENTS.md", "edits": [{"old_text": "zzzz", "new_text": ""}]}),
+    ("TT6057", "edit_file", {"path": "a.txt", "edits": [{"old_text": "one", "new_text": "one"}]}),
+    ("TT6055", "edit_file", {"path": "a.txt", "edits": EDITS, "if_version": "1-1-1"}),
+    ("TT6046", "edit_file", {"path": "binary", "edits": EDITS}),
+    ("TT6020", "move_file", {"source": "none", "destination": "AGENTS.md.new"}),
+    ("TT6020", "move_file", {"source": "none", "destination": "CLAUDE.md"}),
+    ("TT6067", "move_file", {"source": "a.txt", "destination": "AGENTS.md"}),
+    ("TT6056", "move_file", {"source": "a.txt", "destination": "no/b"}),
+    ("TT6032", "move_file", {"source": "link", "destination": "b"}),
+    ("TT6070", "move_file", {"source": ".", "destination": "b"}),
+    ("TT6067", "create_directory", {"path": "a.txt"}),
+    ("TT6067", "create_directory", {"path": "AGENTS.md"}),
+    ("TT6020", "delete_file", {"path": "none"}),
+    ("TT6071", "delete_file", {"path": "d"}),
+    ("TT6072", "delete_file", {"path": "d", "recursive": True}),
+    ("TT6055", "delete_file", {"path": "a.txt", "if_version": "1-1-1"}),
+    ("TT6024", "delete_file", {"path": "pipe"}),
 ]
 
 
@@ -109,11 +109,11 @@ def test_no_person_is_asked_about_a_call_that_is_known_to_fail(
 @pytest.mark.parametrize(
     ("code", "limits", "arguments"),
     [
-        ("TW6065", FileLimits(added_bytes=3), {"path": "new", "content": "xxxx"}),
-        ("TW6066", FileLimits(added_entries=0), {"path": "new", "content": "x"}),
-        ("TW6066", FileLimits(added_entries=0), {"path": "n/new", "content": "x", "create_parents": True}),
-        ("TW6054", FileLimits(file_bytes=5), {"path": "a.txt", "content": "xxxx", "mode": "append"}),
-        ("TW6051", FileLimits(write_bytes=3), {"path": "new", "content": "xxxx"}),
+        ("TT6065", FileLimits(added_bytes=3), {"path": "new", "content": "xxxx"}),
+        ("TT6066", FileLimits(added_entries=0), {"path": "new", "content": "x"}),
+        ("TT6066", FileLimits(added_entries=0), {"path": "n/new", "content": "x", "create_parents": True}),
+        ("TT6054", FileLimits(file_bytes=5), {"path": "a.txt", "content": "xxxx", "mode": "append"}),
+        ("TT6051", FileLimits(write_bytes=3), {"path": "new", "content": "xxxx"}),
     ],
 )
 def test_no_person_is_asked_where_there_is_no_room(
@@ -149,12 +149,12 @@ def test_a_person_is_asked_once_about_a_call_that_can_be_made(
 ) -> None:
     before = sorted(root.rglob("*"))
     asked, text = called(root, tool, arguments, answer=False)
-    assert (len(asked), "[TW2401]" in text or "[TW2402]" in text) == (1, True), text
+    assert (len(asked), "[TT2401]" in text or "[TT2402]" in text) == (1, True), text
     assert asked[0].endswith(preview)
     assert sorted(root.rglob("*")) == before
     assert (root / "a.txt").read_text() == "one\n"
     asked, text = called(root, tool, arguments)
-    assert (len(asked), "[TW" in text) == (1, False), text
+    assert (len(asked), "[TT" in text) == (1, False), text
 
 
 def test_a_call_is_checked_again_when_it_runs(root: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_call_is_checked_again_when_it_runs(root: Path) -> None:
         async with Client(Server("files", toolsets=[toolset([root])], audit=False), elicit=elicit) as client:
             return (await client.call_tool("write_file", {"path": "new", "content": "x"})).text
 
-    assert "[TW6050]" in asyncio.run(once())
+    assert "[TT6050]" in asyncio.run(once())
     assert len(asked) == 1
     assert (root / "new").read_text() == "of another"
 

@@ -27,10 +27,10 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Client, ConfigurationError, Server, ToolError
-from toolwright.policy.confirm import Confirm
-from toolwright.toolbox.mail import PASSWORD, Mail, MailServer, toolset
-from toolwright.tools.toolset import SILENT, Principal, RequestContext
+from tooltrue import Client, ConfigurationError, Server, ToolError
+from tooltrue.policy.confirm import Confirm
+from tooltrue.toolbox.mail import PASSWORD, Mail, MailServer, toolset
+from tooltrue.tools.toolset import SILENT, Principal, RequestContext
 
 SENDER = "bot@acme.example"
 ALLOWED = ("ann@example.com", "@acme.example")
@@ -181,7 +181,7 @@ def test_who_signs_in_does_so_with_the_password_of_the_environment() -> None:
     assert not result.is_error
     assert seen == [(b"bot@acme", b"right")]
     result, _ = sent(post, MAIL, at=at("wrong"), **settings)
-    assert result.text.endswith("[TW6722]")
+    assert result.text.endswith("[TT6722]")
     assert len(post.taken) == 1
 
 
@@ -195,11 +195,11 @@ def test_one_recipient_that_is_refused_means_that_nobody_gets_it() -> None:
     assert "eve@acme.example (answer 550). Nothing was sent to anybody." in result.text
     post.refuses = {"eve@acme.example": "450 later"}
     result, _ = sent(post, {**MAIL, "cc": ["eve@acme.example"]})
-    assert result.text.endswith("try again in some minutes. [TW6724]")
+    assert result.text.endswith("try again in some minutes. [TT6724]")
     assert post.taken == []
 
 
-@pytest.mark.parametrize(("answer", "code"), [("554 spam", "TW6722"), ("451 busy", "TW6725")])
+@pytest.mark.parametrize(("answer", "code"), [("554 spam", "TT6722"), ("451 busy", "TT6725")])
 def test_a_mail_that_the_server_does_not_take_was_not_sent(answer: str, code: str) -> None:
     post = Post()
     post.answers = answer
@@ -214,7 +214,7 @@ def test_an_answer_that_is_neither_a_yes_nor_a_no_leaves_it_open_and_says_so(ans
     post.answers = answer
     result, _ = sent(post, MAIL)
     assert "it may have been sent. Do not repeat the call" in result.text
-    assert result.text.endswith("[TW6723]")
+    assert result.text.endswith("[TT6723]")
 
 
 def test_a_connection_that_ends_in_the_middle_leaves_it_open_and_says_so() -> None:
@@ -222,27 +222,27 @@ def test_a_connection_that_ends_in_the_middle_leaves_it_open_and_says_so() -> No
     post.breaks_off = True
     result, _ = sent(post, MAIL)
     assert "it may have been sent. Do not repeat the call" in result.text
-    assert result.text.endswith("[TW6723]")
+    assert result.text.endswith("[TT6723]")
 
 
 def test_a_server_that_is_not_there_or_not_safe_gets_nothing() -> None:
     post = Post()
     result, _ = sent(post, MAIL, at=lambda port: MailServer("127.0.0.1", 1, "none"))
-    assert result.text.endswith("[TW6720]")
+    assert result.text.endswith("[TT6720]")
     result, _ = sent(post, MAIL, at=lambda port: MailServer("127.0.0.1", port, "starttls"))  # it offers none
-    assert result.text.endswith("[TW6720]")
+    assert result.text.endswith("[TT6720]")
     assert post.taken == []
 
 
 @pytest.mark.parametrize(
     ("url", "code"),
     [
-        ("http://mail.example", "TW6701"),
-        ("smtp://", "TW6701"),
-        ("smtp://mail.example:99999", "TW6701"),
-        ("smtp://mail.example/path", "TW6701"),
-        ("smtp://bot:secret@mail.example", "TW6702"),
-        ("smtp://bot@mail.example", "TW6703"),
+        ("http://mail.example", "TT6701"),
+        ("smtp://", "TT6701"),
+        ("smtp://mail.example:99999", "TT6701"),
+        ("smtp://mail.example/path", "TT6701"),
+        ("smtp://bot:secret@mail.example", "TT6702"),
+        ("smtp://bot@mail.example", "TT6703"),
     ],
 )
 def test_a_server_that_is_named_wrongly_is_refused(url: str, code: str) -> None:
@@ -273,7 +273,7 @@ def test_settings_that_are_no_addresses_are_refused(sender: str, allowed: tuple[
     "subject", ["a\nBcc: eve@evil.example", "a\r\n\r\nbody", "a\rb", "a\u2028b", "a\x85b", "a\x00"]
 )
 def test_k01_a_subject_with_a_line_break_is_refused(subject: str) -> None:
-    assert code_of(subject=subject) == "TW6712"
+    assert code_of(subject=subject) == "TT6712"
     result, asked = sent(Post(), {**MAIL, "subject": subject})
     assert result.is_error
     assert asked == []
@@ -289,7 +289,7 @@ def test_k01_a_subject_with_a_line_break_is_refused(subject: str) -> None:
     ],
 )
 def test_k01_a_subject_that_is_written_in_code_is_refused(subject: str) -> None:
-    assert code_of(subject=subject) == "TW6715"
+    assert code_of(subject=subject) == "TT6715"
     result, asked = sent(Post(), {**MAIL, "subject": subject})
     assert result.is_error
     assert asked == []
@@ -341,8 +341,8 @@ def test_k01_no_text_makes_another_header_or_another_recipient(subject: str, bod
     ],
 )
 def test_k02_an_address_that_only_looks_allowed_is_refused_before_anybody_is_asked(address: str) -> None:
-    assert code_of(to=[address]) in ("TW6710", "TW6714")
-    assert code_of(cc=[address]) in ("TW6710", "TW6714")
+    assert code_of(to=[address]) in ("TT6710", "TT6714")
+    assert code_of(cc=[address]) in ("TT6710", "TT6714")
     post = Post()
     result, asked = sent(post, {**MAIL, "to": [address]})
     assert result.is_error
@@ -352,7 +352,7 @@ def test_k02_an_address_that_only_looks_allowed_is_refused_before_anybody_is_ask
 def test_k02_twin_case_and_subaddresses_of_an_allowed_domain_are_allowed() -> None:
     for address in ("Ann@Example.COM", "bob+list@acme.example", "o'neill@ACME.example", "a.b_c@acme.example"):
         assert drafted(to=[address])["To"] == address
-    assert code_of(to=["ann@example.com", "ANN@example.com"]) == "TW6711"
+    assert code_of(to=["ann@example.com", "ANN@example.com"]) == "TT6711"
 
 
 @pytest.mark.parametrize("end", ["\r\n.\r\n", "\n.\n", "\r.\r", "\n.\r\n", "\r\n.\r"])
@@ -362,7 +362,7 @@ def test_k03_a_body_that_ends_the_mail_early_arrives_as_one_mail(end: str) -> No
     sent(post, {**MAIL, "body": f"one{end}{smuggled}"})
     [arrived] = post.mails()
     assert "RCPT TO:<eve@evil.example>" in arrived.get_content()
-    assert code_of(body="a\x00b") == "TW6713"
+    assert code_of(body="a\x00b") == "TT6713"
 
 
 def test_k03_twin_lines_that_begin_with_a_dot_arrive_whole() -> None:
@@ -391,7 +391,7 @@ def test_k04_a_yes_for_a_while_is_none_for_the_next_mail() -> None:
     post, answers = Post(), [{"answer": "session"}, False, True]
     results = sent(post, MAIL, MAIL, MAIL, says=lambda question: answers.pop(0))
     asked = results.pop()
-    assert ["TW6717" in result.text for result in results] == [False, True, False]
+    assert ["TT6717" in result.text for result in results] == [False, True, False]
     assert asked[1].startswith("Send this mail? It cannot be taken back.\n\nFrom: bot@acme.example\n")
     assert asked[1].endswith("Subject: Minutes\n\nDear Ann,\n\nsee below.\n")
     assert len(post.taken) == 2
@@ -422,7 +422,7 @@ def test_k04_where_nobody_can_be_asked_there_is_no_mail() -> None:
             async with Client(server) as client:
                 return (await client.call_tool("send_email", MAIL)).text
 
-    assert "[TW2403]" in asyncio.run(alone())
+    assert "[TT2403]" in asyncio.run(alone())
     assert post.taken == []
 
 
@@ -430,7 +430,7 @@ def test_k04_where_nobody_can_be_asked_there_is_no_mail() -> None:
 def test_a_secret_is_not_sent(tool: str) -> None:
     post = Post()
     result, asked = sent(post, {**MAIL, "body": "the token is ghp_" + "a1B2" * 9}, tool=tool)
-    assert "TW6450" in result.text
+    assert "TT6450" in result.text
     assert (post.taken, asked) == ([], [])
 
 
@@ -463,7 +463,7 @@ def test_mail_goes_by_tls_to_a_server_that_the_certificate_names_and_to_no_other
     for server in (("127.0.0.1", None), ("localhost", knows)):
         host, context = server
         refused, _ = sent(post, MAIL, at=lambda port, h=host, c=context: MailServer(h, port, context=c), **settings)
-        assert refused.text.endswith("[TW6720]")
+        assert refused.text.endswith("[TT6720]")
     assert len(post.taken) == 1
 
 
@@ -501,8 +501,8 @@ def test_a_call_that_is_cancelled_ends_the_conversation_with_the_mail_server() -
 
 SENDING = """
 import asyncio, sys
-from toolwright.toolbox.mail import Mail, MailServer
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.mail import Mail, MailServer
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 mail = Mail(MailServer("127.0.0.1", int(sys.argv[1]), "none"), "bot@acme.example", ["@acme.example"])
 agreed = RequestContext(LOCAL, SILENT, agreed=True)
 asyncio.run(mail.send_email(["ann@acme.example"], "Minutes", "see below.\\n" * 9000, agreed, cc=["bob@acme.example"]))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.toolbox.arithmetic import LONGEST, evaluate
-from toolwright.toolbox.math import calculate, calculate_sum, toolset
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.arithmetic import LONGEST, evaluate
+from tooltrue.toolbox.math import calculate, calculate_sum, toolset
 
 
 def value(expression: str, digits: int = 28) -> str:
@@ -113,28 +113,28 @@ def test_any_text_has_a_value_or_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "code", "column"),
     [
-        ("2 + * 3", "TW6730", 5),
-        ("1,000 + 2", "TW6730", 2),
-        ("5 5", "TW6730", 3),
-        ("(1 + 2", "TW6731", 7),
-        ("sqrt", "TW6731", 5),
-        ("$5", "TW6732", 1),
-        ("1 = 1", "TW6732", 3),
-        ("2 + 3²", "TW6732", 6),
-        ("①", "TW6732", 1),
-        ("5ª", "TW6732", 2),
-        ("sqroot(2)", "TW6733", 1),
-        ("2 * x", "TW6733", 5),
-        ("7 % 3", "TW6734", 3),
-        ("1 + round(1, 2, 3)", "TW6735", 10),
-        ("1 / (2 - 2)", "TW6736", 3),
-        ("0^-1", "TW6736", 2),
-        ("2^99999", "TW6737", 2),
-        ("1e9999", "TW6737", 1),
-        ("exp(-20000)", "TW6737", 1),
-        ("ln(0)", "TW6740", 1),
-        ("(-2)^0.5", "TW6740", 5),
-        ("factorial(1.5)", "TW6740", 1),
+        ("2 + * 3", "TT6730", 5),
+        ("1,000 + 2", "TT6730", 2),
+        ("5 5", "TT6730", 3),
+        ("(1 + 2", "TT6731", 7),
+        ("sqrt", "TT6731", 5),
+        ("$5", "TT6732", 1),
+        ("1 = 1", "TT6732", 3),
+        ("2 + 3²", "TT6732", 6),
+        ("①", "TT6732", 1),
+        ("5ª", "TT6732", 2),
+        ("sqroot(2)", "TT6733", 1),
+        ("2 * x", "TT6733", 5),
+        ("7 % 3", "TT6734", 3),
+        ("1 + round(1, 2, 3)", "TT6735", 10),
+        ("1 / (2 - 2)", "TT6736", 3),
+        ("0^-1", "TT6736", 2),
+        ("2^99999", "TT6737", 2),
+        ("1e9999", "TT6737", 1),
+        ("exp(-20000)", "TT6737", 1),
+        ("ln(0)", "TT6740", 1),
+        ("(-2)^0.5", "TT6740", 5),
+        ("factorial(1.5)", "TT6740", 1),
     ],
 )
 def test_a_refusal_says_what_is_wrong_and_in_which_column(expression: str, code: str, column: int) -> None:
@@ -150,19 +150,19 @@ def test_the_nearest_name_is_told() -> None:
 
 
 def test_depth_and_length_are_bounded() -> None:
-    for expression, code in (("(" * 60 + "1" + ")" * 60, "TW6739"), ("-" * 60 + "1", "TW6739")):
+    for expression, code in (("(" * 60 + "1" + ")" * 60, "TT6739"), ("-" * 60 + "1", "TT6739")):
         with pytest.raises(ToolError) as caught:
             calculate(expression)
         assert caught.value.code == code
     with pytest.raises(ToolError) as caught:
         calculate("1+" * LONGEST + "1")
-    assert caught.value.code == "TW6738"
+    assert caught.value.code == "TT6738"
 
 
 def test_k06_the_longest_expressions_of_large_numbers_end_within_the_time_of_the_tool() -> None:
     for part in ("7^7000 / 3", "(1/3)^9000", "exp(1/7)^.3", "factorial(1000)"):
         result = called("calculate", expression="+".join([part] * (LONGEST // (len(part) + 1))))
-        assert not result.is_error or "TW6737" in result.text
+        assert not result.is_error or "TT6737" in result.text
 
 
 def test_k06_a_number_with_more_digits_than_are_allowed_is_not_added() -> None:
@@ -201,4 +201,4 @@ def test_a_model_sees_the_sum_and_the_value_as_they_are() -> None:
     assert called("calculate_sum", numbers=["1e5"]).is_error
     assert called("calculate_sum", numbers=[]).is_error
     assert called("calculate", expression="(12.5 + 3) * 4^2").value == {"value": "248", "exact": True}
-    assert called("calculate", expression="1 +").text.endswith("[TW6731]")
+    assert called("calculate", expression="1 +").text.endswith("[TT6731]")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.toolbox import confined
-from toolwright.toolbox.files import toolset as files
-from toolwright.toolbox.files.declared import TOOLS
-from toolwright.toolbox.tables import reading
-from toolwright.toolbox.tables.tables import toolset as tables
-from toolwright.wording import SENTENCES
+from tooltrue import Client, Server
+from tooltrue.toolbox import confined
+from tooltrue.toolbox.files import toolset as files
+from tooltrue.toolbox.files.declared import TOOLS
+from tooltrue.toolbox.tables import reading
+from tooltrue.toolbox.tables.tables import toolset as tables
+from tooltrue.wording import SENTENCES
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_few_of_many_names_are_told(root: Path) -> None:
     assert "'part-08.csv', …." in text
 
 
-@pytest.mark.parametrize("code", sorted(set(re.findall(r"TW\d{4}", Path(confined.__file__).read_text()))))
+@pytest.mark.parametrize("code", sorted(set(re.findall(r"TT\d{4}", Path(confined.__file__).read_text()))))
 def test_sentences_about_paths_name_no_tool(code: str) -> None:
     names = {name for name, _ in TOOLS}
     assert not names & set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code])))
@@ -88,7 +88,7 @@ def test_sentences_about_paths_name_no_tool(code: str) -> None:
 
 def test_sentences_about_tables_name_tools_of_tables_alone() -> None:
     sources = "".join(each.read_text() for each in Path(reading.__file__).parent.glob("*.py"))
-    codes = sorted(set(re.findall(r"TW\d{4}", sources)))
+    codes = sorted(set(re.findall(r"TT\d{4}", sources)))
     assert len(codes) > 30
     for code in codes:
         words = set(re.findall(r"[a-z]+(?:_[a-z]+)+", " ".join(SENTENCES[code])))

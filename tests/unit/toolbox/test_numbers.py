@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.toolbox.tables import notation
-from toolwright.toolbox.tables.notation import Notation
+from tooltrue.toolbox.tables import notation
+from tooltrue.toolbox.tables.notation import Notation
 from unit.toolbox.tabling import ask
 
 

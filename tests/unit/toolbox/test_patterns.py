@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.files.patterns import Glob, Ignores
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.files.patterns import Glob, Ignores
 
 
 def fits(pattern: str, path: str) -> bool:
@@ -67,7 +67,7 @@ def test_a_pattern_does_not_fit_more(pattern: str, path: str) -> None:
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ToolError) as caught:
         Glob.of(pattern)
-    assert caught.value.code == "TW6061"
+    assert caught.value.code == "TT6061"
 
 
 def test_d16_patterns_that_explode() -> None:
@@ -80,7 +80,7 @@ def test_d16_patterns_that_explode() -> None:
     assert Ignores("\n".join("*a" * 50 + str(n) for n in range(200))).verdict((name,), False) is None
     with pytest.raises(ToolError) as caught:
         Glob.of("{a,b}" * 20)
-    assert caught.value.code == "TW6062"
+    assert caught.value.code == "TT6062"
 
 
 def test_d16_twin_patterns_with_many_stars_that_people_write() -> None:

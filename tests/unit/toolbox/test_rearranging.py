@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.policy.confirm import Confirm
-from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.files import FileLimits, Files, rearranging, toolset, writing
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.policy.confirm import Confirm
+from tooltrue.toolbox.confined import PathRules
+from tooltrue.toolbox.files import FileLimits, Files, rearranging, toolset, writing
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from unit.toolbox.refusals import refused
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
@@ -51,13 +51,13 @@ def test_a_directory_is_made_with_those_above_it_and_once(files: Files, root: Pa
     assert files.create_directory("a/b/c/") == {"path": "a/b/c", "created": False}
     assert tree(root) == ["a", "a/b", "a/b/c"]
     (root / "f").touch()
-    with refused("TW6067"):
+    with refused("TT6067"):
         files.create_directory("f")
-    with refused("TW6022"):
+    with refused("TT6022"):
         files.create_directory("f/x")
-    with refused("TW6031"):
+    with refused("TT6031"):
         files.create_directory("a/.git/hooks")
-    with refused("TW6070"):
+    with refused("TT6070"):
         files.create_directory(".")
 
 
@@ -86,7 +86,7 @@ def test_d24_nothing_is_replaced(files: Files, root: Path) -> None:
     for source, destination in [
         ("a", "b"), ("a", "d"), ("a", "link"), ("d", "a"), ("d", "full"), ("d", "empty"), ("a", "a"),
     ]:  # fmt: skip
-        with refused("TW6067"):
+        with refused("TT6067"):
             files.move_file(source, destination)
     assert ((root / "a").read_text(), (root / "b").read_text()) == ("a", "b")
     assert tree(root) == ["a", "b", "d", "empty", "full", "full/x", "link"]
@@ -96,7 +96,7 @@ def test_d24_nothing_is_replaced(files: Files, root: Path) -> None:
 def test_d24_a_directory_is_not_moved_into_itself(files: Files, root: Path) -> None:
     (root / "d" / "in").mkdir(parents=True)
     for destination in ("d/x", "d/in/x"):
-        with refused("TW6068"):
+        with refused("TT6068"):
             files.move_file("d", destination)
     assert tree(root) == ["d", "d/in"]
 
@@ -114,8 +114,8 @@ def test_what_cannot_be_moved_says_why(files: Files, root: Path, monkeypatch: py
     (root / "link").symlink_to("a")
     os.mkfifo(root / "pipe")
     for source, destination, code in [
-        ("none", "x", "TW6020"), ("a", "no/x", "TW6056"), ("link", "x", "TW6032"), ("pipe", "x", "TW6024"),
-        (".", "x", "TW6070"), ("a", ".", "TW6070"), ("a", "../x", "TW6011"),
+        ("none", "x", "TT6020"), ("a", "no/x", "TT6056"), ("link", "x", "TT6032"), ("pipe", "x", "TT6024"),
+        (".", "x", "TT6070"), ("a", ".", "TT6070"), ("a", "../x", "TT6011"),
     ]:  # fmt: skip
         with refused(code):
             files.move_file(source, destination)
@@ -124,7 +124,7 @@ def test_what_cannot_be_moved_says_why(files: Files, root: Path, monkeypatch: py
         raise OSError(errno.EXDEV, "injected")
 
     monkeypatch.setattr(rearranging, "rename_new", elsewhere)
-    with refused("TW6069"):
+    with refused("TT6069"):
         files.move_file("a", "b")
 
 
@@ -140,7 +140,7 @@ def test_d17_protected_names_are_neither_moved_nor_moved_to_nor_deleted(files: F
     ):
         with pytest.raises(ToolError) as caught:
             call()
-        assert caught.value.code in ("TW6030", "TW6031")
+        assert caught.value.code in ("TT6030", "TT6031")
     assert (root / name).read_text() == "theirs"
     assert (root / "mine").exists()
 
@@ -151,7 +151,7 @@ def test_d17_a_directory_with_something_protected_in_it_is_not_deleted(files: Fi
     (root / "d" / inside).touch()
     (root / "d" / "a").touch()
     before = tree(root)
-    with refused("TW6072"):
+    with refused("TT6072"):
         files.delete_file("d", AGREED, recursive=True)
     assert tree(root) == before
 
@@ -160,14 +160,14 @@ def test_d17_what_lies_above_our_own_records_is_neither_moved_nor_deleted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "home" / "state"))
-    (root / "home" / "state" / "toolwright").mkdir(parents=True)
+    (root / "home" / "state" / "tooltrue").mkdir(parents=True)
     with Files([root]) as files:
         for name in ("home", "home/state"):
-            with refused("TW6030"):
+            with refused("TT6030"):
                 files.move_file(name, "x")
-            with refused("TW6030"):
+            with refused("TT6030"):
                 files.delete_file(name, AGREED, recursive=True)
-    assert (root / "home" / "state" / "toolwright").exists()
+    assert (root / "home" / "state" / "tooltrue").exists()
 
 
 @pytest.mark.twin("D17", "D26", "D27")
@@ -192,7 +192,7 @@ def test_files_links_and_directories_are_deleted(files: Files, root: Path) -> No
     (root / "d" / "out").symlink_to("../keep")
     assert files.delete_file("a", AGREED) == {"path": "a", "type": "file", "entries": 1, "bytes": 3}
     assert files.delete_file("link", AGREED) == {"path": "link", "type": "symlink", "entries": 1, "bytes": 0}
-    with refused("TW6071"):
+    with refused("TT6071"):
         files.delete_file("d", AGREED)
     assert files.delete_file("d", AGREED, recursive=True) == {
         "path": "d",
@@ -201,7 +201,7 @@ def test_files_links_and_directories_are_deleted(files: Files, root: Path) -> No
         "bytes": 2,
     }
     assert tree(root) == ["keep", "keep/x"]
-    for path, code in (("a", "TW6020"), (".", "TW6070"), ("keep/../keep", "TW6011")):
+    for path, code in (("a", "TT6020"), (".", "TT6070"), ("keep/../keep", "TT6011")):
         with refused(code):
             files.delete_file(path, AGREED, recursive=True)
 
@@ -216,7 +216,7 @@ def test_d21_a_file_that_has_changed_is_not_deleted(files: Files, root: Path) ->
     (root / "a").write_text("old")
     version = files.file_info("a")["version"]
     (root / "a").write_text("theirs, meanwhile")
-    with refused("TW6055"):
+    with refused("TT6055"):
         files.delete_file("a", AGREED, if_version=version)
     assert files.delete_file("a", AGREED, if_version=files.file_info("a")["version"])["bytes"] == 17
 
@@ -226,12 +226,12 @@ def test_what_is_too_much_at_once_is_not_deleted(root: Path) -> None:
     for n in range(4):
         (root / "d" / str(n)).touch()
     files = Files([root], limits=FileLimits(delete_entries=3))
-    with refused("TW6073"):
+    with refused("TT6073"):
         files.delete_file("d", AGREED, recursive=True)
     deep = root / "/".join("d" * 120)
     deep.mkdir(parents=True)
     (root / "d" / "0").unlink()
-    with refused("TW6073"):
+    with refused("TT6073"):
         Files([root]).delete_file("d", AGREED, recursive=True)
 
 
@@ -246,7 +246,7 @@ def test_a_directory_of_which_nothing_can_be_deleted_is_there_as_before(
     (root / "d" / "kept").mkdir(parents=True)
     (root / "d" / "kept" / "a").touch()
     monkeypatch.setattr(os, "unlink", refuse)
-    with refused("TW6033"):
+    with refused("TT6033"):
         files.delete_file("d", AGREED, recursive=True)
     assert tree(root) == ["d", "d/kept", "d/kept/a"]
     monkeypatch.undo()
@@ -276,7 +276,7 @@ def test_what_is_left_of_a_directory_is_there_again_and_told(
         files.delete_file("b/d", AGREED, recursive=True)
     monkeypatch.undo()
     told = caught.value.facts
-    assert (caught.value.code, told["path"], told["removed"], told["problem"]) == ("TW6085", "b/d", 1, "ENOTEMPTY")
+    assert (caught.value.code, told["path"], told["removed"], told["problem"]) == ("TT6085", "b/d", 1, "ENOTEMPTY")
     left = str(told["left"])
     assert (left == "b/d") is not taken
     assert tree(root) == sorted({"b", "b/d", left, f"{left}/in", f"{left}/in/theirs"})
@@ -285,7 +285,7 @@ def test_what_is_left_of_a_directory_is_there_again_and_told(
 
 def test_a_pipe_is_not_deleted(files: Files, root: Path) -> None:
     os.mkfifo(root / "pipe")
-    with refused("TW6024"):
+    with refused("TT6024"):
         files.delete_file("pipe", AGREED)
 
 
@@ -329,9 +329,9 @@ def test_where_nobody_is_asked_about_each_call_a_folder_and_a_large_file_ask_all
     messages, text = asked_of(root, lambda _: False, arguments, confirm=Confirm.never())
     assert len(messages) == 1
     assert messages[0].startswith("Delete a ")
-    assert "TW6080" in text
+    assert "TT6080" in text
     _, text = asked_of(root, None, arguments, confirm=Confirm.never())
-    assert "TW2470" in text
+    assert "TT2470" in text
     assert tree(root) == ["d", "large"]
     asked_of(root, lambda _: True, arguments, confirm=Confirm.never())
     assert name not in tree(root)
@@ -358,7 +358,7 @@ def test_a_yes_for_a_while_is_none_for_a_folder_that_nobody_has_seen(root: Path)
                 result = await client.call_tool("delete_file", {"path": "d", "recursive": True})
         return result.text
 
-    assert "TW6080" in asyncio.run(twice())
+    assert "TT6080" in asyncio.run(twice())
     assert messages[1].startswith("Delete a directory with 1 entries, 0 bytes in all")
     assert tree(root) == ["d", "d/new"]
 
@@ -377,11 +377,11 @@ def test_in_read_only_mode_there_is_nothing_that_writes(root: Path) -> None:
         "file_info", "list_directory", "list_roots", "read_file", "read_media", "search_files",
     ]  # fmt: skip
     files = Files([root], read_only=True)
-    with refused("TW6081"):
+    with refused("TT6081"):
         files.write_file("b", "x")
-    with refused("TW6081"):
+    with refused("TT6081"):
         files.delete_file("a", AGREED)
-    with refused("TW6081"):
+    with refused("TT6081"):
         files.move_file("a", "b")
     assert files.list_roots()["read_only"] is True
     assert tree(root) == ["a"]
@@ -390,15 +390,15 @@ def test_in_read_only_mode_there_is_nothing_that_writes(root: Path) -> None:
 def test_d25_many_small_writes_end_as_well(root: Path) -> None:
     files = Files([root], limits=FileLimits(added_bytes=10, added_entries=3))
     files.write_file("a", "123456")
-    with refused("TW6065"):
+    with refused("TT6065"):
         files.write_file("b", "12345")
-    with refused("TW6065"):
+    with refused("TT6065"):
         files.write_file("a", "12345", mode="append")
     files.write_file("b", "1234")
     files.create_directory("c")
-    with refused("TW6066"):
+    with refused("TT6066"):
         files.create_directory("d")
-    with refused("TW6066"):
+    with refused("TT6066"):
         files.write_file("d", "")
     assert files.create_directory("c")["created"] is False
     assert tree(root) == ["a", "b", "c"]
@@ -407,16 +407,16 @@ def test_d25_many_small_writes_end_as_well(root: Path) -> None:
 def test_d25_directories_that_are_made_on_the_way_count_as_well(root: Path) -> None:
     files = Files([root], limits=FileLimits(added_bytes=10, added_entries=4))
     (root / "old").touch()
-    with refused("TW6065"):
+    with refused("TT6065"):
         files.write_file("x/y/z", "more than ten bytes", create_parents=True)
     assert tree(root) == ["old"]
     files.write_file("a/b/c", "1", create_parents=True)
     assert files.list_roots()["entries_left"] == 1
-    with refused("TW6066"):
+    with refused("TT6066"):
         files.create_directory("d/e/f")
-    with refused("TW6066"):
+    with refused("TT6066"):
         files.write_file("g/h", "", create_parents=True)
-    with refused("TW6066"):
+    with refused("TT6066"):
         files.move_file("old", "i/j", create_parents=True)
     assert tree(root) == ["a", "a/b", "a/b/c", "d", "old"]
 
@@ -454,7 +454,7 @@ def test_properties_are_told_without_the_content(files: Files, root: Path) -> No
     info = files.file_info("image.txt")
     assert (info.get("media_type"), info.get("text"), "line_endings" in info) == ("image/png", False, False)
     assert files.file_info(".")["type"] == "directory"
-    for path, code in ((".env", "TW6030"), ("none", "TW6020")):
+    for path, code in ((".env", "TT6030"), ("none", "TT6020")):
         with refused(code):
             files.file_info(path)
 
@@ -466,7 +466,7 @@ def test_the_folders_are_listed_by_label_and_not_by_place(tmp_path: Path) -> Non
     told = files.list_roots()
     assert told["roots"] == ["one", "two"]
     assert str(tmp_path) not in str(told)
-    with refused("TW6074"):
+    with refused("TT6074"):
         files.file_info(".")
 
 
@@ -500,13 +500,13 @@ def test_what_is_large_comes_as_a_link_and_what_is_huge_not_at_all(root: Path) -
     result, read = shown(root, "a.png", media_bytes=10)
     assert (result.content[1].mimeType, base64.b64decode(read[0].blob)) == ("image/png", PNG)
     assert shown(root, "b.pdf")[0].content[1].mimeType == "application/pdf"
-    assert "TW6076" in shown(root, "a.png", kept_bytes=10)[0].text
+    assert "TT6076" in shown(root, "a.png", kept_bytes=10)[0].text
 
 
 @pytest.mark.parametrize("data", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"text", b"", b"\0\1\2"])
 def test_d23_what_is_no_picture_is_not_shown_as_one(root: Path, data: bytes) -> None:
     (root / "a.png").write_bytes(data)
-    assert "TW6075" in shown(root, "a.png")[0].text
+    assert "TT6075" in shown(root, "a.png")[0].text
 
 
 # Crashes
@@ -514,8 +514,8 @@ def test_d23_what_is_no_picture_is_not_shown_as_one(root: Path, data: bytes) -> 
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from toolwright.toolbox.files import Edit, Files, rearranging, writing
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.files import Edit, Files, rearranging, writing
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 place, tool, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 calls = when = 0
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.testing.state import LIMIT
-from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
-from toolwright.toolbox.files.values import CHUNK
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.testing.state import LIMIT
+from tooltrue.toolbox.confined import PathRules
+from tooltrue.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
+from tooltrue.toolbox.files.values import CHUNK
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from unit.toolbox.refusals import refused
 
 
@@ -93,7 +93,7 @@ def test_regular_expressions_are_those_of_lines(files: Files) -> None:
 
 @pytest.mark.parametrize("pattern", ["(a", "(?=x)", r"(a)\1", "(a{1000}){1000}"])
 def test_what_is_no_linear_expression_is_refused(files: Files, pattern: str) -> None:
-    with refused("TW6063"):
+    with refused("TT6063"):
         find(files, content=pattern, regex=True)
 
 
@@ -189,7 +189,7 @@ def test_a_file_that_the_system_fails_to_read_ends_the_search_and_is_named(
     monkeypatch.setattr(os, call, failing(getattr(os, call), number, name))
     with pytest.raises(ToolError) as caught:
         find(files, content="main", name="main.py")
-    assert (caught.value.code, caught.value.facts["path"]) == ("TW6034", name)
+    assert (caught.value.code, caught.value.facts["path"]) == ("TT6034", name)
     assert caught.value.facts["problem"] == errno.errorcode[number]
 
 
@@ -262,14 +262,14 @@ def test_a_page_also_ends_when_its_texts_are_long(root: Path) -> None:
     "cursor", ["x", "1", "-1:0:src/a", "0:0:", "0:0:other", "9999999999999999:0:src/main.py", "0:0:src"]
 )
 def test_a_cursor_of_another_search_is_refused(files: Files, cursor: str) -> None:
-    with refused("TW6060"):
+    with refused("TT6060"):
         find(files, path="src", name="*", cursor=cursor)
 
 
 def test_nothing_to_search_for_is_refused(files: Files) -> None:
-    with refused("TW6077"):
+    with refused("TT6077"):
         find(files)
-    with refused("TW6020"):
+    with refused("TT6020"):
         find(files, path="none", name="*")
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.settings import SettingLimits, Settings, toolset
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.settings import SettingLimits, Settings, toolset
 from unit.toolbox.refusals import refused
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -63,9 +63,9 @@ def test_setting_it_again_adds_nothing(settings: Settings) -> None:
 def test_a_setting_that_somebody_else_has_changed_is_not_replaced(settings: Settings) -> None:
     version = settings.set_config("a", "1")["version"]
     settings.set_config("a", "2")
-    with refused("TW6631", version=2, wanted=1):
+    with refused("TT6631", version=2, wanted=1):
         settings.set_config("a", "3", if_version=version)
-    with refused("TW6631", version=2, wanted=0):
+    with refused("TT6631", version=2, wanted=0):
         settings.set_config("a", "3", if_version=0)
     assert settings.get_config("a")["value"] == "2"
 
@@ -75,7 +75,7 @@ def test_a_setting_that_was_deleted_and_made_again_is_not_the_one_that_was_read(
     settings.set_config("b", "1")
     settings.delete_config("a")
     assert settings.set_config("a", "2")["version"] > version
-    with refused("TW6631", wanted=version):
+    with refused("TT6631", wanted=version):
         settings.set_config("a", "3", if_version=version)
     assert settings.get_config("a")["value"] == "2"
     assert settings.set_config("b", "2", if_version=1)["version"] == 2
@@ -93,7 +93,7 @@ def test_a_number_that_no_store_holds_is_refused_as_an_argument(
         async with Client(Server("settings", toolsets=[toolset(place)])) as client:
             return (await client.call_tool(tool, {**more, **arguments})).text
 
-    assert "[TW2001]" in asyncio.run(call())
+    assert "[TT2001]" in asyncio.run(call())
 
 
 def test_a_file_that_is_damaged_is_told_as_such(place: Path) -> None:
@@ -104,15 +104,15 @@ def test_a_file_that_is_damaged_is_told_as_such(place: Path) -> None:
         file.seek(4096)  # all but the first page, which has the tables
         file.write(b"\xff" * (place.stat().st_size - 4096))
     with closing(Settings(place)) as settings:
-        with refused("TW6604"):
+        with refused("TT6604"):
             settings.list_config()
-        with refused("TW6604"):
+        with refused("TT6604"):
             settings.set_config("key-1", "y")
 
 
 def test_a_missing_setting_is_told_with_those_that_are_near(settings: Settings) -> None:
     settings.set_config("mail.footer", "x")
-    with refused("TW6630", nearest="mail.footer"):
+    with refused("TT6630", nearest="mail.footer"):
         settings.get_config("mail.foter")
 
 
@@ -138,7 +138,7 @@ def test_there_are_no_more_settings_than_the_limit(place: Path) -> None:
     with closing(Settings(place, limits=SettingLimits(settings=1))) as settings:
         settings.set_config("a", "1")
         settings.set_config("a", "2")
-        with refused("TW6632", limit=1):
+        with refused("TT6632", limit=1):
             settings.set_config("b", "1")
 
 
@@ -159,7 +159,7 @@ def test_each_entry_is_added_and_the_newest_is_read_first(settings: Settings) ->
 def test_an_entry_with_a_key_is_added_once(settings: Settings) -> None:
     first = settings.add_log("paid", idempotency_key="order-17")
     assert settings.add_log("paid", idempotency_key="order-17") == {**first, "added": False}
-    with refused("TW6633", number=1):
+    with refused("TT6633", number=1):
         settings.add_log("not paid", idempotency_key="order-17")
     assert len(settings.read_log()["entries"]) == 1
 
@@ -167,7 +167,7 @@ def test_an_entry_with_a_key_is_added_once(settings: Settings) -> None:
 def test_the_log_has_an_end(place: Path) -> None:
     with closing(Settings(place, limits=SettingLimits(entries=1))) as settings:
         settings.add_log("one")
-        with refused("TW6634"):
+        with refused("TT6634"):
             settings.add_log("two")
 
 
@@ -180,7 +180,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(place: Path) -> None
     before = place.read_bytes()
     with pytest.raises(ConfigurationError) as caught:
         Settings(place)
-    assert caught.value.code == "TW6605"
+    assert caught.value.code == "TT6605"
     assert place.read_bytes() == before
     place.write_text("no database, but long enough to be looked at as if it were one" * 20)
     with pytest.raises(ConfigurationError):
@@ -221,8 +221,8 @@ def test_writers_in_threads_lose_nothing(settings: Settings) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from toolwright.toolbox import database
-from toolwright.toolbox.settings import Settings
+from tooltrue.toolbox import database
+from tooltrue.toolbox.settings import Settings
 database._PATIENCE = database._SECONDS = 120.0  # the file is not handed on in turn, and one writer may wait for long
 settings = Settings(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
@@ -296,7 +296,7 @@ def test_a_model_sees_what_it_needs_to_go_on(place: Path) -> None:
     )
     assert made.value["created"] is True
     assert "nearest: theme" in missing.text
-    assert missing.text.endswith("[TW6630]")
+    assert missing.text.endswith("[TT6630]")
     assert "$.key" in wrong.text
     assert 'must be one of "debug"' in added.text
     assert deleted.is_error  # nobody was there to be asked

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, RpcError, Server
-from toolwright.errors import ToolError
-from toolwright.toolbox.math import toolset as math_toolset
-from toolwright.toolbox.settings import Settings
+from tooltrue import Client, RpcError, Server
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.math import toolset as math_toolset
+from tooltrue.toolbox.settings import Settings
 from unit.toolbox.test_catalog import ids, search
 from unit.toolbox.test_mail import MAIL, SENDER, Post, drafted, read, sent
 from variants import tried
@@ -306,7 +306,7 @@ def test_k08_no_operator_of_the_engine_is_more_than_a_word() -> None:
         try:
             found = search(query)
         except ToolError as error:
-            assert error.code == "TW6601", query  # noqa: PT017 - the one that is meant
+            assert error.code == "TT6601", query  # noqa: PT017 - the one that is meant
             continue
         assert found["matched"] in ("all words", "some words"), query
     assert ids("NOT jacket") != []

@@ -15,12 +15,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.tables.feeding import fed
-from toolwright.toolbox.tables.reading import Layout, Limits, ReadAs
-from toolwright.toolbox.tables.tables import toolset
-from toolwright.toolbox.tables.zstd import ZstdDecompressor
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.tables.feeding import fed
+from tooltrue.toolbox.tables.reading import Layout, Limits, ReadAs
+from tooltrue.toolbox.tables.tables import toolset
+from tooltrue.toolbox.tables.zstd import ZstdDecompressor
 from unit.toolbox.tabling import ask, code_of, result_of
 
 SALES = """city,year,amount,note
@@ -89,8 +89,8 @@ def test_the_parts_of_the_groups_make_the_whole(root: Path, sort: str) -> None:
         parts += part["groups"]
         start = part.get("next_start_group")
     assert parts == whole["groups"]
-    assert code_of(root, "analyze_csv", **asked, start_group=len(parts) + 1) == "TW6336"
-    assert code_of(root, "analyze_csv", path="sales.csv", operations=["sum"], start_group=2) == "TW6336"
+    assert code_of(root, "analyze_csv", **asked, start_group=len(parts) + 1) == "TT6336"
+    assert code_of(root, "analyze_csv", path="sales.csv", operations=["sum"], start_group=2) == "TT6336"
 
 
 def test_without_columns_those_with_numbers_are_counted(root: Path) -> None:
@@ -138,7 +138,7 @@ def test_rows_are_sorted_by_number_and_come_in_pages(tmp_path: Path) -> None:
 def test_a_cursor_of_a_file_that_has_changed_is_refused(root: Path) -> None:
     cursor = ask(root, "query_csv", path="sales.csv", limit=1)["next_cursor"]
     (root / "sales.csv").write_text(SALES + "Bonn,2022,1,\n")
-    assert code_of(root, "query_csv", path="sales.csv", limit=1, cursor=cursor) == "TW6334"
+    assert code_of(root, "query_csv", path="sales.csv", limit=1, cursor=cursor) == "TT6334"
 
 
 def test_a_result_is_bounded_and_says_so(tmp_path: Path) -> None:
@@ -225,21 +225,21 @@ def test_objects_on_lines_of_their_own_are_rows(tmp_path: Path, row: str) -> Non
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        ('[{"a": 1}, 2]', "TW6338"),
-        ('[{"a": 1} {"a": 2}]', "TW6338"),
-        ('[{"a": 1},]', "TW6338"),
-        ('[{"a": 1}', "TW6338"),
-        ('[{"a": 1}, {"a": 2', "TW6338"),
-        ('[{"a": 1}] [{"a": 2}]', "TW6338"),
-        ('{"data": [{"a": 1}', "TW6338"),
-        ('{"data": [{"a": 1}]', "TW6338"),
-        ('{"data": [{"a": 1}], "other": [{"b": 1}]}', "TW6339"),
-        ('{"data": [{"a": "' + "x" * 2_000_000 + '"}]}', "TW6316"),
-        ('[{"a": 1}, {"a": "' + "x" * 2_000_000 + '"}]', "TW6338"),
-        ('{"data": [' + '{"a": 1},' * 150_000 + '{"a": 1}], "other": [{"b": 1}]}', "TW6339"),
-        ('[{"a": 1}' + " " * 3_000_000, "TW6338"),
-        ('[{"a": 1}, {"a": ' + "[" * 100_000, "TW6338"),
-        ("{\n 'a': 1}", "TW6317"),
+        ('[{"a": 1}, 2]', "TT6338"),
+        ('[{"a": 1} {"a": 2}]', "TT6338"),
+        ('[{"a": 1},]', "TT6338"),
+        ('[{"a": 1}', "TT6338"),
+        ('[{"a": 1}, {"a": 2', "TT6338"),
+        ('[{"a": 1}] [{"a": 2}]', "TT6338"),
+        ('{"data": [{"a": 1}', "TT6338"),
+        ('{"data": [{"a": 1}]', "TT6338"),
+        ('{"data": [{"a": 1}], "other": [{"b": 1}]}', "TT6339"),
+        ('{"data": [{"a": "' + "x" * 2_000_000 + '"}]}', "TT6316"),
+        ('[{"a": 1}, {"a": "' + "x" * 2_000_000 + '"}]', "TT6338"),
+        ('{"data": [' + '{"a": 1},' * 150_000 + '{"a": 1}], "other": [{"b": 1}]}', "TT6339"),
+        ('[{"a": 1}' + " " * 3_000_000, "TT6338"),
+        ('[{"a": 1}, {"a": ' + "[" * 100_000, "TT6338"),
+        ("{\n 'a': 1}", "TT6317"),
     ],
 )
 def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, code: str) -> None:
@@ -250,7 +250,7 @@ def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, code: str) 
 @pytest.mark.parametrize("line", ['{"id": 1, "ID": 2}', '{"": 1}'])
 def test_keys_that_cannot_be_columns_are_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "t.jsonl").write_text(line + "\n")
-    assert code_of(tmp_path, "query_csv", path="t.jsonl") == "TW6329"
+    assert code_of(tmp_path, "query_csv", path="t.jsonl") == "TT6329"
 
 
 def zstd(data: bytes) -> bytes:
@@ -265,7 +265,7 @@ def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
     result = result_of(tmp_path, "describe_csv", path="t.jsonl")
     assert result.text.startswith("Line 2 of t.jsonl is no JSON object.")
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n' * 5000 + '{"a": \n')
-    assert code_of(tmp_path, "describe_csv", path="t.jsonl") == "TW6317"
+    assert code_of(tmp_path, "describe_csv", path="t.jsonl") == "TT6317"
 
 
 def test_a_chart_is_a_picture(root: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_chart_is_a_picture(root: Path) -> None:
         "group_count": 3,
         "rows": 4,
     }
-    assert code_of(root, "chart_csv", path="sales.csv", by="city", operation="sum") == "TW6333"
+    assert code_of(root, "chart_csv", path="sales.csv", by="city", operation="sum") == "TT6333"
 
 
 DAYS = ["2024-12-30", "2024-12-31T23:59:59Z", "2025-01-01 00:00", "2025/1/2", "20250401", "2025年4月1日", "1.5.2025"]
@@ -330,7 +330,7 @@ def test_a_column_with_a_colon_in_its_name_goes_first(tmp_path: Path) -> None:
     found = ask(tmp_path, "analyze_csv", path="t.csv", operations=["count"], columns=["at"], group_by=["at:month"])
     assert found["groups"][0]["by"] == {"at:month": "x"}
     for name in ("at:hour", "on:month", ":month", "at:"):
-        assert code_of(tmp_path, "chart_csv", path="t.csv", by=name) == "TW6330"
+        assert code_of(tmp_path, "chart_csv", path="t.csv", by=name) == "TT6330"
 
 
 def test_a_daily_series_of_two_years_is_drawn(tmp_path: Path) -> None:
@@ -350,14 +350,14 @@ def test_labels_of_a_chart_are_text(tmp_path: Path) -> None:
 
 
 def test_no_path_leads_out_of_the_folder(root: Path, tmp_path: Path) -> None:
-    assert code_of(root, "describe_csv", path="../sales.csv") == "TW6011"
-    assert code_of(root, "describe_csv", path="/etc/passwd") == "TW6014"
+    assert code_of(root, "describe_csv", path="../sales.csv") == "TT6011"
+    assert code_of(root, "describe_csv", path="/etc/passwd") == "TT6014"
     (root / "link.csv").symlink_to("/etc/passwd")
     assert result_of(root, "describe_csv", path="link.csv").is_error
     os.mkfifo(root / "pipe.csv")
-    assert code_of(root, "describe_csv", path="pipe.csv") == "TW6024"
+    assert code_of(root, "describe_csv", path="pipe.csv") == "TT6024"
     (root / ".env").write_text(SALES)
-    assert code_of(root, "describe_csv", path=".env") == "TW6030"
+    assert code_of(root, "describe_csv", path=".env") == "TT6030"
     (root / "*.csv").write_text("only,this\n1,2\n")
     assert ask(root, "query_csv", path="*.csv")["columns"] == ["only", "this"]
 
@@ -471,4 +471,4 @@ def test_what_cannot_be_said_of_a_file_is_told_with_what_can(root: Path, said: d
     result = result_of(root, "query_csv", path="sales.csv", read_as=said)
     assert result.is_error
     assert accepted in result.text
-    assert result.text.endswith("[TW6337]")
+    assert result.text.endswith("[TT6337]")

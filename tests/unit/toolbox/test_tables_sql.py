@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolwright.toolbox.tables.tables import Rows, Tables
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.tables.tables import Rows, Tables
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
 from variants import tried
 
 FRAGMENTS = (

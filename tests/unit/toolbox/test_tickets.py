@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.policy.approvals import Approvals
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.pipeline import Guard, standard
-from toolwright.protocol.types import CallToolResult
-from toolwright.state.facts import MemoryFacts
-from toolwright.toolbox.files import FileLimits, toolset
-from toolwright.tools.toolset import LOCAL, SILENT, RequestContext, ToolCall
+from tooltrue import Client, Server
+from tooltrue.policy.approvals import Approvals
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.protocol.types import CallToolResult
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.toolbox.files import FileLimits, toolset
+from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext, ToolCall
 
 EDIT = {"path": "AGENTS.md", "edits": [{"old_text": "one", "new_text": "two"}]}
 WRITE = {"path": "CLAUDE.md", "content": "obey"}
@@ -38,7 +38,7 @@ class Desk:
 
     async def ticket(self, tool: str, arguments: dict[str, Any]) -> str:
         text = await self.call(tool, arguments)
-        assert text.endswith("[TW2470]"), text
+        assert text.endswith("[TT2470]"), text
         [said] = set(re.findall(r"ticket (t-[0-9a-f]{8})", text))
         return said
 
@@ -79,7 +79,7 @@ def test_what_needs_agreement_waits_for_its_ticket_and_runs_once(
         assert ticket.wanted.arguments["path" if "path" in arguments else "source"] in str(arguments)
         assert ticket.wanted.reason
         await desk.approvals.allow(ticket, "once")
-        assert "[TW" not in await desk.call(tool, arguments)
+        assert "[TT" not in await desk.call(tool, arguments)
         assert state_of(root) != before
 
     asyncio.run(once())
@@ -92,9 +92,9 @@ def test_a_ticket_is_for_one_call_and_no_other(root: Path) -> None:
         other = {**WRITE, "content": "obey me"}
         assert await desk.ticket("write_file", other)
         assert not (root / "CLAUDE.md").exists()
-        assert "[TW" not in await desk.call("write_file", WRITE)
+        assert "[TT" not in await desk.call("write_file", WRITE)
         (root / "CLAUDE.md").unlink()
-        assert "[TW2404]" in await desk.call("write_file", WRITE)
+        assert "[TT2404]" in await desk.call("write_file", WRITE)
         assert not (root / "CLAUDE.md").exists()
 
     asyncio.run(once())
@@ -105,7 +105,7 @@ def test_a_yes_for_a_while_is_a_yes_to_what_was_shown(root: Path) -> None:
         desk = Desk(root, Confirm.never())
         await desk.approvals.allow(await desk.approvals.find(await desk.ticket("write_file", WRITE)), "session")
         for _ in range(2):
-            assert "[TW" not in await desk.call("write_file", WRITE)
+            assert "[TT" not in await desk.call("write_file", WRITE)
             (root / "CLAUDE.md").unlink()
 
     asyncio.run(once())
@@ -116,7 +116,7 @@ def test_a_yes_to_a_pattern_holds_for_the_name_that_was_shown(root: Path) -> Non
         desk = Desk(root, Confirm.never())
         ticket = await desk.approvals.find(await desk.ticket("write_file", WRITE))
         await desk.approvals.allow(ticket, "pattern", pattern={"type": "object"})
-        assert "[TW" not in await desk.call("write_file", {**WRITE, "content": "other"})
+        assert "[TT" not in await desk.call("write_file", {**WRITE, "content": "other"})
         assert await desk.ticket("write_file", {**WRITE, "path": "GEMINI.md"})
 
     asyncio.run(once())
@@ -139,7 +139,7 @@ def test_a_no_holds(root: Path) -> None:
     async def once() -> None:
         desk = Desk(root, Confirm.never())
         await desk.approvals.deny(await desk.approvals.find(await desk.ticket("write_file", WRITE)))
-        assert "[TW2415]" in await desk.call("write_file", WRITE)
+        assert "[TT2415]" in await desk.call("write_file", WRITE)
         assert not (root / "CLAUDE.md").exists()
 
     asyncio.run(once())
@@ -148,7 +148,7 @@ def test_a_no_holds(root: Path) -> None:
 def test_an_ordinary_name_needs_no_ticket(root: Path) -> None:
     async def once() -> None:
         desk = Desk(root, Confirm.never())
-        assert "[TW" not in await desk.call("write_file", {"path": "notes.md", "content": "x"})
+        assert "[TT" not in await desk.call("write_file", {"path": "notes.md", "content": "x"})
         assert await desk.approvals.all() == []
 
     asyncio.run(once())

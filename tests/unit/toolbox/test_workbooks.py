@@ -13,10 +13,10 @@ from typing import Any
 import openpyxl
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.tables import workbooks
-from toolwright.toolbox.tables.reading import Limits
-from toolwright.toolbox.tables.unpacking import Bounds
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables import workbooks
+from tooltrue.toolbox.tables.reading import Limits
+from tooltrue.toolbox.tables.unpacking import Bounds
 from unit.toolbox.tabling import ask, code_of, result_of
 
 SALES: list[list[Any]] = [
@@ -66,7 +66,7 @@ def test_another_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
     assert (found["columns"], found["rows"]) == (["b"], [["2"], ["x"]])
     result = result_of(tmp_path, "query_csv", path="t.xlsx", read_as={"sheet": "Third"})
     assert "First, Größe 2" in result.text
-    assert result.text.endswith("[TW6341]")
+    assert result.text.endswith("[TT6341]")
     assert ask(tmp_path, "query_csv", path="t.xlsx", read_as={"header": False})["rows"] == [["a"], ["1"]]
 
 
@@ -136,10 +136,10 @@ def test_what_is_no_workbook_is_told_apart(tmp_path: Path) -> None:
         name: code_of(tmp_path, "describe_csv", path=name)
         for name in ("old.xls", "empty.xlsx", "cut.xlsx", "other.docx")
     }
-    assert codes == {"old.xls": "TW6342", "empty.xlsx": "TW6344", "cut.xlsx": "TW6343", "other.docx": "TW6310"}
+    assert codes == {"old.xls": "TT6342", "empty.xlsx": "TT6344", "cut.xlsx": "TT6343", "other.docx": "TT6310"}
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     for name in ("t.csv", "t.parquet"):
-        assert code_of(tmp_path, "describe_csv", path=name, read_as={"sheet": "Data"}) == "TW6341"
+        assert code_of(tmp_path, "describe_csv", path=name, read_as={"sheet": "Data"}) == "TT6341"
 
 
 def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: py
             pass
     finally:
         os.close(file)
-    assert error.value.code == "TW6302"
+    assert error.value.code == "TT6302"
     assert "xlsx" in str(error.value)
 
 
@@ -183,25 +183,25 @@ def declared(xml: str) -> str:
 
 
 BOMBS: dict[str, tuple[str, Callable[[str], str], set[str]]] = {
-    "entities in a cell": (SHEET, lambda x: declared(x).replace("<v>1</v>", "<v>&j;</v>"), {"TW6343"}),
-    "entities in styles": ("xl/styles.xml", declared, {"TW6343"}),
+    "entities in a cell": (SHEET, lambda x: declared(x).replace("<v>1</v>", "<v>&j;</v>"), {"TT6343"}),
+    "entities in styles": ("xl/styles.xml", declared, {"TT6343"}),
     "a file named by an entity": (
         SHEET,
         lambda x: x.replace("<worksheet", '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><worksheet').replace(
             "<v>1</v>", "<v>&f;</v>"
         ),
-        {"TW6343"},
+        {"TT6343"},
     ),
     "a sheet that unpacks to hundreds of times its size": (
-        SHEET, lambda x: x.replace("</sheetData>", "<row/>" * 20_000_000 + "</sheetData>"), {"TW6312"},
+        SHEET, lambda x: x.replace("</sheetData>", "<row/>" * 20_000_000 + "</sheetData>"), {"TT6312"},
     ),
     "a row far below all others": (
-        SHEET, lambda x: x.replace('<row r="2"', '<row r="2000000000"').replace('r="A2"', ""), {"TW6343", "TW6344"},
+        SHEET, lambda x: x.replace('<row r="2"', '<row r="2000000000"').replace('r="A2"', ""), {"TT6343", "TT6344"},
     ),
     "a text that is not there": (
-        SHEET, lambda x: x.replace('t="inlineStr"><is><t>a</t></is>', 't="s"><v>99</v>'), {"TW6343"},
+        SHEET, lambda x: x.replace('t="inlineStr"><is><t>a</t></is>', 't="s"><v>99</v>'), {"TT6343"},
     ),
-    "no end": (SHEET, lambda x: x[: len(x) // 2], {"TW6343"}),
+    "no end": (SHEET, lambda x: x[: len(x) // 2], {"TT6343"}),
 }  # fmt: skip
 
 
@@ -218,14 +218,14 @@ def test_g08_an_archive_of_very_many_parts_is_stopped(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "a") as archive:
         for n in range(10_001):
             archive.writestr(f"x/{n}", b"")
-    assert code_of(tmp_path, "describe_csv", path="t.xlsx") == "TW6312"
+    assert code_of(tmp_path, "describe_csv", path="t.xlsx") == "TT6312"
 
 
 def test_g08_empty_rows_by_the_million_take_bounded_memory(tmp_path: Path) -> None:
     """Within the size that an archive may have; the tree of XML would take more memory than the process may."""
     path = book(tmp_path / "t.xlsx", Data=[["a"], [1]])
     rewritten(path, SHEET, lambda xml: xml.replace("</sheetData>", "<row/>" * 2_000_000 + "</sheetData>"))
-    assert code_of(tmp_path, "describe_csv", Limits(memory_mib=64), path="t.xlsx") == "TW6343"
+    assert code_of(tmp_path, "describe_csv", Limits(memory_mib=64), path="t.xlsx") == "TT6343"
 
 
 def test_g08_twin_a_workbook_of_a_wrong_size_is_read(tmp_path: Path) -> None:

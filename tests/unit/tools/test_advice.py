@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
-from toolwright.server.served import SILENT
-from toolwright.tools.advice import CONTEXT, SERVER
-from toolwright.tools.toolset import LOCAL, RequestContext
-from toolwright.tools.views import prefixed
+from tooltrue import Client, Server
+from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
+from tooltrue.server.served import SILENT
+from tooltrue.tools.advice import CONTEXT, SERVER
+from tooltrue.tools.toolset import LOCAL, RequestContext
+from tooltrue.tools.views import prefixed
 
 
 @pytest.mark.parametrize("name", sorted(CONTEXT))
 def test_a_name_of_another_librarys_context_leads_to_ours(name: str):
-    with pytest.raises(AttributeError, match="TW3044"):
+    with pytest.raises(AttributeError, match="TT3044"):
         getattr(RequestContext(LOCAL, SILENT), name)
 
 
 @pytest.mark.parametrize("name", sorted(SERVER))
 def test_a_name_of_another_librarys_server_leads_to_ours(name: str):
-    with pytest.raises(AttributeError, match="TW3044"):
+    with pytest.raises(AttributeError, match="TT3044"):
         getattr(Server("notes"), name)
 
 
@@ -43,7 +43,7 @@ def test_any_other_name_is_simply_not_there():
     ],
 )
 def test_a_setting_that_a_server_has_not_is_named(settings: dict[str, Any], said: str):
-    with pytest.raises(TypeError, match="TW3045") as raised:
+    with pytest.raises(TypeError, match="TT3045") as raised:
         Server("notes", **settings)
     assert said in str(raised.value)
 

@@ -15,13 +15,13 @@ from annotated_types import Ge, Len
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from toolwright import Context, Depends, ImageContent, Server, TextContent
-from toolwright.errors import DefinitionError
-from toolwright.protocol import types as wire
-from toolwright.server.served import SILENT
-from toolwright.tools.binding import Bound, Settings, bind, bind_raw
-from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue import Context, Depends, ImageContent, Server, TextContent
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol import types as wire
+from tooltrue.server.served import SILENT
+from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
+from tooltrue.tools.threads import ThreadPool
+from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
 
 POOL = ThreadPool(4)
 CONTEXT = RequestContext(LOCAL, SILENT)
@@ -396,26 +396,26 @@ def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
 @pytest.mark.parametrize(
     ("function", "settings", "code", "fix"),
     [
-        (generator, {}, "TW3001", "return one value"),
-        (async_generator, {}, "TW3001", "return one value"),
-        (variable, {}, "TW3002", "name each parameter"),
-        (keywords, {}, "TW3002", "name each parameter"),
-        (missing, {}, "TW3003", "module level"),
-        (set[str]().add, {}, "TW3036", "wrap it"),
-        (two_contexts, {}, "TW3004", "only one parameter"),
-        (untyped, {}, "TW3005", "a: str"),
-        (shapeless, {}, "TW3038", "Depends"),
-        (shapeless_result, {}, "TW3041", "JSON types"),
-        (lambda: 1, {}, "TW3007", "name="),
-        (plain, {"name": "no spaces"}, "TW3007", "read_file"),
-        (functools.partial(plain, 1), {}, "TW3007", "name="),
-        (plain, {"effect": "deadly"}, "TW3008", "destructive"),
-        (plain, {"examples": [{"a": "x"}]}, "TW3010", "Correct"),
-        (plain, {"examples": [{"a": 1, "z": 1}]}, "TW3010", "Correct"),
-        (wrong_default, {}, "TW3011", "change the default or the type"),
-        (out_of_range, {}, "TW3011", "change the default or the type"),
-        (greedy, {}, "TW3012", "the context or nothing"),
-        (of_builtin, {}, "TW3036", "wrap it"),
+        (generator, {}, "TT3001", "return one value"),
+        (async_generator, {}, "TT3001", "return one value"),
+        (variable, {}, "TT3002", "name each parameter"),
+        (keywords, {}, "TT3002", "name each parameter"),
+        (missing, {}, "TT3003", "module level"),
+        (set[str]().add, {}, "TT3036", "wrap it"),
+        (two_contexts, {}, "TT3004", "only one parameter"),
+        (untyped, {}, "TT3005", "a: str"),
+        (shapeless, {}, "TT3038", "Depends"),
+        (shapeless_result, {}, "TT3041", "JSON types"),
+        (lambda: 1, {}, "TT3007", "name="),
+        (plain, {"name": "no spaces"}, "TT3007", "read_file"),
+        (functools.partial(plain, 1), {}, "TT3007", "name="),
+        (plain, {"effect": "deadly"}, "TT3008", "destructive"),
+        (plain, {"examples": [{"a": "x"}]}, "TT3010", "Correct"),
+        (plain, {"examples": [{"a": 1, "z": 1}]}, "TT3010", "Correct"),
+        (wrong_default, {}, "TT3011", "change the default or the type"),
+        (out_of_range, {}, "TT3011", "change the default or the type"),
+        (greedy, {}, "TT3012", "the context or nothing"),
+        (of_builtin, {}, "TT3036", "wrap it"),
     ],
 )
 def test_a_wrong_definition_is_refused_at_once_with_its_fix(function: Any, settings: Any, code: str, fix: str):
@@ -442,14 +442,14 @@ def raw(schema: Any, handler: Any = lambda arguments: arguments, output: Any = N
 def test_a_raw_schema_that_is_not_an_objects_is_refused(schema: Any):
     with pytest.raises(DefinitionError) as caught:
         raw(schema)
-    assert caught.value.code == "TW3009"
+    assert caught.value.code == "TT3009"
 
 
 @pytest.mark.requirement("SCH-05")
 def test_a_raw_schema_of_a_dialect_that_nobody_supports_is_refused_by_name():
     with pytest.raises(DefinitionError) as caught:
         raw({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"})
-    assert caught.value.code == "TW3103"
+    assert caught.value.code == "TT3103"
     assert "draft-04" in str(caught.value)
 
 
@@ -509,7 +509,7 @@ def test_a_tool_is_published_with_no_key_that_is_none_or_not_its_authors(key: st
     def tool() -> None: ...
 
     assert bound(tool, meta={"com.example/x": 1}).tool.definition.meta == {"com.example/x": 1}
-    assert refusal(tool, meta={key: 1}).code == "TW3035"
+    assert refusal(tool, meta={key: 1}).code == "TT3035"
     with pytest.raises(DefinitionError, match=r"test_binding\.py"):
         bind_raw(lambda arguments: None, wire.Tool("t", {"type": "object"}), Settings(meta={key: 1}), POOL)
 

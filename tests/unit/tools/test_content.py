@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import InvalidResult
-from toolwright.protocol.types import (
+from tooltrue.errors import InvalidResult
+from tooltrue.protocol.types import (
     UNSET,
     CallToolResult,
     EmbeddedResource,
@@ -17,7 +17,7 @@ from toolwright.protocol.types import (
     TextContent,
     TextResource,
 )
-from toolwright.tools.content import failed, present, structured
+from tooltrue.tools.content import failed, present, structured
 
 PICTURE = ImageContent(data="eA==", mimeType="image/png")
 

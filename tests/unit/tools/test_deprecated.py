@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from toolwright import Context, Roots, Sampling
-from toolwright.server.served import SILENT
-from toolwright.tools.toolset import LOCAL
+from tooltrue import Context, Roots, Sampling
+from tooltrue.server.served import SILENT
+from tooltrue.tools.toolset import LOCAL
 
 
 def sample() -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.tools.docstrings import read_docstring
+from tooltrue.tools.docstrings import read_docstring
 
 GOOGLE = """Find notes.
 

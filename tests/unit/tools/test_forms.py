@@ -11,8 +11,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 import official
-from toolwright import DefinitionError, Form, Link, Roots, Sampling
-from toolwright.protocol.questions import check_form, check_request, lacking, malformed
+from tooltrue import DefinitionError, Form, Link, Roots, Sampling
+from tooltrue.protocol.questions import check_form, check_request, lacking, malformed
 
 
 class Size(enum.Enum):

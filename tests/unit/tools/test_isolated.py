@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from skipping import skip
-from toolwright import Client, Context, DefinitionError, Server
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, Context, DefinitionError, Server
+from tooltrue.testing.state import LIMIT
 from unit.tools import workshop
 
 pytestmark = pytest.mark.process
@@ -49,10 +49,10 @@ def test_what_the_author_says_and_what_nobody_foresaw_are_told_apart(caplog: pyt
     server = served(workshop.fails, workshop.crashes, workshop.falls)
     assert call(server, "fails").text == "no more wood"
     crashed = call(server, "crashes").text
-    assert "TW2004" in crashed
+    assert "TT2004" in crashed
     assert "hunter2" not in crashed
     assert "hunter2" in caplog.text
-    assert "TW2004" in call(server, "falls").text
+    assert "TT2004" in call(server, "falls").text
     assert "SIGABRT" in caplog.text
 
 
@@ -80,7 +80,7 @@ def test_b36_a_process_that_is_late_is_killed_with_all_that_it_has_started(tmp_p
             await until(note.exists)  # only then its time passes
             pids = [int(word) for word in note.read_text().split()]
             skip(LIMIT)
-            assert "TW2002" in (await asked).text
+            assert "TT2002" in (await asked).text
             await until(lambda: all(map(gone, pids)))
 
     asyncio.run(main())
@@ -110,7 +110,7 @@ def test_a_process_that_falls_is_not_waited_for_because_its_copy_lives(tmp_path:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     result = call(served(workshop.falls_beside_its_copy, seconds=10 * LIMIT), "falls_beside_its_copy", {"pipe": str(pipe)})  # fmt: skip  # noqa: E501
-    assert "TW2004" in result.text
+    assert "TT2004" in result.text
     asyncio.run(until(lambda: opened(pipe)))
 
 

@@ -16,15 +16,15 @@ from uuid import UUID
 import pydantic
 import pytest
 
-from toolwright import Annotations, BlobResource, Completes, Context, Depends, TextContent, TextResource
-from toolwright.errors import DefinitionError, InvalidParams, InvalidResult, UnknownEntry
-from toolwright.protocol import types as wire
-from toolwright.protocol.types import Completion, ImageContent, PromptMessage, PromptResult, ReadResourceResult
-from toolwright.server.served import SILENT
-from toolwright.tools.library import LocalLibrary, shelved
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, Change, CompletionGet, PromptGet, RequestContext, ResourceRead
-from toolwright.tools.views import combined
+from tooltrue import Annotations, BlobResource, Completes, Context, Depends, TextContent, TextResource
+from tooltrue.errors import DefinitionError, InvalidParams, InvalidResult, UnknownEntry
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.types import Completion, ImageContent, PromptMessage, PromptResult, ReadResourceResult
+from tooltrue.server.served import SILENT
+from tooltrue.tools.library import LocalLibrary, shelved
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, Change, CompletionGet, PromptGet, RequestContext, ResourceRead
+from tooltrue.tools.views import combined
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -310,7 +310,7 @@ def test_text_is_converted_to_the_types_of_the_parameters():
 def test_a_wrong_argument_is_named_and_its_value_not_repeated(arguments: dict[str, str], named: str):
     with pytest.raises(InvalidParams) as caught:
         get(with_prompt(prompt), **arguments)
-    assert (caught.value.code, caught.value.number) == ("TW1041", -32602)
+    assert (caught.value.code, caught.value.number) == ("TT1041", -32602)
     assert named in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
@@ -364,7 +364,7 @@ def test_the_variables_of_a_template_are_completed():
     assert complete(library, "mood", "c", name="a:{mood}").values == ["calm"]
     with pytest.raises(InvalidParams) as caught:
         complete(library, "nix", "", name="a:{mood}")
-    assert caught.value.code == "TW1042"
+    assert caught.value.code == "TT1042"
     for name in ("a:{x}", "nix"):
         with pytest.raises(UnknownEntry):
             complete(library, "mood", "", name=name)
@@ -399,28 +399,28 @@ def of_text(a: str) -> str:
 @pytest.mark.parametrize(
     ("register", "code"),
     [
-        (lambda library: library.add_resource("no uri", lambda: ""), "TW3022"),
-        (lambda library: library.add_resource("a:b", of_text), "TW3034"),
-        (lambda library: library.add_resource("a:{b}", of_text), "TW3034"),
-        (lambda library: library.add_resource("a:{a}/{b}", of_text), "TW3034"),
-        (lambda library: library.add_resource("a:{a}", untyped), "TW3005"),
-        (lambda library: library.add_resource("a:{a}", of_list), "TW3030"),
-        (lambda library: library.add_resource("a:b", set().add), "TW3036"),  # type: ignore[arg-type]
-        (lambda library: completed_by(dict), "TW3036"),
-        (lambda library: library.add_resource("taken:", lambda: ""), "TW3022"),
-        (lambda library: library.add_resource("taken:a", lambda: ""), "TW3033"),
-        (lambda library: library.add_resource("taken:{a}", of_text), "TW3033"),
-        (lambda library: library.add_resource("a:b", lambda: "", visible=True), "TW3014"),
-        (lambda library: library.add_prompt(lambda: "", name="taken"), "TW3033"),
-        (lambda library: library.add_prompt(lambda: ""), "TW3032"),
-        (lambda library: library.add_prompt(lambda: "", name=" a"), "TW3032"),
-        (lambda library: library.add_prompt(of_list), "TW3030"),
-        (lambda library: library.add_prompt(of_numbers), "TW3030"),
-        (lambda library: completed_by(lambda a, b, c, d: []), "TW3031"),
-        (lambda library: library.add_prompt(of_text, mime_type="a/b"), "TW3014"),
-        (lambda library: library.add_resource("a:b", lambda: "", meta={"x y": 1}), "TW3035"),
-        (lambda library: library.add_resource("a:{a}", of_text, meta={"io.mcp/x": 1}), "TW3035"),
-        (lambda library: library.add_prompt(of_text, meta={"-x": 1}), "TW3035"),
+        (lambda library: library.add_resource("no uri", lambda: ""), "TT3022"),
+        (lambda library: library.add_resource("a:b", of_text), "TT3034"),
+        (lambda library: library.add_resource("a:{b}", of_text), "TT3034"),
+        (lambda library: library.add_resource("a:{a}/{b}", of_text), "TT3034"),
+        (lambda library: library.add_resource("a:{a}", untyped), "TT3005"),
+        (lambda library: library.add_resource("a:{a}", of_list), "TT3030"),
+        (lambda library: library.add_resource("a:b", set().add), "TT3036"),  # type: ignore[arg-type]
+        (lambda library: completed_by(dict), "TT3036"),
+        (lambda library: library.add_resource("taken:", lambda: ""), "TT3022"),
+        (lambda library: library.add_resource("taken:a", lambda: ""), "TT3033"),
+        (lambda library: library.add_resource("taken:{a}", of_text), "TT3033"),
+        (lambda library: library.add_resource("a:b", lambda: "", visible=True), "TT3014"),
+        (lambda library: library.add_prompt(lambda: "", name="taken"), "TT3033"),
+        (lambda library: library.add_prompt(lambda: ""), "TT3032"),
+        (lambda library: library.add_prompt(lambda: "", name=" a"), "TT3032"),
+        (lambda library: library.add_prompt(of_list), "TT3030"),
+        (lambda library: library.add_prompt(of_numbers), "TT3030"),
+        (lambda library: completed_by(lambda a, b, c, d: []), "TT3031"),
+        (lambda library: library.add_prompt(of_text, mime_type="a/b"), "TT3014"),
+        (lambda library: library.add_resource("a:b", lambda: "", meta={"x y": 1}), "TT3035"),
+        (lambda library: library.add_resource("a:{a}", of_text, meta={"io.mcp/x": 1}), "TT3035"),
+        (lambda library: library.add_prompt(of_text, meta={"-x": 1}), "TT3035"),
     ],
 )
 def test_what_is_wrong_is_refused_at_registration_and_changes_nothing(register: Any, code: str):

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import DefinitionError, UnknownTool
-from toolwright.server.served import SILENT
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
+from tooltrue.errors import DefinitionError, UnknownTool
+from tooltrue.server.served import SILENT
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -51,7 +51,7 @@ def test_a_name_that_is_taken_is_refused_and_the_first_stays():
     tools.add_raw("one", {"type": "object"}, lambda arguments: "first", blocking=False)
     with pytest.raises(DefinitionError) as caught:
         tools.add(one)
-    assert caught.value.code == "TW3013"
+    assert caught.value.code == "TT3013"
     assert call(tools, "one").content[0].text == "first"
 
 

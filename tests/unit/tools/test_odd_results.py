@@ -11,9 +11,9 @@ import numpy
 import pydantic
 import pytest
 
-from toolwright import Client, ImageContent, Server, TextContent
-from toolwright.errors import DefinitionError, InternalError
-from toolwright.testing.state import LIMIT
+from tooltrue import Client, ImageContent, Server, TextContent
+from tooltrue.errors import DefinitionError, InternalError
+from tooltrue.testing.state import LIMIT
 
 PICTURE = ImageContent.of(b"\x89PNG\r\n\x1a\n", "image/png")
 
@@ -125,7 +125,7 @@ ENDLESS = [(holds_itself, "Circular reference"), (nested, "Maximum serialization
 def test_a_value_without_an_end_is_named(
     make: Callable[[], Any], problem: str, returns: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert "[TW2005]" in called(make(), returns).text
+    assert "[TT2005]" in called(make(), returns).text
     [record] = caplog.records
     assert f"the function returned list, which is not JSON ({problem}" in record.getMessage()
     assert record.exc_info is None

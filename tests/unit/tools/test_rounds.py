@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Form, Link
-from toolwright.errors import DefinitionError, InvalidParams, ToolError
-from toolwright.jsonrpc.messages import decode, encode
-from toolwright.protocol.types import InputRequiredResult
-from toolwright.tools.rounds import MAX_MISFITS, MAX_ROUNDS, InputRequired, Memory, Rounds, how_it_ended, remembered
+from tooltrue import Form, Link
+from tooltrue.errors import DefinitionError, InvalidParams, ToolError
+from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.protocol.types import InputRequiredResult
+from tooltrue.tools.rounds import MAX_MISFITS, MAX_ROUNDS, InputRequired, Memory, Rounds, how_it_ended, remembered
 
 SURE = Form("Sure?")
 NAME = Form("Who?", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.testing.state import LIMIT
-from toolwright.tools.threads import HELD, Held, Lane, ThreadPool
+from tooltrue.testing.state import LIMIT
+from tooltrue.tools.threads import HELD, Held, Lane, ThreadPool
 
 
 def run(test: Callable[[], Any]) -> None:

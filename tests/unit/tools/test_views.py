@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server, combined, filtered, prefixed, renamed
-from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
-from toolwright.server.served import SILENT
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import (
+from tooltrue import Server, combined, filtered, prefixed, renamed
+from tooltrue.errors import DefinitionError, InvalidParams, UnknownTool
+from tooltrue.server.served import SILENT
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import (
     LOCAL,
     Change,
     Principal,
@@ -90,7 +90,7 @@ def test_a_rename_of_a_tool_that_is_not_there_does_not_break_the_one_of_the_new_
 def test_two_new_names_that_are_one_are_refused():
     with pytest.raises(DefinitionError) as caught:
         renamed(toolset("a", "b"), {"a": "x", "b": "x"})
-    assert caught.value.code == "TW3021"
+    assert caught.value.code == "TT3021"
 
 
 @pytest.mark.requirement("TOOL-13")
@@ -100,7 +100,7 @@ def test_two_new_names_that_are_one_are_refused():
 def test_a_name_that_two_tools_have_is_never_the_last_ones(view: Provider):
     with pytest.raises(DefinitionError) as caught:
         names(view)
-    assert caught.value.code == "TW3021"
+    assert caught.value.code == "TT3021"
 
 
 def test_combined_tools_are_one_sorted_list_and_each_part_runs_its_own():
@@ -142,10 +142,10 @@ def test_without_a_library_there_are_no_resources_and_no_prompts():
         assert asyncio.run(view.list_prompts(CONTEXT)) == ()
         with pytest.raises(InvalidParams) as caught:
             asyncio.run(view.read_resource(ResourceRead("a:b", CONTEXT)))
-        assert caught.value.code == "TW1025"
+        assert caught.value.code == "TT1025"
         with pytest.raises(InvalidParams) as caught:
             asyncio.run(view.get_prompt(PromptGet("a", {}, CONTEXT)))
-        assert caught.value.code == "TW1026"
+        assert caught.value.code == "TT1026"
 
 
 @pytest.mark.requirement("TOOL-11", "TOOL-12")

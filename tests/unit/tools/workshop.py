@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from toolwright import ToolError
+from tooltrue import ToolError
 
 calls: list[int] = []
 

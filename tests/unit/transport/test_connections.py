@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from toolwright.transport.connections import Connections
+from tooltrue.transport.connections import Connections
 
 
 def entered(connections: Connections, *addresses: str) -> list[bool]:

@@ -19,9 +19,9 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.testing.state import LIMIT
-from toolwright.transport.addresses import caller_of, is_local, is_public, networks, parse
-from toolwright.transport.fetch import Fetched, Fetcher, NotFetched, origin_of
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.addresses import caller_of, is_local, is_public, networks, parse
+from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched, origin_of
 
 
 def fetched(
@@ -110,7 +110,7 @@ def test_no_redirect_is_followed():
 def test_an_answer_that_is_too_large_or_broken_is_none(answer: bytes):
     with pytest.raises(NotFetched) as caught:
         fetched(answer)
-    assert caught.value.code == "TW4211"
+    assert caught.value.code == "TT4211"
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx"])
@@ -133,10 +133,10 @@ def test_a_name_that_the_operator_set_may_be_inside_but_never_link_local():
 
     with pytest.raises(NotFetched) as caught:
         asyncio.run(Fetcher(["https://metadata.example"], resolve=names).get("https://metadata.example/"))
-    assert caught.value.code == "TW4210"
+    assert caught.value.code == "TT4210"
     with pytest.raises(NotFetched) as caught:
         asyncio.run(Fetcher(["https://inside.example:8443"], resolve=names).get("https://inside.example/"))
-    assert caught.value.code == "TW4210"
+    assert caught.value.code == "TT4210"
 
 
 @given(st.ip_addresses())

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.testing.state import LIMIT
-from toolwright.transport.http_connection import Broken, Connections
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.http_connection import Broken, Connections
 
 WHOLE = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nX-Thing: a\r\nx-thing: b\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"

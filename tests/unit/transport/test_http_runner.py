@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.errors import ConfigurationError
-from toolwright.transport.http_runner import Address, check_bind, hosts_of, parse_address
+from tooltrue.errors import ConfigurationError
+from tooltrue.transport.http_runner import Address, check_bind, hosts_of, parse_address
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_an_address_is_read_and_shown(text: str, address: Address, shown: str):
 def test_what_is_no_address_is_refused_with_the_forms_there_are(text: str):
     with pytest.raises(ConfigurationError) as caught:
         parse_address(text)
-    assert caught.value.code == "TW4003"
+    assert caught.value.code == "TT4003"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost", "::1"])
@@ -43,7 +43,7 @@ def test_loopback_needs_nobody_to_authenticate(host: str):
 def test_anything_else_is_refused_without_authentication(host: str):
     with pytest.raises(ConfigurationError) as caught:
         check_bind(Address(host, 1), authenticates=False)
-    assert caught.value.code == "TW4005"
+    assert caught.value.code == "TT4005"
     check_bind(Address(host, 1), authenticates=True)
 
 

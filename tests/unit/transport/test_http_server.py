@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
-from toolwright.policy.confirm import Confirm
-from toolwright.policy.pipeline import standard
-from toolwright.protocol.types import Implementation
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer
-from toolwright.state.facts import MemoryFacts
-from toolwright.tools.local import LocalToolset
-from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Access, HttpApp, Reply, Stream
+from tooltrue import Server
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.pipeline import standard
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import Served
+from tooltrue.server.server import ProtocolServer
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.local import LocalToolset
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Access, HttpApp, Reply, Stream
 
 SCOPE = {
     "type": "http",
@@ -171,7 +171,7 @@ def test_a_client_that_leaves_ends_its_request_whatever_came_before(before: list
 def test_b54_twin_a_body_in_many_parts_is_read():
     sent = asyncio.run(answers([part(b"{"), part(b"}", more=False)], limits={"body_seconds": 10}))
     assert sent[0]["status"] == 400
-    assert b"TW1002" in sent[1]["body"]
+    assert b"TT1002" in sent[1]["body"]
 
 
 def test_a_body_that_grows_beyond_the_limit_is_refused_as_it_comes():
@@ -191,19 +191,19 @@ def test_a_length_that_is_too_large_or_no_length_is_refused_unread(length: bytes
     """No event ever comes. Not every server before this application has looked at the header."""
     headers = [*SCOPE["headers"][:2], (b"content-length", length)]
     sent = asyncio.run(answers([], limits={"max_body": 10}, headers=headers))
-    assert (sent[0]["status"], b"TW1028" in sent[1]["body"]) == (status, True)
+    assert (sent[0]["status"], b"TT1028" in sent[1]["body"]) == (status, True)
 
 
 @pytest.mark.parametrize("length", [b"10", b"2", b"0000000000000000000000000000002"])
 def test_a_body_of_a_length_that_is_allowed_is_read(length: bytes):
     headers = [*SCOPE["headers"][:2], (b"content-length", length)]
     sent = asyncio.run(answers([part(b"{}", more=False)], limits={"max_body": 10}, headers=headers))
-    assert b"TW1002" in sent[1]["body"]
+    assert b"TT1002" in sent[1]["body"]
 
 
 def test_two_lengths_are_refused():
     sent = asyncio.run(answers([], headers=[*SCOPE["headers"], (b"content-length", b"11")]))
-    assert (sent[0]["status"], b"TW1027" in sent[1]["body"]) == (400, True)
+    assert (sent[0]["status"], b"TT1027" in sent[1]["body"]) == (400, True)
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
@@ -211,7 +211,7 @@ def test_whoever_is_unknown_is_told_so_before_a_body_is_read(method: str):
     """No event ever comes: whoever waited for one would not answer."""
     closed = ProtocolServer(SERVED).http(lambda carrier: None)
     sent = asyncio.run(answers([], endpoint=closed, method=method))
-    assert (sent[0]["status"], b"TW1101" in sent[1]["body"]) == (401, True)
+    assert (sent[0]["status"], b"TT1101" in sent[1]["body"]) == (401, True)
 
 
 @pytest.mark.parametrize(

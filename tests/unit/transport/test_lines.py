@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.transport.lines import LineSplitter
+from tooltrue.transport.lines import LineSplitter
 
 TOO_LONG = None
 

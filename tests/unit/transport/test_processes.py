@@ -11,15 +11,15 @@ import textwrap
 import pytest
 
 from journeys.serving import left_of
-from toolwright import processes
-from toolwright.testing.state import LIMIT
+from tooltrue import processes
+from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
 FAMILY = textwrap.dedent(
     """
     import subprocess, sys
-    from toolwright.transport import processes
+    from tooltrue.transport import processes
 
     processes.adopt_orphans()
     stubborn = "trap '' TERM INT HUP; echo; while :; do sleep 1; done"
@@ -69,7 +69,7 @@ def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
 def test_without_children_there_is_nothing_to_wait_for():
     """No process is looked up or waited for: neither of the calls that do it is made."""
     code = "import os, select; os.pidfd_open = select.poll = None; "
-    code += "from toolwright.transport import processes as p; p.end_children()"
+    code += "from tooltrue.transport import processes as p; p.end_children()"
     assert subprocess.run([sys.executable, "-c", code], timeout=LIMIT, env=dict(os.environ)).returncode == 0
 
 
@@ -88,7 +88,7 @@ def test_what_ends_while_it_is_looked_for_is_no_error():
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
 def test_where_no_file_can_be_opened_nothing_is_found_and_nothing_raised():
     no_more = (
-        "import resource; from toolwright import processes; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
+        "import resource; from tooltrue import processes; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
         "processes.kill_descendants(); processes.kill_strays('nobody', {1: b'0'}); processes.kill_tree(1 << 22)"
     )
     subprocess.run([sys.executable, "-c", no_more], check=True, timeout=LIMIT)

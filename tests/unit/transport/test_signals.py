@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from toolwright import Server
-from toolwright.testing.state import LIMIT
-from toolwright.transport.signals import ends_on_signal
+from tooltrue import Server
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.signals import ends_on_signal
 
 
 class Heard:

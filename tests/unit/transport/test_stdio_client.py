@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from toolwright.jsonrpc.messages import Id
-from toolwright.testing.state import LIMIT
-from toolwright.transport import stdio_client
-from toolwright.transport.stdio_client import StdioLink
+from tooltrue.jsonrpc.messages import Id
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport import stdio_client
+from tooltrue.transport.stdio_client import StdioLink
 
 STUBBORN = """
 import signal

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import grows_in_proportion
-from toolwright.client.auth.challenge import Challenge, challenge_of
+from tooltrue.client.auth.challenge import Challenge, challenge_of
 
 BEARER = Challenge("bearer", None, None, None)
 

@@ -13,11 +13,11 @@ import keyring.backend
 import pytest
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
-from toolwright.client.auth import ring
-from toolwright.client.auth.credentials import Credentials, InFiles, InMemory, kept
-from toolwright.client.auth.ring import InKeyring
-from toolwright.errors import StateError
-from toolwright.testing.state import LIMIT
+from tooltrue.client.auth import ring
+from tooltrue.client.auth.credentials import Credentials, InFiles, InMemory, kept
+from tooltrue.client.auth.ring import InKeyring
+from tooltrue.errors import StateError
+from tooltrue.testing.state import LIMIT
 
 
 class Keyring(keyring.backend.KeyringBackend):
@@ -122,7 +122,7 @@ def test_a_file_that_others_can_read_is_not_used(folder: Path):
     file.chmod(0o644)
     with pytest.raises(StateError) as found:
         asyncio.run(InFiles(folder).read("key"))
-    assert found.value.code == "TW5110"
+    assert found.value.code == "TT5110"
     assert "secret" not in str(found.value)
 
 
@@ -155,7 +155,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StateError) as found:
         asyncio.run(InFiles(tmp_path / "file" / "credentials").write("key", "secret"))
-    assert found.value.code == "TW5110"
+    assert found.value.code == "TT5110"
 
 
 def test_a_keyring_that_is_locked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

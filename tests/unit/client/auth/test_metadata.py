@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.client.auth.metadata import is_loopback_url
-from toolwright.client.oauth import signed_in
+from tooltrue.client.auth.metadata import is_loopback_url
+from tooltrue.client.oauth import signed_in
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import json
 import pytest
 from joserfc import jwk, jwt
 
-from toolwright import ConfigurationError
-from toolwright.client.auth.signing import ProofKey, SigningKey
+from tooltrue import ConfigurationError
+from tooltrue.client.auth.signing import ProofKey, SigningKey
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """The four engines for tests, each with the same small shop in it. Nothing of them is imitated.
 
-A MariaDB or MySQL is the one that ``TOOLWRIGHT_TEST_MYSQL`` names, the machine's own, or one that is started.
+A MariaDB or MySQL is the one that ``TOOLTRUE_TEST_MYSQL`` names, the machine's own, or one that is started.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import psycopg
 import pymysql
 import pytest
 
-from toolwright.toolbox.sql import Access, SqlLimits
-from toolwright.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql import Access, SqlLimits
+from tooltrue.toolbox.sql.engine import engine_of
 from unit.state.postgres import database as postgres_database
 
 __all__ = ["ENGINES", "PATIENT", "SHOP", "held_open", "owner_of", "run_as_owner", "shop"]
@@ -90,7 +90,7 @@ def _duckdb(folder: Path, statements: tuple[str, ...]) -> Generator[str]:
 
 @contextmanager
 def _postgresql(folder: Path, statements: tuple[str, ...]) -> Generator[str]:
-    role = f"toolwright_{uuid.uuid4().hex[:12]}"
+    role = f"tooltrue_{uuid.uuid4().hex[:12]}"
     with postgres_database() as url:
         with psycopg.connect(url, autocommit=True) as db:
             for statement in statements:
@@ -138,7 +138,7 @@ def run_as_owner(url: str, *statements: str) -> None:
 
 @contextmanager
 def _mysql(folder: Path, statements: tuple[str, ...]) -> Generator[str]:
-    server, name = urlsplit(_mysql_server()), f"toolwright_{uuid.uuid4().hex[:12]}"
+    server, name = urlsplit(_mysql_server()), f"tooltrue_{uuid.uuid4().hex[:12]}"
     said: Mapping[str, Any] = {
         "host": server.hostname,
         "port": server.port or 3306,
@@ -164,7 +164,7 @@ def _mysql(folder: Path, statements: tuple[str, ...]) -> Generator[str]:
 
 @functools.cache
 def _mysql_server() -> str:
-    if said := os.environ.get("TOOLWRIGHT_TEST_MYSQL"):
+    if said := os.environ.get("TOOLTRUE_TEST_MYSQL"):
         return said
     with suppress(pymysql.MySQLError):
         pymysql.connect(host="127.0.0.1", user="root", connect_timeout=30).close()
@@ -172,7 +172,7 @@ def _mysql_server() -> str:
     if (started := _start_mysql()) is not None:
         return started
     if os.environ.get("CI"):
-        pytest.fail("no MySQL: name one in TOOLWRIGHT_TEST_MYSQL, or install a server")
+        pytest.fail("no MySQL: name one in TOOLTRUE_TEST_MYSQL, or install a server")
     pytest.skip("no MySQL here")
 
 
@@ -182,7 +182,7 @@ def _start_mysql() -> str | None:
     server, install = shutil.which("mariadbd", path=path), shutil.which("mariadb-install-db", path=path)
     if server is None or install is None:
         return None
-    data = tempfile.mkdtemp(prefix="toolwright-mysql-")
+    data = tempfile.mkdtemp(prefix="tooltrue-mysql-")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

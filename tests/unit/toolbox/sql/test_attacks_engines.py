@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql.access import Access
-from toolwright.toolbox.sql.catalog import Catalog
-from toolwright.toolbox.sql.engine import Session, engine_of
-from toolwright.toolbox.sql.statement import change_of, query_of
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql.access import Access
+from tooltrue.toolbox.sql.catalog import Catalog
+from tooltrue.toolbox.sql.engine import Session, engine_of
+from tooltrue.toolbox.sql.statement import change_of, query_of
 from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, shop
 from unit.toolbox.sql.slots import SLOTS, attacks
 

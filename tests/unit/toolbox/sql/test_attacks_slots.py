@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql.access import Access
-from toolwright.toolbox.sql.catalog import Catalog, Relation
-from toolwright.toolbox.sql.statement import Statement, change_of, query_of
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql.access import Access
+from tooltrue.toolbox.sql.catalog import Catalog, Relation
+from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from unit.toolbox.sql.ordinary import CHANGES, EVERYWHERE, QUERIES
 from unit.toolbox.sql.slots import SENTINEL, SLOTS, attacks, outside_of_quotes
 

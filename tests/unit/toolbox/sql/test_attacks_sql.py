@@ -17,15 +17,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from toolwright import Client, Server
-from toolwright.client.results import Result
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.sql import Access, Database, SqlLimits, toolset
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import Statement
-from toolwright.toolbox.sql.tools import TOOLS
-from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import UNTRUSTED
+from tooltrue import Client, Server
+from tooltrue.client.results import Result
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.sql import Access, Database, SqlLimits, toolset
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import Statement
+from tooltrue.toolbox.sql.tools import TOOLS
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.toolset import UNTRUSTED
 from unit.state.postgres import database as postgres_database
 from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, shop
 
@@ -75,7 +75,7 @@ class Shop:
     def refuses(self, sql: str, *codes: str, **more: Any) -> None:
         result = self.query(sql, **more)
         assert result.is_error, result.text
-        found = re.findall(r"\[(TW\d+)\]$", result.text)
+        found = re.findall(r"\[(TT\d+)\]$", result.text)
         assert found, result.text
         assert not codes or found[0] in codes, result.text
         assert str(self.folder) not in result.text
@@ -137,7 +137,7 @@ def place(engine: str, shops: Callable[[str], Shop]) -> Shop:
 )
 def test_f01_stacked_statements(place: Shop, sql: str):
     if sql:
-        place.refuses(sql, "TW6210", "TW6212")
+        place.refuses(sql, "TT6210", "TT6212")
     else:
         assert place.query(sql).is_error
 
@@ -149,8 +149,8 @@ def test_f01_twin_a_semicolon_at_the_end_and_in_text(place: Shop):
 
 @EVERYWHERE
 def test_f02_a_change_within_with(place: Shop):
-    place.refuses("WITH x AS (DELETE FROM orders RETURNING *) SELECT * FROM x", "TW6212")
-    place.refuses("WITH x AS (INSERT INTO orders (id) VALUES (9) RETURNING id) SELECT * FROM x", "TW6212")
+    place.refuses("WITH x AS (DELETE FROM orders RETURNING *) SELECT * FROM x", "TT6212")
+    place.refuses("WITH x AS (INSERT INTO orders (id) VALUES (9) RETURNING id) SELECT * FROM x", "TT6212")
 
 
 @EVERYWHERE
@@ -194,8 +194,8 @@ def test_f03_twin_comments_and_spellings_of_a_query(place: Shop):
 @EVERYWHERE
 def test_f04_another_database(place: Shop):
     place.refuses(f"ATTACH '{place.folder}/other.db' AS o")
-    place.refuses("SELECT * FROM other.orders", "TW6215")
-    place.refuses("SELECT * FROM a.b.orders", "TW6215")
+    place.refuses("SELECT * FROM other.orders", "TT6215")
+    place.refuses("SELECT * FROM a.b.orders", "TT6215")
     place.refuses("DETACH DATABASE main")
     assert not (place.folder / "other.db").exists()
 
@@ -234,7 +234,7 @@ def test_f05_twin_what_a_pragma_would_tell(place: Shop):
 
 @EVERYWHERE
 def test_f06_a_copy_of_the_database(place: Shop):
-    place.refuses(f"VACUUM INTO '{place.folder}/copy.db'", "TW6212")
+    place.refuses(f"VACUUM INTO '{place.folder}/copy.db'", "TT6212")
     assert not (place.folder / "copy.db").exists()
 
 
@@ -251,7 +251,7 @@ def test_f06_twin_the_words_as_text(place: Shop):
 
 @EVERYWHERE
 def test_f07_extensions(place: Shop):
-    place.refuses("SELECT load_extension('x')", "TW6214")
+    place.refuses("SELECT load_extension('x')", "TT6214")
     place.refuses("LOAD httpfs")
     place.refuses("INSTALL httpfs")
     place.refuses("CREATE EXTENSION dblink")
@@ -278,7 +278,7 @@ SLOW = {
 
 @EVERYWHERE
 def test_f08_a_query_without_end(place: Shop):
-    place.refuses(SLOW[place.engine], "TW6220", limits=QUICK)
+    place.refuses(SLOW[place.engine], "TT6220", limits=QUICK)
 
 
 @EVERYWHERE
@@ -299,7 +299,7 @@ def test_f08_twin_work_that_ends(place: Shop):
     ],
 )
 def test_f09_memory(place: Shop, sql: str):
-    place.refuses(sql, "TW6214", "TW6216")
+    place.refuses(sql, "TT6214", "TT6216")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -309,7 +309,7 @@ def test_f09_memory_engine(place: Shop):
         if place.engine == "sqlite"
         else "SELECT list(i) FROM range(90000000000) t(i)"
     )
-    place.refuses(width, "TW6222", "TW6220", limits=QUICK if place.engine == "duckdb" else PATIENT)
+    place.refuses(width, "TT6222", "TT6220", limits=QUICK if place.engine == "duckdb" else PATIENT)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
@@ -335,10 +335,10 @@ def test_f09_twin_a_little_padding(place: Shop):
         "SELECT * FROM glob('/etc/*')",
         "SELECT * FROM '/etc/passwd'",
         'SELECT * FROM "/etc/passwd"',
-        "COPY orders TO '/tmp/toolwright-never'",
+        "COPY orders TO '/tmp/tooltrue-never'",
         "COPY orders TO PROGRAM 'sh'",
-        "COPY (SELECT 1) TO '/tmp/toolwright-never'",
-        "EXPORT DATABASE '/tmp/toolwright-never'",
+        "COPY (SELECT 1) TO '/tmp/tooltrue-never'",
+        "EXPORT DATABASE '/tmp/tooltrue-never'",
         "SELECT pg_read_file('/etc/passwd')",
         "SELECT pg_catalog.pg_read_file('/etc/passwd')",
         "SELECT \"pg_read_file\"('/etc/passwd')",
@@ -352,8 +352,8 @@ def test_f09_twin_a_little_padding(place: Shop):
     ],
 )
 def test_f10_files_and_programs(place: Shop, sql: str):
-    place.refuses(sql, "TW6212", "TW6213", "TW6214", "TW6215", "TW6211")
-    assert not Path("/tmp/toolwright-never").exists()
+    place.refuses(sql, "TT6212", "TT6213", "TT6214", "TT6215", "TT6211")
+    assert not Path("/tmp/tooltrue-never").exists()
 
 
 @pytest.mark.parametrize("engine", ["duckdb"])
@@ -362,14 +362,14 @@ def test_f10_files_and_programs(place: Shop, sql: str):
     [
         "SELECT * FROM read_text('/etc/hostname')",
         "SELECT * FROM '/etc/passwd'",
-        "COPY orders TO '/tmp/toolwright-never'",
+        "COPY orders TO '/tmp/tooltrue-never'",
         "SET enable_external_access=true",
         "SET memory_limit='10GB'",
     ],
 )
 def test_f10_files_engine(place: Shop, sql: str):
     place.past_the_parser(sql)
-    assert not Path("/tmp/toolwright-never").exists()
+    assert not Path("/tmp/tooltrue-never").exists()
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])
@@ -431,7 +431,7 @@ def test_f12_twin_addresses_as_text(place: Shop):
     ],
 )
 def test_f13_waiting_and_locks(place: Shop, sql: str):
-    place.refuses(sql, "TW6211", "TW6212", "TW6213", "TW6214")
+    place.refuses(sql, "TT6211", "TT6212", "TT6213", "TT6214")
 
 
 @EVERYWHERE
@@ -471,9 +471,9 @@ def test_f14_twin_a_column_called_setting(place: Shop):
     "sql", ["EXPLAIN ANALYZE DELETE FROM orders", "EXPLAIN DELETE FROM orders", "explain PRAGMA x"]
 )
 def test_f15_explain_that_runs(place: Shop, sql: str):
-    place.refuses(sql, "TW6212")
+    place.refuses(sql, "TT6212")
     place.refuses("EXPLAIN (ANALYZE) DELETE FROM orders")
-    place.refuses("EXPLAIN SELECT 1; DELETE FROM orders", "TW6210")
+    place.refuses("EXPLAIN SELECT 1; DELETE FROM orders", "TT6210")
 
 
 @EVERYWHERE
@@ -486,13 +486,13 @@ def test_f15_twin_explain_of_a_query(place: Shop):
     "sql",
     [
         "SELECT * INTO new_table FROM orders",
-        "SELECT * FROM orders INTO OUTFILE '/tmp/toolwright-never'",
+        "SELECT * FROM orders INTO OUTFILE '/tmp/tooltrue-never'",
         "SELECT 1 INTO @a",
         "CREATE TABLE x AS SELECT * FROM orders",
     ],
 )
 def test_f16_select_into(place: Shop, sql: str):
-    place.refuses(sql, "TW6211", "TW6212", "TW6213")
+    place.refuses(sql, "TT6211", "TT6212", "TT6213")
 
 
 @EVERYWHERE
@@ -505,18 +505,18 @@ def test_f16_twin_into_as_text(place: Shop):
     "sql", ["SELECT nextval('s')", "SELECT txid_current()", "SELECT my_function(1)", "SELECT public.lower('A')"]
 )
 def test_f17_functions_of_somebody(place: Shop, sql: str):
-    place.refuses(sql, "TW6214")
+    place.refuses(sql, "TT6214")
 
 
 def test_f17_an_operator_of_somebody(shops: Callable[[str], Shop]):
-    shops("postgresql").refuses("SELECT 1 OPERATOR(public.+) 2", "TW6213")
+    shops("postgresql").refuses("SELECT 1 OPERATOR(public.+) 2", "TT6213")
     assert shops("postgresql").rows("SELECT 1 OPERATOR(pg_catalog.+) 2") == [[3]]
 
 
 @pytest.mark.attack("F08", "F09")
 @pytest.mark.parametrize("sql", ["SELECT levenshtein('a', 'b')", "SELECT printf('%1000000000d', 1)"])
 def test_f09_functions_that_cannot_be_stopped(shops: Callable[[str], Shop], sql: str):
-    shops("duckdb").refuses(sql, "TW6214")
+    shops("duckdb").refuses(sql, "TT6214")
 
 
 def test_f17_a_function_that_has_taken_a_name(tmp_path: Path):
@@ -550,7 +550,7 @@ def test_f17_twin_a_function_that_the_operator_allows(tmp_path: Path):
     ],
 )
 def test_f18_catalogues_and_hidden_tables(place: Shop, sql: str):
-    place.refuses(sql, "TW6215", "TW6214", "TW6231")
+    place.refuses(sql, "TT6215", "TT6214", "TT6231")
 
 
 @EVERYWHERE
@@ -564,7 +564,7 @@ def test_f18_catalogues_and_hidden_tables(place: Shop, sql: str):
     ],
 )
 def test_f18_hidden_columns(place: Shop, sql: str):
-    place.refuses(sql, "TW6241")
+    place.refuses(sql, "TT6241")
     assert "scrypt" not in str(place.rows("SELECT * FROM users"))
     assert "scrypt" not in str(place.rows("SELECT u.* FROM users u, orders o WHERE u.id = o.id"))
 
@@ -588,7 +588,7 @@ def test_f18_hidden_tables_are_not_listed(place: Shop):
     listed: Any = place.call("list_tables").structured
     assert [table["name"] for table in listed["tables"]] == ["orders", "paid", "users"]
     result = place.call("describe_table", table="ledger")
-    assert result.text.endswith("[TW6215]")
+    assert result.text.endswith("[TT6215]")
     described: Any = place.call("describe_table", table="users").structured
     assert [column["name"] for column in described["columns"]] == ["id", "name"]
 
@@ -662,7 +662,7 @@ def test_f19_values_are_no_sql(place: Shop):
     for value in ("x' OR '1'='1", "x\\' OR 1=1 -- ", "%s ${n} \x02", "x'; DROP TABLE orders; --"):
         sql = "SELECT count(*) FROM orders WHERE customer = :name"
         assert place.rows(sql, parameters={"name": value}) == [[0]]
-    assert place.query("SELECT id FROM orders WHERE id = :a OR id = :b", parameters={"a": 1}).text.endswith("[TW6221]")
+    assert place.query("SELECT id FROM orders WHERE id = :a OR id = :b", parameters={"a": 1}).text.endswith("[TT6221]")
     assert place.query("SELECT ?").is_error
 
 
@@ -715,7 +715,7 @@ def test_f20_twin_all_rows_come_page_by_page(place: Shop):
         if (cursor := result.get("next_cursor")) is None:
             break
         assert "note" not in result
-        assert place.query("SELECT id FROM users", cursor=cursor).text.endswith("[TW6223]")
+        assert place.query("SELECT id FROM users", cursor=cursor).text.endswith("[TT6223]")
     assert seen == [1, 2, 3]
 
 
@@ -758,8 +758,8 @@ def test_f22_twin_plain_values_keep_their_types(place: Shop):
 
 @EVERYWHERE
 def test_f23_a_table_that_is_not_what_it_was(place: Shop):
-    place.refuses("SELECT no_such_column FROM orders", "TW6241")
-    place.refuses("SELECT * FROM gone", "TW6215")
+    place.refuses("SELECT no_such_column FROM orders", "TT6241")
+    place.refuses("SELECT * FROM gone", "TT6215")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql"])

@@ -18,18 +18,18 @@ from typing import Any
 import duckdb
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql import Access, Database, toolset
-from toolwright.toolbox.sql.engine import Engine, Session, engine_of
-from toolwright.toolbox.sql.statement import Statement, change_of, query_of
-from toolwright.tools.toolset import UNTRUSTED
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql import Access, Database, toolset
+from tooltrue.toolbox.sql.engine import Engine, Session, engine_of
+from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
+from tooltrue.tools.toolset import UNTRUSTED
 from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_owner, shop
 from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 from variants import tried
 
 OPEN = Access(writes=True, mighty_roles=True)
-NEVER = Path("/tmp/toolwright-never")
+NEVER = Path("/tmp/tooltrue-never")
 
 REFUSED: dict[str, tuple[str, ...]] = {
     "F04": (
@@ -148,36 +148,36 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "UPDATE pg_settings SET setting = 'off' WHERE name = 'transaction_read_only'",
     ),
     "F06": (
-        "VACUUM INTO '/tmp/toolwright-never'",
-        "VACUUM main INTO '/tmp/toolwright-never'",
-        "vacuum INTO ('/tmp/toolwright-' || 'never')",
+        "VACUUM INTO '/tmp/tooltrue-never'",
+        "VACUUM main INTO '/tmp/tooltrue-never'",
+        "vacuum INTO ('/tmp/tooltrue-' || 'never')",
         "VACUUM INTO :file",
-        "VACUUM INTO 'file:/tmp/toolwright-never?mode=rwc'",
+        "VACUUM INTO 'file:/tmp/tooltrue-never?mode=rwc'",
         "VACUUM",
         "VACUUM FULL orders",
-        "/* SELECT */ VACUUM INTO '/tmp/toolwright-never'",
-        "(VACUUM INTO '/tmp/toolwright-never')",
-        "EXPLAIN VACUUM INTO '/tmp/toolwright-never'",
-        "WITH x AS (SELECT 1) VACUUM INTO '/tmp/toolwright-never'",
-        "WITH x AS (VACUUM INTO '/tmp/toolwright-never') SELECT 1",
-        "EXPORT DATABASE '/tmp/toolwright-never'",
-        "EXPORT DATABASE '/tmp/toolwright-never' (FORMAT PARQUET)",
-        "IMPORT DATABASE '/tmp/toolwright-never'",
-        "COPY orders TO '/tmp/toolwright-never'",
-        "COPY orders TO '/tmp/toolwright-never' (FORMAT PARQUET)",
-        "COPY (SELECT * FROM orders) TO '/tmp/toolwright-never'",
+        "/* SELECT */ VACUUM INTO '/tmp/tooltrue-never'",
+        "(VACUUM INTO '/tmp/tooltrue-never')",
+        "EXPLAIN VACUUM INTO '/tmp/tooltrue-never'",
+        "WITH x AS (SELECT 1) VACUUM INTO '/tmp/tooltrue-never'",
+        "WITH x AS (VACUUM INTO '/tmp/tooltrue-never') SELECT 1",
+        "EXPORT DATABASE '/tmp/tooltrue-never'",
+        "EXPORT DATABASE '/tmp/tooltrue-never' (FORMAT PARQUET)",
+        "IMPORT DATABASE '/tmp/tooltrue-never'",
+        "COPY orders TO '/tmp/tooltrue-never'",
+        "COPY orders TO '/tmp/tooltrue-never' (FORMAT PARQUET)",
+        "COPY (SELECT * FROM orders) TO '/tmp/tooltrue-never'",
         "COPY (SELECT * FROM ledger) TO STDOUT",
-        "COPY orders TO PROGRAM 'cat > /tmp/toolwright-never'",
+        "COPY orders TO PROGRAM 'cat > /tmp/tooltrue-never'",
         "COPY FROM DATABASE main TO other",
-        "SELECT * FROM orders INTO OUTFILE '/tmp/toolwright-never'",
-        "SELECT * INTO DUMPFILE '/tmp/toolwright-never' FROM orders",
-        "BACKUP TABLE orders TO '/tmp/toolwright-never'",
-        "BACKUP DATABASE main TO DISK = '/tmp/toolwright-never'",
-        ".backup /tmp/toolwright-never",
+        "SELECT * FROM orders INTO OUTFILE '/tmp/tooltrue-never'",
+        "SELECT * INTO DUMPFILE '/tmp/tooltrue-never' FROM orders",
+        "BACKUP TABLE orders TO '/tmp/tooltrue-never'",
+        "BACKUP DATABASE main TO DISK = '/tmp/tooltrue-never'",
+        ".backup /tmp/tooltrue-never",
         ".dump",
-        "SELECT writefile('/tmp/toolwright-never', 'x')",
-        "SELECT lo_export(1, '/tmp/toolwright-never')",
-        "SELECT pg_file_write('/tmp/toolwright-never', 'x', false)",
+        "SELECT writefile('/tmp/tooltrue-never', 'x')",
+        "SELECT lo_export(1, '/tmp/tooltrue-never')",
+        "SELECT pg_file_write('/tmp/tooltrue-never', 'x', false)",
         "SELECT pg_catalog.pg_backup_start('x')",
         "SELECT pg_export_snapshot()",
         "SELECT database_to_xml(true, true, '')",
@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "CREATE TABLE copied AS TABLE ledger",
         "CREATE TABLE copied AS SELECT * FROM ledger",
         "CREATE TABLE copied (id integer) DATA DIRECTORY = '/tmp'",
-        "CREATE TABLESPACE t LOCATION '/tmp/toolwright-never'",
+        "CREATE TABLESPACE t LOCATION '/tmp/tooltrue-never'",
         "CREATE MATERIALIZED VIEW copied AS SELECT * FROM ledger",
         "CHECKPOINT",
         "FORCE CHECKPOINT",
@@ -282,7 +282,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "EXPLAIN ANALYZE DECLARE c CURSOR FOR SELECT 1",
         "EXPLAIN ANALYZE EXECUTE x",
         "EXPLAIN ANALYZE CALL anything()",
-        "EXPLAIN ANALYZE COPY orders TO '/tmp/toolwright-never'",
+        "EXPLAIN ANALYZE COPY orders TO '/tmp/tooltrue-never'",
         "EXPLAIN ANALYZE VALUES (nextval('s'))",
         "EXPLAIN ANALYZE SELECT nextval('s')",
         "EXPLAIN ANALYZE SELECT pg_sleep(1000)",
@@ -328,19 +328,19 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "WITH x AS (SELECT * INTO new_table FROM orders) SELECT * FROM x",
         "SELECT 1 INTO new_table UNION SELECT 2",
         "SELECT 1 UNION SELECT 2 INTO new_table",
-        "SELECT * FROM orders INTO OUTFILE '/tmp/toolwright-never'",
-        "SELECT * FROM orders INTO DUMPFILE '/tmp/toolwright-never'",
-        "SELECT * INTO OUTFILE '/tmp/toolwright-never' FROM orders",
-        "SELECT * INTO OUTFILE '/tmp/toolwright-never' CHARACTER SET utf8 FIELDS TERMINATED BY ',' FROM orders",
-        "SELECT * FROM orders WHERE id = 1 INTO OUTFILE '/tmp/toolwright-never'",
-        "SELECT * FROM orders LIMIT 1 INTO OUTFILE '/tmp/toolwright-never'",
-        "SELECT 1 UNION SELECT 2 INTO OUTFILE '/tmp/toolwright-never'",
+        "SELECT * FROM orders INTO OUTFILE '/tmp/tooltrue-never'",
+        "SELECT * FROM orders INTO DUMPFILE '/tmp/tooltrue-never'",
+        "SELECT * INTO OUTFILE '/tmp/tooltrue-never' FROM orders",
+        "SELECT * INTO OUTFILE '/tmp/tooltrue-never' CHARACTER SET utf8 FIELDS TERMINATED BY ',' FROM orders",
+        "SELECT * FROM orders WHERE id = 1 INTO OUTFILE '/tmp/tooltrue-never'",
+        "SELECT * FROM orders LIMIT 1 INTO OUTFILE '/tmp/tooltrue-never'",
+        "SELECT 1 UNION SELECT 2 INTO OUTFILE '/tmp/tooltrue-never'",
         "SELECT 1 INTO @a",
         "SELECT id, total INTO @a, @b FROM orders LIMIT 1",
         "SELECT id FROM orders LIMIT 1 INTO @a",
         "SELECT id FROM orders INTO @a FOR UPDATE",
-        "TABLE orders INTO OUTFILE '/tmp/toolwright-never'",
-        "VALUES ROW(1) INTO OUTFILE '/tmp/toolwright-never'",
+        "TABLE orders INTO OUTFILE '/tmp/tooltrue-never'",
+        "VALUES ROW(1) INTO OUTFILE '/tmp/tooltrue-never'",
         "CREATE TEMP TABLE x AS SELECT * FROM orders",
         "CREATE OR REPLACE TABLE x AS FROM orders",
         "CREATE TABLE x AS EXECUTE y",
@@ -349,8 +349,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "INSERT INTO users TABLE orders",
         "REPLACE INTO users SELECT id, customer FROM orders",
         "WITH x AS (INSERT INTO users SELECT id FROM orders RETURNING *) SELECT * FROM x",
-        "COPY (SELECT * FROM orders) TO '/tmp/toolwright-never'",
-        "COPY users FROM '/tmp/toolwright-never'",
+        "COPY (SELECT * FROM orders) TO '/tmp/tooltrue-never'",
+        "COPY users FROM '/tmp/tooltrue-never'",
         "LOAD DATA INFILE '/etc/passwd' INTO TABLE orders",
         "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE orders",
         "LOAD XML INFILE '/etc/passwd' INTO TABLE orders",
@@ -419,7 +419,7 @@ def test_no_spelling_of_it_is_accepted(row: str, dialect: Any) -> None:
         for judge in (query_of, change_of):
             with pytest.raises(ToolError) as caught:
                 print(judge(sql, dialect, catalog))
-            assert caught.value.code.startswith("TW62"), sql
+            assert caught.value.code.startswith("TT62"), sql
 
 
 @pytest.mark.attack("F16")
@@ -428,7 +428,7 @@ def test_no_spelling_of_it_is_accepted(row: str, dialect: Any) -> None:
 def test_f16_what_makes_a_table_is_no_query(sql: str, dialect: Any) -> None:
     with pytest.raises(ToolError) as caught:
         query_of(sql, dialect, catalog_of(dialect))
-    assert caught.value.code == "TW6212"
+    assert caught.value.code == "TT6212"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -518,7 +518,7 @@ def test_f08_a_query_that_does_not_end_is_ended(engine: str, places: Callable[[s
         tried(sql)
         with pytest.raises(ToolError) as caught:
             asyncio.run(database.run_sql_query(None, _NUMBERS + sql))
-        assert caught.value.code in ("TW6220", "TW6222"), sql
+        assert caught.value.code in ("TT6220", "TT6222"), sql
 
 
 # -- F20: more than anybody can read -----------------------------------------------------------------------------------
@@ -832,5 +832,5 @@ def test_f23_a_table_altered_after_it_was_looked_at_is_told(engine: str, tmp_pat
             if told is None:
                 assert name in STILL_THERE or "note" not in statement.sql, statement.sql
             else:
-                assert told.code.startswith("TW62"), (statement.sql, told)
+                assert told.code.startswith("TT62"), (statement.sql, told)
         session.close()

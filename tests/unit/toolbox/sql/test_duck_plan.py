@@ -9,10 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql.access import Access
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import Statement, change_of
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql.access import Access
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import Statement, change_of
 from unit.toolbox.sql.engines import PATIENT, shop
 from unit.toolbox.sql.ordinary import CHANGES
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql.access import Access
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import Statement, query_of
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql.access import Access
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import Statement, query_of
 from unit.toolbox.sql.engines import PATIENT, shop
 from unit.toolbox.sql.ordinary import EVERYWHERE, QUERIES
 
@@ -81,7 +81,7 @@ def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: str, ver
         session = engine_of(url, Access(writes=True), PATIENT).open(writes=True)
         with pytest.raises(ToolError) as caught:
             session.run(Statement(sql, kind, verb=verb), {}, 100)  # type: ignore[arg-type]
-        assert caught.value.code in ("TW6210", "TW6238")
+        assert caught.value.code in ("TT6210", "TT6238")
         assert len(list(session.run(Statement("SELECT * FROM ledger", "query"), {}, 100).rows)) == 1
         session.close()
 

@@ -22,14 +22,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.client.results import Result
-from toolwright.errors import ToolError
-from toolwright.testing.state import LIMIT, StoppedClock
-from toolwright.toolbox.sql import Access, toolset
-from toolwright.toolbox.sql.engine import Session, engine_of
-from toolwright.toolbox.sql.running import Runner
-from toolwright.toolbox.sql.statement import change_of
+from tooltrue import Client, Server
+from tooltrue.client.results import Result
+from tooltrue.errors import ToolError
+from tooltrue.testing.state import LIMIT, StoppedClock
+from tooltrue.toolbox.sql import Access, toolset
+from tooltrue.toolbox.sql.engine import Session, engine_of
+from tooltrue.toolbox.sql.running import Runner
+from tooltrue.toolbox.sql.statement import change_of
 from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
 
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
@@ -108,7 +108,7 @@ def test_more_rows_than_at_most_are_undone(engine: str, tmp_path: Path):
     with shop(engine, tmp_path) as url:
         shown = Shown(url)
         result = shown.call("execute_sql", sql="DELETE FROM orders", at_most=2)
-        assert result.text.endswith("[TW6229]")
+        assert result.text.endswith("[TT6229]")
         assert shown.orders() == BEFORE
 
 
@@ -133,7 +133,7 @@ def test_a_dry_run_changes_nothing(engine: str, tmp_path: Path):
 def test_at_most_holds_whatever_the_statement_says(engine: str, tmp_path: Path, sql: str):
     with shop(engine, tmp_path) as url:
         shown = Shown(url)
-        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TW6229]")
+        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6229]")
         assert shown.orders() == BEFORE
         done = shown.call("execute_sql", sql=sql, at_most=3).structured
         assert (done["affected"], done["committed"], "rows" in done) == (3, True, False)
@@ -142,7 +142,7 @@ def test_at_most_holds_whatever_the_statement_says(engine: str, tmp_path: Path, 
 def test_at_most_holds_for_truncate(tmp_path: Path):
     with shop("postgresql", tmp_path) as url:
         shown = Shown(url)
-        assert shown.call("execute_sql", sql="TRUNCATE orders", at_most=1).text.endswith("[TW6229]")
+        assert shown.call("execute_sql", sql="TRUNCATE orders", at_most=1).text.endswith("[TT6229]")
         assert shown.orders() == BEFORE
 
 
@@ -150,7 +150,7 @@ def test_at_most_is_refused_where_nobody_counts(tmp_path: Path):
     with shop("sqlite", tmp_path) as url:
         shown = Shown(url)
         sql = "ALTER TABLE orders DROP COLUMN customer"
-        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TW6236]")
+        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6236]")
         done = shown.call("execute_sql", sql=sql).structured
         assert (done["tables"], done["committed"]) == (["orders"], True)
         assert len(shown.call("describe_table", table="orders").structured["columns"]) == 3
@@ -175,14 +175,14 @@ def test_rows_that_are_replaced_are_told_of(engine: str, tmp_path: Path):
         shown.call("execute_sql", sql="INSERT OR REPLACE INTO ledger VALUES (1, 7)")
         assert shown.questions[0].endswith("INSERT OR REPLACE of ledger: 1 rows as of now.")
         assert shown.call("execute_sql", sql="CREATE OR REPLACE TABLE ledger AS SELECT 1 AS id").text.endswith(
-            "[TW6230]"
+            "[TT6230]"
         )
 
 
 def test_a_number_beyond_the_database_is_told(tmp_path: Path):
     with shop("sqlite", tmp_path) as url:
         result = Shown(url).call("execute_sql", sql="UPDATE ledger SET amount = :n", parameters={"n": 1 << 70})
-        assert result.text.endswith("[TW6225]")
+        assert result.text.endswith("[TT6225]")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -227,7 +227,7 @@ def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp
 
         with pytest.raises(ToolError) as told:
             await runner.run(work, None, writes=True, commits=True)
-        assert told.value.code == "TW6237"
+        assert told.value.code == "TT6237"
 
     with shop("sqlite", tmp_path) as url:
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as reader:
@@ -313,7 +313,7 @@ def test_a_commit_whose_answer_is_lost_may_have_been_made_and_that_is_told(engin
     with shop(engine, tmp_path) as url:
         with _losing_commits(url) as losing:
             result = Shown(losing).call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = 2")
-        assert result.text.endswith("[TW6237]")
+        assert result.text.endswith("[TT6237]")
         assert Shown(url).orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
 
 
@@ -322,7 +322,7 @@ def test_a_commit_that_is_refused_changes_nothing_and_that_is_told(engine: str, 
     parts = "CREATE TABLE parts (id int PRIMARY KEY, whole int REFERENCES parts DEFERRABLE INITIALLY DEFERRED)"
     with shop(engine, tmp_path, (parts,)) as url:
         shown = Shown(url)
-        assert shown.call("execute_sql", sql="INSERT INTO parts VALUES (1, 7)").text.endswith("[TW6233]")
+        assert shown.call("execute_sql", sql="INSERT INTO parts VALUES (1, 7)").text.endswith("[TT6233]")
         assert shown.call("run_sql_query", sql="SELECT * FROM parts").structured["rows"] == []
 
 
@@ -346,7 +346,7 @@ def test_a_constraint_is_told_and_nothing_is_changed(engine: str, tmp_path: Path
     with shop(engine, tmp_path) as url:
         shown = Shown(url)
         sql = "INSERT INTO orders VALUES (9, 'x', 1, 'open'), (1, 'y', 1, 'open')"
-        assert shown.call("execute_sql", sql=sql).text.endswith("[TW6233]")
+        assert shown.call("execute_sql", sql=sql).text.endswith("[TT6233]")
         assert shown.orders() == BEFORE
 
 
@@ -354,21 +354,21 @@ def test_a_constraint_is_told_and_nothing_is_changed(engine: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("sql", "code"),
     [
-        ("SELECT 1", "TW6230"),
-        ("DELETE FROM orders; DELETE FROM users", "TW6210"),
-        ("GRANT ALL ON orders TO public", "TW6230"),
-        ("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "TW6230"),
-        ("DELETE FROM ledger", "TW6215"),
-        ("UPDATE users SET name = 'x' WHERE password_hash LIKE 'a%'", "TW6232"),
-        ("CREATE TABLE sqlite_x (a int)", "TW6231"),
-        ("CREATE TABLE ledger (a int)", "TW6231"),
-        ("CREATE VIEW v AS SELECT * FROM ledger", "TW6215"),
-        ("ALTER TABLE orders RENAME TO pg_orders", "TW6231"),
-        ("INSERT INTO orders SELECT id, pg_read_file('x'), 1, 'x' FROM users", "TW6214"),
+        ("SELECT 1", "TT6230"),
+        ("DELETE FROM orders; DELETE FROM users", "TT6210"),
+        ("GRANT ALL ON orders TO public", "TT6230"),
+        ("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "TT6230"),
+        ("DELETE FROM ledger", "TT6215"),
+        ("UPDATE users SET name = 'x' WHERE password_hash LIKE 'a%'", "TT6232"),
+        ("CREATE TABLE sqlite_x (a int)", "TT6231"),
+        ("CREATE TABLE ledger (a int)", "TT6231"),
+        ("CREATE VIEW v AS SELECT * FROM ledger", "TT6215"),
+        ("ALTER TABLE orders RENAME TO pg_orders", "TT6231"),
+        ("INSERT INTO orders SELECT id, pg_read_file('x'), 1, 'x' FROM users", "TT6214"),
     ],
 )
 def test_what_is_no_change_of_a_table_that_is_shown_is_refused(engine: str, tmp_path: Path, sql: str, code: str):
-    if engine in ("postgresql", "mysql") and code not in ("TW6232", "TW6215"):
+    if engine in ("postgresql", "mysql") and code not in ("TT6232", "TT6215"):
         pytest.skip("the same lines of the parser, seen with the two that need no server")
     with shop(engine, tmp_path) as url:
         shown = Shown(url, access=Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True))
@@ -427,9 +427,9 @@ def test_a_call_that_is_cancelled_stops_the_database(engine: str, tmp_path: Path
 
 KILLED = """
 import asyncio, sys
-from toolwright.toolbox.sql import Access, SqlLimits
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import change_of
+from tooltrue.toolbox.sql import Access, SqlLimits
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import change_of
 
 engine = engine_of(sys.argv[1], Access(writes=True), SqlLimits(seconds=60))
 session = engine.open(writes=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql.access import Access
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import Statement, query_of
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql.access import Access
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import Statement, query_of
 from unit.toolbox.sql.engines import PATIENT, run_as_owner, shop
 from variants import tried
 
@@ -125,7 +125,7 @@ def test_f11_an_operator_of_somebody_does_not_hide_that_a_role_is_mighty(tmp_pat
         run_as_owner(url, f"ALTER ROLE {role} SET search_path = evil, pg_catalog, public")
         with pytest.raises(ToolError) as caught:
             engine_of(url, Access(), PATIENT).open(writes=False)
-        assert caught.value.code == "TW6203"
+        assert caught.value.code == "TT6203"
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql import Access, toolset
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import Statement, query_of
+from tooltrue import Client, Server
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql import Access, toolset
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import Statement, query_of
 from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
 from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 
@@ -54,7 +54,7 @@ def test_a_text_that_the_parser_falls_over_is_an_error_of_the_text():
     for sql in ("SELECT DATE_ADD(INTERVAL 1 ALL, 1)", "SELECT DATE_ADD(INTERVAL 1 ALL, INTERVAL 0 day NFC)"):
         with pytest.raises(ToolError) as caught:
             query_of(sql, "mysql", catalog_of("mysql"))
-        assert caught.value.code == "TW6211"
+        assert caught.value.code == "TT6211"
 
 
 @pytest.mark.parametrize("name", ["pg_read_file", "load_file", "xyzzy"])
@@ -102,7 +102,7 @@ def test_a_column_that_is_not_there_is_told_with_those_near_it_that_are_shown(en
             for sql, near in MISSING:
                 tool = "run_sql_query" if sql.startswith("SELECT") else "execute_sql"
                 text = (await client.call_tool(tool, {"sql": sql})).text
-                assert text.endswith("[TW6241]"), text
+                assert text.endswith("[TT6241]"), text
                 assert f"Near it are: {near}." in text, text
 
     with shop(engine, tmp_path) as url:

@@ -14,13 +14,13 @@ import pymysql
 import pytest
 from click.testing import CliRunner
 
-from toolwright import Client, Server
-from toolwright.cli.main import cli
-from toolwright.client.results import Result
-from toolwright.errors import ConfigurationError
-from toolwright.toolbox.sql import Access, toolset
-from toolwright.toolbox.sql.engine import engine_of
-from toolwright.toolbox.sql.statement import Statement
+from tooltrue import Client, Server
+from tooltrue.cli.main import cli
+from tooltrue.client.results import Result
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.sql import Access, toolset
+from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.statement import Statement
 from unit.toolbox.sql.engines import ENGINES, PATIENT, run_as_owner, shop
 
 HIDING = Access(hidden=("ledger", "users.password*"))
@@ -35,7 +35,7 @@ def ending(url: str, access: Access) -> list[str]:
     """The statements that a refused start prints."""
     with pytest.raises(ConfigurationError) as caught:
         toolset(url, access, limits=PATIENT)
-    assert caught.value.code == "TW6205", str(caught.value)
+    assert caught.value.code == "TT6205", str(caught.value)
     _, _, statements = str(caught.value).partition("\n")
     return [line.removesuffix(";") for line in statements.splitlines() if line.endswith(";")]
 
@@ -155,7 +155,7 @@ def test_a_pattern_without_a_match_is_reported(engine: str, tmp_path: Path, capl
         assert "matches" not in inspected(url, "--roles", "any", "--hide", "LEDGER", "--hide", "orders.tot*")
         caplog.clear()
         toolset(url, Access(hidden=("legder", "ledger", "users.name"), mighty_roles=True), limits=PATIENT)
-        told = [record.getMessage() for record in caplog.records if "TW6206" in record.getMessage()]
+        told = [record.getMessage() for record in caplog.records if "TT6206" in record.getMessage()]
         assert [("legder" in line, "users" in line) for line in told] == (
             [(True, False)] if engine in ("sqlite", "duckdb") else []
         )

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolwright.errors import ToolError
-from toolwright.toolbox.sql import Access, Database
-from toolwright.toolbox.sql.catalog import Catalog
-from toolwright.toolbox.sql.engine import Engine, Outcome, Session
-from toolwright.toolbox.sql.statement import Statement, change_of, query_of
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.sql import Access, Database
+from tooltrue.toolbox.sql.catalog import Catalog
+from tooltrue.toolbox.sql.engine import Engine, Outcome, Session
+from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from unit.toolbox.sql.engines import PATIENT, owner_of, shop
 
 __all__ = ["HIDING", "OPEN", "SECRETS", "UNSAID", "Told", "World", "asked", "worlds"]
@@ -191,7 +191,7 @@ class World:
 
     def _plain(self, answer: str) -> str:
         """Without times and the names of the databases and roles, which are by chance."""
-        return _TIMES.sub("@", re.sub(r"toolwright_[0-9a-f]*(?:\.\.\.)?", "@", answer))
+        return _TIMES.sub("@", re.sub(r"tooltrue_[0-9a-f]*(?:\.\.\.)?", "@", answer))
 
 
 def asked(pair: tuple[World, World], sql: str, *, writes: bool) -> tuple[Told, Told]:

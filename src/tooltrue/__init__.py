@@ -1,0 +1,176 @@
+"""tooltrue: the tool layer of the Model Context Protocol.
+
+The names below are loaded on first use, so that a client never pays for server-only dependencies.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tooltrue.version import __version__
+
+if TYPE_CHECKING:
+    from tooltrue.app import Server as Server
+    from tooltrue.client.client import Client as Client
+    from tooltrue.client.config import ServerConfig as ServerConfig
+    from tooltrue.client.oauth import ClientCredentials as ClientCredentials
+    from tooltrue.client.oauth import EnterpriseSignIn as EnterpriseSignIn
+    from tooltrue.client.oauth import SignIn as SignIn
+    from tooltrue.client.oauth import WorkloadIdentity as WorkloadIdentity
+    from tooltrue.client.questions import QuestionLimits as QuestionLimits
+    from tooltrue.errors import AuthorizationFailed as AuthorizationFailed
+    from tooltrue.errors import ConfigurationError as ConfigurationError
+    from tooltrue.errors import DefinitionError as DefinitionError
+    from tooltrue.errors import ModelAway as ModelAway
+    from tooltrue.errors import ModelBusy as ModelBusy
+    from tooltrue.errors import ModelError as ModelError
+    from tooltrue.errors import RpcError as RpcError
+    from tooltrue.errors import ToolError as ToolError
+    from tooltrue.errors import TooltrueError as TooltrueError
+    from tooltrue.errors import TransportError as TransportError
+    from tooltrue.errors import UnknownTool as UnknownTool
+    from tooltrue.host.calls import Hooks as Hooks
+    from tooltrue.host.host import Announcement as Announcement
+    from tooltrue.host.host import Host as Host
+    from tooltrue.host.launches import Launches as Launches
+    from tooltrue.host.launches import LaunchRequest as LaunchRequest
+    from tooltrue.host.models.endpoints import model_of as model_of
+    from tooltrue.host.pins import Pins as Pins
+    from tooltrue.host.run import Conversation as Conversation
+    from tooltrue.host.run import RunLimits as RunLimits
+    from tooltrue.host.run import run as run
+    from tooltrue.host.servers import Patience as Patience
+    from tooltrue.policy.abuse import Abuse as Abuse
+    from tooltrue.policy.audit_settings import Audit as Audit
+    from tooltrue.policy.concurrency import Concurrency as Concurrency
+    from tooltrue.policy.confirm import Confirm as Confirm
+    from tooltrue.policy.pipeline import Guard as Guard
+    from tooltrue.policy.pipeline import Limits as Limits
+    from tooltrue.policy.rate import RateLimits as RateLimits
+    from tooltrue.policy.rules import Allow as Allow
+    from tooltrue.policy.rules import Ask as Ask
+    from tooltrue.policy.rules import Deny as Deny
+    from tooltrue.protocol.types import Annotations as Annotations
+    from tooltrue.protocol.types import AudioContent as AudioContent
+    from tooltrue.protocol.types import BlobResource as BlobResource
+    from tooltrue.protocol.types import CallToolResult as CallToolResult
+    from tooltrue.protocol.types import EmbeddedResource as EmbeddedResource
+    from tooltrue.protocol.types import ImageContent as ImageContent
+    from tooltrue.protocol.types import PromptMessage as PromptMessage
+    from tooltrue.protocol.types import PromptResult as PromptResult
+    from tooltrue.protocol.types import ResourceLink as ResourceLink
+    from tooltrue.protocol.types import TextContent as TextContent
+    from tooltrue.protocol.types import TextResource as TextResource
+    from tooltrue.server.keys import ApiKeys as ApiKeys
+    from tooltrue.server.oauth import AuthorizationServer as AuthorizationServer
+    from tooltrue.server.oauth import Introspection as Introspection
+    from tooltrue.server.oauth import OAuth as OAuth
+    from tooltrue.server.proxies import Public as Public
+    from tooltrue.server.proxies import TrustedProxy as TrustedProxy
+    from tooltrue.tools.binding import Completes as Completes
+    from tooltrue.tools.binding import Depends as Depends
+    from tooltrue.tools.binding.forms import Form as Form
+    from tooltrue.tools.bounds import Rate as Rate
+    from tooltrue.tools.library import LocalLibrary as LocalLibrary
+    from tooltrue.tools.local import LocalToolset as LocalToolset
+    from tooltrue.tools.rounds import Answer as Answer
+    from tooltrue.tools.rounds import Link as Link
+    from tooltrue.tools.rounds import Roots as Roots  # pyright: ignore[reportDeprecated] - offered all the same
+    from tooltrue.tools.rounds import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
+    from tooltrue.tools.toolset import Context as Context
+    from tooltrue.tools.toolset import Principal as Principal
+    from tooltrue.tools.views import combined as combined
+    from tooltrue.tools.views import filtered as filtered
+    from tooltrue.tools.views import prefixed as prefixed
+    from tooltrue.tools.views import renamed as renamed
+
+_EXPORTS = {
+    "Abuse": "tooltrue.policy.abuse",
+    "Allow": "tooltrue.policy.rules",
+    "Annotations": "tooltrue.protocol.types",
+    "Announcement": "tooltrue.host.host",
+    "Answer": "tooltrue.tools.rounds",
+    "ApiKeys": "tooltrue.server.keys",
+    "Ask": "tooltrue.policy.rules",
+    "AudioContent": "tooltrue.protocol.types",
+    "Audit": "tooltrue.policy.audit_settings",
+    "AuthorizationFailed": "tooltrue.errors",
+    "AuthorizationServer": "tooltrue.server.oauth",
+    "BlobResource": "tooltrue.protocol.types",
+    "CallToolResult": "tooltrue.protocol.types",
+    "Client": "tooltrue.client.client",
+    "ClientCredentials": "tooltrue.client.oauth",
+    "Completes": "tooltrue.tools.binding",
+    "Concurrency": "tooltrue.policy.concurrency",
+    "ConfigurationError": "tooltrue.errors",
+    "Confirm": "tooltrue.policy.confirm",
+    "Context": "tooltrue.tools.toolset",
+    "Conversation": "tooltrue.host.run",
+    "DefinitionError": "tooltrue.errors",
+    "Deny": "tooltrue.policy.rules",
+    "Depends": "tooltrue.tools.binding",
+    "EmbeddedResource": "tooltrue.protocol.types",
+    "EnterpriseSignIn": "tooltrue.client.oauth",
+    "Form": "tooltrue.tools.binding.forms",
+    "Guard": "tooltrue.policy.pipeline",
+    "Hooks": "tooltrue.host.calls",
+    "Host": "tooltrue.host.host",
+    "ImageContent": "tooltrue.protocol.types",
+    "Introspection": "tooltrue.server.oauth",
+    "LaunchRequest": "tooltrue.host.launches",
+    "Launches": "tooltrue.host.launches",
+    "Limits": "tooltrue.policy.pipeline",
+    "Link": "tooltrue.tools.rounds",
+    "LocalLibrary": "tooltrue.tools.library",
+    "LocalToolset": "tooltrue.tools.local",
+    "ModelAway": "tooltrue.errors",
+    "ModelBusy": "tooltrue.errors",
+    "ModelError": "tooltrue.errors",
+    "OAuth": "tooltrue.server.oauth",
+    "Patience": "tooltrue.host.servers",
+    "Pins": "tooltrue.host.pins",
+    "Principal": "tooltrue.tools.toolset",
+    "PromptMessage": "tooltrue.protocol.types",
+    "PromptResult": "tooltrue.protocol.types",
+    "Public": "tooltrue.server.proxies",
+    "QuestionLimits": "tooltrue.client.questions",
+    "Rate": "tooltrue.tools.bounds",
+    "RateLimits": "tooltrue.policy.rate",
+    "ResourceLink": "tooltrue.protocol.types",
+    "Roots": "tooltrue.tools.rounds",
+    "RpcError": "tooltrue.errors",
+    "RunLimits": "tooltrue.host.run",
+    "Sampling": "tooltrue.tools.rounds",
+    "Server": "tooltrue.app",
+    "ServerConfig": "tooltrue.client.config",
+    "SignIn": "tooltrue.client.oauth",
+    "TextContent": "tooltrue.protocol.types",
+    "TextResource": "tooltrue.protocol.types",
+    "ToolError": "tooltrue.errors",
+    "TooltrueError": "tooltrue.errors",
+    "TransportError": "tooltrue.errors",
+    "TrustedProxy": "tooltrue.server.proxies",
+    "UnknownTool": "tooltrue.errors",
+    "WorkloadIdentity": "tooltrue.client.oauth",
+    "combined": "tooltrue.tools.views",
+    "filtered": "tooltrue.tools.views",
+    "model_of": "tooltrue.host.models.endpoints",
+    "prefixed": "tooltrue.tools.views",
+    "renamed": "tooltrue.tools.views",
+    "run": "tooltrue.host.run",
+}
+
+__all__ = ["__version__", *_EXPORTS]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'tooltrue' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,474 @@
+"""The author's entry point: combines tools, the standard pipeline and the protocol handlers, and adds no logic."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import logging
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.loading import load
+from tooltrue.policy.abuse import Abuse
+from tooltrue.policy.approvals import Approvals, approvals_url, instance_of
+from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.concurrency import Concurrency
+from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.pipeline import Guard, Limits, described, standard
+from tooltrue.policy.rate import RateLimits
+from tooltrue.policy.recorder import Recorder
+from tooltrue.policy.rules import Decide, Rules
+from tooltrue.protocol.terminal import printable
+from tooltrue.protocol.types import Implementation, replaced
+from tooltrue.server.callers import Callers
+from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.served import SILENT, Served
+from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.server.watchdog import Watchdog
+from tooltrue.state.facts import Facts, MemoryFacts, Values
+from tooltrue.state.log import Log
+from tooltrue.state.on_demand import OnDemand
+from tooltrue.tools.advice import SERVER, missing
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
+from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.toolset import EVERYONE, LOCAL, Personal, Provider, RequestContext, Secrets, Tool
+from tooltrue.tools.views import combined
+from tooltrue.transport import stdio
+from tooltrue.transport.carrier import Carrier
+from tooltrue.wording import LANGUAGES, sentence
+
+if TYPE_CHECKING:  # not needed by a server on stdio
+    from tooltrue.policy.config import Config
+    from tooltrue.policy.vetting import Inventory
+    from tooltrue.server.identity import Authenticate
+    from tooltrue.transport.http_server import Access, HttpApp
+
+__all__ = ["Server"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_WRONG_SETTING = 2  # the exit code of the command
+
+_log = logging.getLogger("tooltrue")
+
+
+class Server:
+    """A tool server for stateless and session-based clients, with safe defaults.
+
+    ``name`` and ``version`` are what clients see. ``toolsets`` are served beside the server's own tools. ``limits``
+    bound every call that has no limits of its own; ``rate`` limits how often callers may call, ``concurrency`` how many
+    calls run at once; ``abuse`` sets when a caller is paused. ``rules`` are the operator's: a file such as
+    ``tooltrue.toml``, which may set other parts too; ``decide`` is an access decision in code. A call must be allowed
+    by both. ``confirm`` selects the tools that need a person's approval. ``instance`` names the object this server
+    works on, to separate servers of the same name: an approval for one instance is not valid for another. ``secrets``
+    in output are masked unless set to ``keep``, ``personal`` data only if set to ``mask``. ``audit`` is the destination
+    of audit records: a URL, a ``Log``, an ``Audit`` with more settings, or ``False`` for none. ``language`` (``en``
+    or ``zh``) is that of error messages. ``authenticate`` authenticates HTTP callers; without it the server listens on
+    loopback only. ``keys`` (of at least 16 bytes; the first seals) seal the state that clients carry for us; without
+    them a restart ends sessions, cursors and open questions. ``facts`` is the state shared by several workers.
+    ``metrics`` serves metrics at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *others: Never,
+        version: str = "0.0.0",
+        title: str | None = None,
+        instructions: str | None = None,
+        toolsets: Sequence[Provider] = (),
+        limits: Limits | None = None,
+        rate: Rate | RateLimits | None = None,
+        concurrency: Concurrency | None = None,
+        abuse: Abuse | None = None,
+        decide: Decide | None = None,
+        audit: Audit | Log | str | bool | None = None,
+        rules: str | Path | Rules | None = None,
+        confirm: Confirm | None = None,
+        secrets: Secrets | None = None,
+        personal: Personal | None = None,
+        instance: str = "",
+        language: str = "en",
+        keys: Sequence[bytes] = (),
+        facts: Facts | None = None,
+        authenticate: Authenticate | None = None,
+        metrics: bool = False,
+        page_size: int = 1000,
+        threads: int = 32,
+        **more: Never,
+    ) -> None:
+        _refuse("TT3045", *others, *more)
+        _check(secrets=secrets in (None, "mask", "keep"), personal=personal in (None, "mask", "keep"))
+        _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
+        _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
+        self.name = name
+        self.authenticate = authenticate
+        self._callers: Callers | None = None
+        self.tools = LocalToolset(threads=threads)
+        self.library = LocalLibrary(threads=threads)
+        self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).given(
+            "Server({}=…)",
+            limits=limits,
+            rate=rate and RateLimits.of(rate),
+            concurrency=concurrency,
+            abuse=abuse,
+            decide=decide,
+            confirm=confirm,
+            secrets=secrets,
+            personal=personal,
+        )
+        meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
+        meter.gauges["tooltrue_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
+        meter.gauges["tooltrue_audit_lost_total"] = lambda: self._recorder.log.lost
+        meter.gauges["tooltrue_audit_failing"] = lambda: self._recorder.log.failing
+        meter.gauges["tooltrue_audit_behind"] = lambda: self._recorder.log.behind
+        self._guard.signals.listen(lambda sign: meter.noticed(sign.kind))
+        self._config: Config | None = None
+        self._instead: Callable[[Guard], Guard] = _as_it_is
+        own = shelved(self.tools, self.library)
+        self._provider = combined(own, *toolsets) if toolsets else own
+        self._facts = facts
+        self._keys = keys
+        self._shares = False
+        self._info = Implementation(name=name, version=version, title=title)
+        self._instructions = instructions
+        self._metrics = metrics
+        self._crew: tuple[str, int] = ("", 1)
+        self._page_size = page_size
+        if isinstance(rules, Rules):
+            self._guard = self._guard.given("Server({}=…)", rules=rules.on(name))
+        elif rules is not None:
+            self._config = load("policy.config").read(rules)
+        self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
+
+    if not TYPE_CHECKING:  # a type checker reports missing attributes better
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, SERVER)
+
+    def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
+        """Create the tools, the pipeline and the protocol handlers."""
+        self._sealed_by, self._shared = keys, facts
+        settings = self.settings
+        self._recorder = Recorder(settings.audit, settings.which)
+        self._tickets = OnDemand(self._open_tickets, facts)
+        self._served = Served(
+            self._info,
+            standard(self._provider, settings, facts, self._recorder, approvals=Approvals(self._tickets)),
+            Sealer(keys, own=not (self._keys or self._shares)),
+            facts,
+            instructions=self._instructions,
+            page_size=self._page_size,
+            language=settings.language,
+        )
+        self._protocol = ProtocolServer(self._served)
+
+    @overload
+    def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
+
+    @overload
+    def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
+
+    def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
+        """Register a function as a tool: ``@server.tool``, ``@server.tool(effect="read", …)``, or
+        ``server.tool(function, effect="read", …)``."""
+        decorate = self.tools.tool(**settings)
+        return decorate if function is None else decorate(function)
+
+    def add_tool(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
+        """Register any callable as a tool, methods included; also while the server runs."""
+        return self.tools.add(function, **settings)
+
+    def add_raw_tool(
+        self,
+        name: str,
+        input_schema: Mapping[str, Any],
+        handler: Callable[..., Any],
+        /,
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        **settings: Unpack[ToolSettings],
+    ) -> Tool:
+        """Register a tool with a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        return self.tools.add_raw(name, input_schema, handler, output_schema=output_schema, **settings)
+
+    def remove_tool(self, name: str) -> None:
+        """Remove a tool, also while the server runs. Raises ``UnknownTool``."""
+        self.tools.remove(name)
+
+    def tools_changed(self) -> None:
+        """Announce that the inputs of ``visible=`` have changed; clients whose list changes are notified."""
+        self.tools.changed()
+
+    def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
+        """Register a function as a resource, ``@server.resource("docs://guide")``, or as a resource template, if it has
+        parameters: ``@server.resource("docs://{name}")``."""
+        return self.library.resource(uri, **settings)
+
+    def add_resource(self, uri: str, function: Callable[..., Any], /, **settings: Unpack[ResourceSettings]) -> None:
+        """Register any callable as a resource or template; also while the server runs."""
+        self.library.add_resource(uri, function, **settings)
+
+    def remove_resource(self, uri: str) -> None:
+        """Remove a resource or template, also while the server runs. Raises ``UnknownEntry``."""
+        self.library.remove_resource(uri)
+
+    def resource_updated(self, uri: str) -> None:
+        """Notify the subscribers of ``uri`` that its content has changed. Thread-safe."""
+        self.library.resource_updated(uri)
+
+    @overload
+    def prompt(self, function: F, /, **settings: Unpack[PromptSettings]) -> F: ...
+
+    @overload
+    def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
+
+    def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
+        """Register a function as a prompt: ``@server.prompt``, ``@server.prompt(title="…", …)``, or
+        ``server.prompt(function, title="…", …)``."""
+        decorate = self.library.prompt(**settings)
+        return decorate if function is None else decorate(function)
+
+    def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
+        """Register any callable as a prompt; also while the server runs."""
+        self.library.add_prompt(function, **settings)
+
+    def remove_prompt(self, name: str) -> None:
+        """Remove a prompt, also while the server runs. Raises ``UnknownEntry``."""
+        self.library.remove_prompt(name)
+
+    @property
+    def provider(self) -> Provider:
+        """The provider of all that is served, behind the whole pipeline."""
+        return self._served.provider
+
+    def connect(self, write: Callable[[bytes], None]) -> ServerSession:
+        """Open a session in memory, the server side of ``tooltrue.Client(server)``."""
+        return self._protocol.connect(write, Carrier("memory"))
+
+    def run(self, *others: Never, **more: Never) -> None:
+        """Serve standard input and output until the input ends, or SIGINT or SIGTERM arrives.
+
+        The process then ends at once, even if a tool neither ends nor accepts cancellation. If a setting is wrong, or
+        the audit log cannot be written, it ends with one sentence on standard error and exit code 2.
+
+        For HTTP, run ``tooltrue serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
+        """
+        _refuse("TT3046", *others, *more)
+        self.started_as(instance_of(*sys.argv or ("",)))
+        self._tell_a_person()
+        try:
+            asyncio.run(self.serve_stdio())
+        except ConfigurationError as error:
+            sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
+            sys.exit(_WRONG_SETTING)
+
+    def _tell_a_person(self) -> None:
+        """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
+        script = sys.argv[0] if sys.argv else ""
+        if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
+            said = sentence("TT4023", self.settings.language, {"server": self.name, "target": script})
+            sys.stderr.write(f"{printable(said)}\n")
+
+    async def serve_stdio(self) -> None:
+        """The same as :meth:`run`, within a running event loop."""
+        async with self.serving():
+            await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
+        if _is_held_up():
+            os._exit(0)
+
+    def http_app(self, *, access: Access | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
+        """The endpoint, ``/mcp``, as an ASGI application. The caller is responsible for the address it listens on:
+        beyond loopback the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and
+        ``/readyz`` report liveness and readiness to any client.
+
+        ``sse`` adds ``/sse`` and ``/messages`` for clients that support only HTTP+SSE (2024-11-05, deprecated). This
+        requires a single process: a session exists only in the process that holds its stream.
+
+        SIGINT and SIGTERM end open streams before the ASGI server's own handler runs, whose graceful shutdown would
+        wait for them; ``signals=False`` installs no handlers.
+        """
+        self.started_as(instance_of(*sys.argv or ("",)))
+        self._tell_of_workers()
+        http = load("transport.http_server")
+        old = load("server.sse:SseDoors")(self._protocol) if sse else None
+        doors = self._protocol.http(self.known_by())
+        told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
+        pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
+        may_enter = access or http.Access()
+        app = http.HttpApp(doors, may_enter, sse=old, pages=pages, once=doors.once, around=around, signals=signals)
+        return told.of(app)
+
+    def _tell_of_workers(self) -> None:
+        """Warn in the log if another HTTP server has visibly started several workers: they do not share state."""
+        workers = load("server.crews:workers_started")(sys.argv, os.environ)
+        if workers > 1 and not self._shares and (not self._keys or self._facts is None):
+            _log.warning("%s [TT7057]", sentence("TT7057", "en", {"workers": workers}))
+
+    def configure(self, config: Config) -> None:
+        """Apply the operator's file, before serving; its settings override the author's."""
+        self._config = config
+        self._put_together(self._sealed_by, self._shared)
+
+    def started_as(self, started: str) -> None:
+        """Set the name of this instance, before serving, unless one is set already."""
+        if not (self.settings.instance or self._guard.started):
+            self._guard = replaced(self._guard, started=started)
+            self._put_together(self._sealed_by, self._shared)
+
+    def let_in(self, callers: Callers) -> None:
+        """Use ``callers`` for authentication over HTTP, before serving, instead of the operator's file."""
+        self._callers = callers
+
+    @property
+    def callers(self) -> Callers:
+        """The operator's settings for authentication over HTTP."""
+        if self._callers is not None:
+            return self._callers
+        return Callers() if self._config is None else Callers(*self._config.said("auth"))
+
+    def known_by(self) -> Authenticate | None:
+        """The authentication of HTTP callers, set by the operator or the author; ``None``: loopback only."""
+        ways = self.callers.ways()
+        if ways and self.authenticate is not None:
+            raise ConfigurationError.of("TT4206", target=self.name, option=self.callers.origin)
+        return ways or self.authenticate
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the author gave keys; otherwise the code that serves must provide them."""
+        return bool(self._keys)
+
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
+    ) -> None:
+        """Use the keys and facts shared by all workers, before serving, unless the author gave some. ``crew`` is the
+        name and size of the group of workers; ``metrics`` serves metrics, like the setting.
+        """
+        self._crew, self._metrics, self._shares = crew, self._metrics or metrics, True
+        self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """Context that opens the resources needed while serving; :meth:`run` and the lifespan of :meth:`http_app` enter
+        it. Raises ``DefinitionError`` if the tools cannot be listed together.
+        """
+        await self.provider.list_tools(RequestContext(LOCAL, SILENT))
+        await self.check_rules()
+        async with self._recorder.open(), self._tickets, Watchdog(self.settings.limits.blocked_seconds):
+            yield
+
+    @property
+    def audit_log(self) -> Log:
+        """The audit log. While the server does not serve, and when it runs in memory, the log is kept in memory."""
+        return self._recorder.log
+
+    async def check_rules(self) -> None:
+        """Raise ``ConfigurationError`` if the operator's file refers to tools or other names that this server lacks."""
+        if self._config is not None and (problems := await self.astray(self._config)):
+            raise problems[0]
+
+    async def astray(self, config: Config) -> list[ConfigurationError]:
+        """The errors for all names in a file that this server lacks."""
+        rules = config.over(self._guard, self.name).rules
+        return [] if rules is None else [*load("policy.vetting").astray(rules, await self.inventory(), config.place)]
+
+    async def inventory(self) -> Inventory:
+        """All tools and other entries, regardless of the caller."""
+        return await load("policy.vetting").inventory(self._provider, RequestContext(EVERYONE, SILENT))
+
+    @property
+    def settings(self) -> Guard:
+        """The effective settings of all layers: the author's, then the operator's file, then :meth:`with_guard`."""
+        guard = self._guard if self._config is None else self._config.over(self._guard, self.name)
+        return self._instead(guard)
+
+    def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
+        """Open the store that ``tooltrue approvals`` uses too."""
+        return load("state.urls:open_facts")(approvals_url(self.settings.confirm.store))
+
+    def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
+        """The same tools behind other settings: ``server.with_guard(confirm=Confirm.never())``, for tests. The settings
+        override the operator's file. ``origin`` names their source in :meth:`guard`."""
+        other, before = copy.copy(self), self._instead
+        other._instead = lambda guard: before(guard).given(origin, **settings)
+        other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
+        return other
+
+    def guard(self) -> list[tuple[str, str, str]]:
+        """The authentication, and each layer, outermost first: its name, its effect, and the source of its setting."""
+        known = self.known_by()
+        origin = self.callers.origin or ("default" if known is None else "Server(authenticate=…)")
+        return [("identity", load("server.identity:described")(known), origin), *described(self.settings)]
+
+    async def exceptions(self) -> list[tuple[str, str]]:
+        """The tools' own settings of the guard, and their former names: the tool's name, and the setting as written."""
+        tools = await self.provider.list_tools(RequestContext(LOCAL, SILENT))
+        return [
+            (tool.name, f"{setting}={value}")
+            for tool in tools
+            for setting, value in (
+                ("confirm", tool.confirm),
+                ("seconds", tool.seconds),
+                ("max_bytes", tool.max_bytes),
+                ("replaces", ", ".join(tool.replaces) or None),
+                ("deprecated", tool.deprecated or None),
+            )
+            if value is not None
+        ]
+
+
+def _as_it_is(guard: Guard) -> Guard:
+    return guard
+
+
+_KEY_BYTES = 16
+_WANTED = {
+    "language": " or ".join(LANGUAGES),
+    "secrets": "mask or keep",
+    "personal": "mask or keep",
+    "threads": "1 or more",
+    "page_size": "1 or more",
+    "keys": f"keys of {_KEY_BYTES} bytes or more",
+}
+
+
+def _refuse(code: str, *given: object) -> None:
+    """Raise ``TypeError`` for the first unexpected argument, as Python would, with a hint at its name here."""
+    for name in given:
+        here = SERVER.get(str(name))
+        advice = sentence("TT3044", "en", {"here": here}) if here else ""
+        raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice})} [{code}]")
+
+
+def _check(**settings: bool) -> None:
+    for name, holds in settings.items():
+        if not holds:
+            raise ConfigurationError.of("TT4009", name=f"Server({name}=…)", wanted=_WANTED[name])
+
+
+def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:
+    """The guard with the audit settings of the author, else of the environment, else with the user's default file."""
+    if audit is not None:
+        return guard.given("Server({}=…)", audit=Audit.of(audit).at(name))
+    if said := os.environ.get(_AUDIT):
+        return guard.given(_AUDIT, audit=Audit.of(said != "off" and said).at(name))
+    return replaced(guard, audit=Audit().at(name))
+
+
+_AUDIT = "TOOLTRUE_AUDIT"
+
+
+def _is_held_up() -> bool:
+    """Whether a task or thread of a tool would keep the process from ending."""
+    others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
+    return len(asyncio.all_tasks()) > 1 or not all(thread.daemon for thread in others)

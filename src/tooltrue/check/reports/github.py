@@ -1,0 +1,43 @@
+"""A report as annotations of GitHub Actions: one workflow command per finding, with its line if known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.card import Level
+from tooltrue.check.checking import Finding
+from tooltrue.check.report import Report
+from tooltrue.contract.shown import shown
+
+__all__ = ["written"]
+
+_COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice"}
+
+
+def written(report: Report, language: str) -> str:
+    return "".join(f"{line}\n" for line in _lines(report, language))
+
+
+def _lines(report: Report, language: str) -> Iterator[str]:
+    for group in report.groups:
+        yield from (_annotation(report, finding, language) for finding in group.findings)
+    for one in report.unjudged:
+        yield f"::error::{_text(shown(f'{one.target}: {one.reason.say(language)}'))}"
+
+
+def _annotation(report: Report, finding: Finding, language: str) -> str:
+    at = report.place(finding)
+    properties = {"file": at.file, "line": str(at.line)} if at else {}
+    properties["title"] = f"{finding.code} {shown(finding.tool)}"
+    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    text = f"{finding.place}: {finding.say(language)}\n{finding.instead(language)}"
+    return f"::{_COMMANDS[finding.level]} {said}::{_text(text)}"
+
+
+def _text(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _text(text).replace(":", "%3A").replace(",", "%2C")

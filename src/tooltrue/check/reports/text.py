@@ -1,0 +1,142 @@
+"""A report for a person: each tool with its problems, their places, reasons and corrections; then, on one screen, a
+summary by rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from tooltrue.check.card import Card, Level
+from tooltrue.check.checking import Finding
+from tooltrue.check.report import Group, Report
+from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, counted, phrase, unfilled
+from tooltrue.contract.contract import place
+from tooltrue.contract.shown import shown
+from tooltrue.protocol.terminal import one_line
+
+__all__ = ["Paint", "explained", "plain", "written"]
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""Colours a text as ``error``, ``warning``, ``hint``, ``tool`` or ``aside``."""
+
+_WORST_TOOLS: Final = 5
+_LONGEST: Final = 200
+
+
+def plain(text: str, colour: str) -> str:
+    """The text without colours."""
+    return text
+
+
+def written(
+    report: Report, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
+) -> str:
+    """``is_whole`` includes the evidence of each rule, ``is_short`` shows the summary only."""
+    page = _Page(language, paint, is_whole)
+    lines = [] if is_short else [line for group in report.groups for line in page.group(report, group)]
+    return "\n".join([*lines, *page.summary(report)]) + "\n"
+
+
+class _Page:
+    def __init__(self, language: str, paint: Paint, is_whole: bool) -> None:
+        self._language = language
+        self._paint = paint
+        self._is_whole = is_whole
+        self._explained: set[str] = set()
+        self._levels = {level: paint(_level(level, language), level.value) for level in Level}
+
+    def group(self, report: Report, group: Group) -> Iterator[str]:
+        written_at = report.by_server[group.server].written.get(group.tool)
+        aside = f"  {self._paint(str(written_at), 'aside')}" if written_at else ""
+        yield self._paint(_tool(report, group.server, group.tool), "tool") + aside
+        for finding in group.findings:
+            yield self._finding(finding)
+            if fix := finding.problem.fix:
+                value = _cut(_shown(json.dumps(fix.value, ensure_ascii=False)))
+                yield "    → " + phrase("fix", self._language, value=value, path=_shown(place(fix.path)))
+            if finding.code not in self._explained:
+                self._explained.add(finding.code)
+                yield from (self._paint(f"    {line}", "aside") for line in self._why(finding.card))
+        yield ""
+
+    def _finding(self, finding: Finding) -> str:
+        level, at = self._levels[finding.level], _shown(finding.place)
+        says, instead = _line(finding.say(self._language)), _line(finding.instead(self._language))
+        return f"  {level} {finding.code} {at}\n    {says}\n    → {instead}"
+
+    def _why(self, card: Card) -> Iterator[str]:
+        words = card.words[self._language]
+        yield phrase("why", self._language) + words.why
+        if self._is_whole:
+            yield from _evidence(card, self._language)
+
+    def summary(self, report: Report) -> Iterator[str]:
+        say = self._language
+        yield phrase("judged", say, servers=len(report.sources), tools=report.tools)
+        yield f"{counted(report.levels, say)}{phrase('clean', say, count=len(report.clean))}"
+        width = max((len(str(count)) for _, _, count in report.rules), default=0)
+        for level, card, count in report.rules:
+            yield f"  {self._levels[level]} {card.code} {count:>{width}}  {card.words[say].title}"
+        if len(report.groups) > 1:
+            yield phrase("most", say) + ", ".join(_counted(report, one) for one in report.groups[:_WORST_TOOLS])
+        for name, found in (("excused", report.excused), ("known", report.known), ("gone", report.gone)):
+            if found:
+                yield phrase(name, say, count=len(found))
+        for one in report.unjudged:
+            said = _line(f"{_shown(one.target)}: {one.reason.say(say)}")
+            yield self._paint(phrase("unjudged", say) + said, "error")
+
+
+def _tool(report: Report, server: str, tool: str) -> str:
+    return _shown(f"{server}: {tool}" if tool and len(report.sources) > 1 else tool or server)
+
+
+def _counted(report: Report, group: Group) -> str:
+    return f"{_tool(report, group.server, group.tool)} ({len(group.findings)})"
+
+
+def _level(level: Level, language: str) -> str:
+    word = LEVELS[level][language == "zh"]
+    return word if language == "zh" else f"{word:<7}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _evidence(card: Card, language: str) -> Iterator[str]:
+    for one in card.evidence:
+        known = CONFIDENCE[one.confidence][language == "zh"]
+        yield f"{phrase('evidence', language)}{one.effect[language]} ({one.source}; {known})"
+    yield phrase("not_when", language) + card.words[language].not_when
+
+
+def explained(card: Card, language: str, paint: Paint = plain) -> str:
+    """A full card, with its examples."""
+    words = card.words[language]
+    lines = [
+        f"{paint(card.code, card.level.value)} {paint(words.title, 'tool')}",
+        f"{_level(card.level, language).strip()}, {card.name}, {card.group}",
+        "",
+        phrase("why", language) + words.why,
+        phrase("instead", language) + unfilled(words.instead),
+        *_evidence(card, language),
+    ]
+    for bad in (True, False):
+        lines += ["", phrase("bad" if bad else "good", language)]
+        lines += [f"  {_tools(one.tools)}" for one in card.examples if one.bad is bad]
+    return "\n".join(lines) + "\n"
+
+
+def _tools(tools: Sequence[object]) -> str:
+    return _shown(json.dumps(tools[0] if len(tools) == 1 else list(tools), ensure_ascii=False))
+
+
+def _shown(text: str) -> str:
+    """Untrusted text, escaped and on one line."""
+    return one_line(shown(text))

@@ -1,0 +1,20 @@
+"""An example that its own schema refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.fitting import fits
+from tooltrue.check.subject import Subject
+from tooltrue.jsonrpc.messages import encode, is_array
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for node in tool.having.get("examples", ()):
+        said = node.schema["examples"]
+        for index, value in enumerate(said if is_array(said) else ()):
+            if not fits(tool, node, value):
+                yield Problem((*node.path, "examples", index), {"value": encode(value).decode()[:80]})

@@ -1,0 +1,31 @@
+"""A field of the definition of the wrong type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.card import Level
+from tooltrue.check.checking import Problem
+from tooltrue.check.fitting import is_of
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+_KINDS: Final = {
+    "name": "string",
+    "title": "string",
+    "description": "string",
+    "annotations": "object",
+    "icons": "array",
+    "_meta": "object",
+}
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for name, kind in _KINDS.items():
+        said = tool.definition.get(name)
+        if said is None and name in tool.definition and name != "description":  # left to another rule
+            yield Problem((name,), {"field": name, "kind": kind}, Level.WARNING)
+        elif said is not None and not is_of(said, kind):
+            yield Problem((name,), {"field": name, "kind": kind})

@@ -1,0 +1,19 @@
+"""A description that hedges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.cues import cue
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+_HEDGES: Final = cue("hedge")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if found := _HEDGES.found(tool.text):
+        yield Problem(("description",), {"word": found})

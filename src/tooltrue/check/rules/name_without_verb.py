@@ -1,0 +1,22 @@
+"""A name without an action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.subject import Subject
+from tooltrue.check.verbs import BASE_VERBS, VERBS
+
+__all__ = ["problems"]
+
+_BEGINNINGS = tuple(sorted(verb for verb in BASE_VERBS if len(verb) > 2))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    words = tool.name_words
+    if not words or not VERBS.isdisjoint(words):
+        return
+    # The words of ``listprompts`` cannot be separated.
+    if not words[0].startswith(_BEGINNINGS):
+        yield Problem(("name",), {"name": tool.name})

@@ -1,0 +1,25 @@
+"""Two tools of one server whose names differ only in an ending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tooltrue.check.alike import names_alike
+from tooltrue.check.checking import Problem
+from tooltrue.check.subject import Shelf, Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    others = tool.shelf.once(_others).get(id(tool), [])
+    if others:
+        yield Problem(("name",), {"name": tool.name, "others": ", ".join(one.name for one in others)})
+
+
+def _others(shelf: Shelf) -> Mapping[int, list[Subject]]:
+    found: dict[int, list[Subject]] = {}
+    for one, two in names_alike(shelf.subjects):
+        found.setdefault(id(one), []).append(two)
+        found.setdefault(id(two), []).append(one)
+    return found

@@ -1,0 +1,19 @@
+"""A description that does not state the limits of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.cues import cue
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+_LIMITS: Final = cue("limits")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if tool.text.language and tool.text and not _LIMITS.found(tool.summary):
+        yield Problem(("description",))

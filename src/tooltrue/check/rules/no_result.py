@@ -1,0 +1,19 @@
+"""A description that does not state the result, without an output schema that would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.cues import cue
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+_RESULT: Final = cue("result")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if tool.output is None and tool.text.language and tool.text and not _RESULT.found(tool.text):
+        yield Problem(("description",))

@@ -1,0 +1,19 @@
+"""A description that advertises the tool instead of describing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.cues import cue
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+_SELLS: Final = cue("promotion")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if found := _SELLS.found(tool.text):
+        yield Problem(("description",), {"word": found})

@@ -1,0 +1,15 @@
+"""A reference that leads out of the schema, or has no target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.judged import refusals
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    return refusals(tool, "reference")

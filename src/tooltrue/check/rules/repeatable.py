@@ -1,0 +1,18 @@
+"""A tool that creates something, and does not declare the effect of a second call with the same arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.effects import CREATES, verb
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if not isinstance(tool.annotations.get("idempotentHint"), bool):
+        word = verb(tool)
+        if word in CREATES:
+            yield Problem(("annotations", "idempotentHint"), {"name": tool.name, "word": word})

@@ -1,0 +1,20 @@
+"""A text and a schema that disagree on whether an argument is required."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.saying import said_optional, said_required
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.described:
+        text = one.text.raw
+        if one.required and "default" not in one.schema and said_optional(text):
+            yield Problem(one.path, {"name": one.name, "text": "optional", "schema": "required"})
+        elif not one.required and said_required(text):
+            yield Problem(one.path, {"name": one.name, "text": "required", "schema": "optional"})

@@ -1,0 +1,30 @@
+"""Two parameters of a tool with one description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.subject import Parameter, Subject
+from tooltrue.jsonrpc.messages import Json
+
+__all__ = ["problems"]
+
+_SHORTEST: Final = 12
+"""Shorter texts do not count as copies of each other."""
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    seen: dict[str, Parameter] = {}
+    for one in tool.arguments:
+        if len(one.text.raw) < _SHORTEST:
+            continue
+        first = seen.setdefault(one.text.plain.strip(), one)
+        if first is not one and _beside_words(first) == _beside_words(one):
+            yield Problem((*one.path, "description"), {"name": one.name, "other": first.name})
+
+
+def _beside_words(one: Parameter) -> Mapping[str, Json]:
+    """The schema of a parameter without its texts."""
+    return {keyword: said for keyword, said in one.schema.items() if keyword not in ("description", "title")}

@@ -1,0 +1,40 @@
+"""A keyword that JSON Schema does not have and therefore ignores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.subject import Subject
+from tooltrue.protocol.schema.dialects import APPLICATORS
+from tooltrue.protocol.schema.words import ASSERTIONS
+
+__all__ = ["problems"]
+
+_KNOWN: Final = (
+    APPLICATORS
+    | ASSERTIONS.keys()
+    | {"title", "description", "default", "examples", "required", "$schema", "$ref", "$id"}
+)
+_MEANT: Final = {name.casefold(): name for name in _KNOWN} | {
+    "requried": "required",
+    "desc": "description",
+    "discription": "description",
+    "decription": "description",
+    "propertys": "properties",
+    "min": "minimum",
+    "max": "maximum",
+    "values": "enum",
+    "regex": "pattern",
+    "optional": "required",
+    "nullable": "type",
+    "example": "examples",
+}
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for keyword, nodes in tool.having.items():
+        meant = None if keyword in _KNOWN else _MEANT.get(keyword.replace("_", "").casefold())
+        for node in nodes if meant else ():
+            yield Problem((*node.path, keyword), {"keyword": keyword, "meant": meant})

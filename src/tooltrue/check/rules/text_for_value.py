@@ -1,0 +1,44 @@
+"""Booleans and numbers as strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.card import Level
+from tooltrue.check.checking import Problem
+from tooltrue.check.subject import Parameter, Subject
+from tooltrue.jsonrpc.messages import is_array
+
+__all__ = ["problems"]
+
+_TRUTH: Final = (
+    frozenset({"true", "false"}),
+    frozenset({"yes", "no"}),
+    frozenset({"on", "off"}),
+    frozenset({"是", "否"}),
+)
+_DIGITS: Final = re.compile(r"\^(?:\[0-9\]|\\d)(?:\+|\*|\{\d+(?:,\d*)?\})\$")
+_COUNTS: Final = frozenset({"limit", "offset", "count", "数量", "个数"})
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.parameters:
+        if one.kinds == _TEXT and (found := _found(one)):
+            kind, level = found
+            yield Problem(one.path, {"name": one.name, "kind": kind}, level)
+
+
+_TEXT: Final = frozenset({"string"})
+
+
+def _found(one: Parameter) -> tuple[str, Level | None] | None:
+    options, pattern = one.schema.get("enum"), one.schema.get("pattern")
+    if is_array(options):
+        said = frozenset(value.casefold() for value in options if isinstance(value, str))
+        return ("boolean", Level.WARNING) if said in _TRUTH else None
+    if isinstance(pattern, str):
+        return ("integer", None) if "minLength" not in one.schema and _DIGITS.fullmatch(pattern) else None
+    is_count = one.name_words[-1:] and one.name_words[-1] in _COUNTS
+    return ("number", None) if is_count and "format" not in one.schema else None

@@ -1,0 +1,16 @@
+"""A schema, or a definition, too large to be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.judged import refusals, suspicions
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    yield from suspicions(tool, "too_large")
+    yield from refusals(tool, "too_large")

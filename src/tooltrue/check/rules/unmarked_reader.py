@@ -1,0 +1,18 @@
+"""A tool that reads, without a read-only hint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.effects import READS, verb
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if not isinstance(tool.annotations.get("readOnlyHint"), bool):
+        word = verb(tool)
+        if word in READS:
+            yield Problem(("annotations", "readOnlyHint"), {"name": tool.name, "word": word})

@@ -1,0 +1,34 @@
+"""A parameter named like a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.card import Level
+from tooltrue.check.checking import Problem
+from tooltrue.check.lists import listed
+from tooltrue.check.subject import Parameter, Subject
+
+__all__ = ["problems"]
+
+_MATHEMATICS: Final = frozenset("abcdgijkmnprtxyzw")
+"""Letters that everybody reads as the names of numbers."""
+
+_ABBREVIATIONS: Final = frozenset(listed("abbreviations"))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.arguments:
+        if _is_unreadable(one):
+            # A single letter is readable to readers of the formula.
+            is_clear = one.text or len(one.name) == 1
+            yield Problem(one.path, {"name": one.name}, Level.HINT if is_clear else None)
+
+
+def _is_unreadable(one: Parameter) -> bool:
+    name = one.name.casefold()
+    if len(name) != 1:
+        return name in _ABBREVIATIONS
+    is_number = not one.kinds.isdisjoint(("integer", "number", "array"))
+    return name.isascii() and name.isalpha() and not (is_number and name in _MATHEMATICS)

@@ -1,0 +1,21 @@
+"""A name that fits any tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltrue.check.checking import Problem
+from tooltrue.check.lists import listed
+from tooltrue.check.subject import Subject
+
+__all__ = ["problems"]
+
+_ROLES: Final = frozenset(listed("roles"))
+_ANYTHING: Final = _ROLES.union(listed("anything"))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    words = tool.name_words
+    if words and (words[-1] in _ROLES or _ANYTHING.issuperset(words)):
+        yield Problem(("name",), {"name": tool.name, "word": words[-1]})

@@ -1,0 +1,88 @@
+"""Search for tools by the words of a question: BM25, as in hosts that search their tools.
+
+The same tools and the same question always give the same result. English words count without their endings, Chinese
+words as a dictionary splits them, stop words such as "the" not at all, and a word of the name three times. Each of
+these choices finds more of 664 tools of public servers, searched for by their first sentence, which was left out of
+their text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tooltrue.check.language import searched, stem
+from tooltrue.check.lists import listed
+from tooltrue.check.subject import Subject
+
+__all__ = ["SILENT", "Hit", "Index", "asked", "telling"]
+
+_NAME: Final = 3
+# The parameters k1 (saturation of a word's count) and b (weight of the text's length), with their usual values.
+_ENOUGH: Final = 1.2
+_LENGTH: Final = 0.75
+
+SILENT: Final = frozenset(listed("silent"))
+"""Stop words, which do not show the subject of a question."""
+
+
+def telling(said: Iterable[str]) -> dict[str, str]:
+    """The words that are not stop words, by their stems."""
+    return {stem(word): word for word in said if word not in SILENT}
+
+
+def asked(question: str) -> dict[str, str]:
+    """The words of a question to search for, as :func:`telling` returns them; all words if they are all stop words."""
+    every = searched(question)
+    return telling(every) or {stem(word): word for word in every}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A tool that was found. ``words`` has the part of the score that each word of the question adds."""
+
+    tool: Subject
+    score: float
+    words: Mapping[str, float]
+
+
+class Index:
+    """An index of tools by their words: name, title, description, parameters."""
+
+    def __init__(self, tools: Iterable[Subject]) -> None:
+        self.tools = tuple(tools)
+        texts = [_counted(tool) for tool in self.tools]
+        self._lengths = [sum(text.values()) for text in texts]
+        self._usual = sum(self._lengths) / max(1, len(texts))
+        self._having: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for place, text in enumerate(texts):
+            for word, count in text.items():
+                self._having[word].append((place, count))
+
+    def hits(self, question: Iterable[str]) -> list[Hit]:
+        """The tools with at least one of the words (see :func:`asked`), best first; ties in the order of the tools."""
+        found: dict[int, dict[str, float]] = defaultdict(dict)
+        for word in question:
+            having = self._having.get(word, ())
+            rarity = math.log(1 + (len(self.tools) - len(having) + 0.5) / (len(having) + 0.5))
+            for place, count in having:
+                length = 1 - _LENGTH + _LENGTH * self._lengths[place] / self._usual
+                found[place][word] = rarity * count * (_ENOUGH + 1) / (count + _ENOUGH * length)
+        hits = (Hit(self.tools[place], sum(parts.values()), parts) for place, parts in sorted(found.items()))
+        return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _counted(tool: Subject) -> Counter[str]:
+    title = tool.definition.get("title")
+    found = Counter((*searched(title if isinstance(title, str) else ""), *searched(tool.text.raw)))
+    for one in tool.parameters:
+        found.update((*searched(one.name), *searched(one.text.raw)))
+    for word in searched(tool.name):
+        found[word] += _NAME
+    roots: Counter[str] = Counter()
+    for word, count in found.items():
+        roots[stem(word)] += count
+    return roots

@@ -1,0 +1,208 @@
+"""``tooltrue approvals``: pending approvals, shown in full and decided by a person.
+
+Allowing a call needs a terminal, or a credential of its own: a program that runs commands for a model cannot approve
+its own calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tooltrue.cli.asking import confirmed
+from tooltrue.cli.language import spoken
+from tooltrue.cli.output import show_json, show_rows
+from tooltrue.cli.printing import tell
+from tooltrue.cli.usage import Verbs
+from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.jsonrpc.messages import decode, is_object
+from tooltrue.policy.approvals import Approvals, Scope, Ticket, approvals_url
+from tooltrue.policy.lookalikes import shown_name
+from tooltrue.policy.shown import shown, shown_text
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.state.new_file import write_new
+from tooltrue.state.urls import open_facts
+from tooltrue.wording import Worded
+
+__all__ = ["command"]
+
+T = TypeVar("T")
+
+
+@click.group("approvals", cls=Verbs, short_help="Settle what waits for a person.")
+@click.option("--store", metavar="URL", help="Where the tickets lie. Default: $TOOLTRUE_APPROVALS, or your own file.")
+@click.pass_context
+def command(context: click.Context, store: str | None) -> None:
+    """List, show, allow and deny the calls that wait for a person's consent."""
+    context.obj = approvals_url(store)
+
+
+@command.command("list", short_help="What waits, and what has been allowed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def list_(url: str, as_json: bool) -> None:
+    """List the tickets that are open, or still let calls run, the oldest first."""
+    tickets = _at(url, lambda approvals: approvals.all())
+    if as_json:
+        show_json(tickets)
+    elif not tickets:
+        tell("Nothing waits.")
+    else:
+        names = _names(tickets)
+        show_rows([("ticket", "state", "asked", "server", "tool", "for"), *(_row(one, names) for one in tickets)])
+
+
+@command.command("show", short_help="A ticket in full.")
+@click.argument("ticket")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def show(url: str, ticket: str, as_json: bool) -> None:
+    """Show TICKET: every argument in full, with all that cannot be seen written out."""
+
+    async def look(approvals: Approvals) -> tuple[Ticket, Collection[str]]:
+        return await approvals.find(ticket), _names(await approvals.all())
+
+    found, names = _at(url, look)
+    show_json(found) if as_json else tell(_whole(found, names))
+
+
+@command.command("allow", short_help="Let the call of a ticket run.")
+@click.argument("ticket")
+@click.option("--once", "scope", flag_value="once", default=True, help="One identical call, within an hour. Default.")
+@click.option("--session", "scope", flag_value="session", help="Every identical call, for a day.")
+@click.option("--pattern", metavar="SCHEMA", help="For a day, every call whose arguments fit this JSON Schema.")
+@click.option("--credential", metavar="FILE", help="Instead of a terminal. Default: $TOOLTRUE_CREDENTIAL.")
+@click.pass_obj
+def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: str | None) -> None:
+    """Show TICKET and let its call run; the caller then repeats it."""
+    schema = None if pattern is None else _schema(pattern)
+    path = credential or os.environ.get("TOOLTRUE_CREDENTIAL")
+    word = None if path is None else _word(path)
+
+    async def settle(approvals: Approvals) -> str:
+        found = await approvals.find(ticket)
+        await _authorized(approvals, path, word)
+        tell(_whole(found, _names(await approvals.all())))
+        if path is None and not confirmed(f"\nAllow {_said(scope, schema)}?"):
+            return "Nothing was allowed."
+        allowed = await approvals.allow(found, "pattern" if schema else scope, pattern=schema)
+        return f"{ticket} is allowed, {allowed.state}, until {_time(allowed.until)}."
+
+    tell(_at(url, settle))
+
+
+@command.command("deny", short_help="Refuse the call of a ticket, or take a yes back.")
+@click.argument("ticket")
+@click.option("--reason", default="", metavar="TEXT", help="Why not: the model reads it.")
+@click.pass_obj
+def deny(url: str, ticket: str, reason: str) -> None:
+    """Refuse the call of TICKET; what was allowed by it is allowed no more."""
+
+    async def settle(approvals: Approvals) -> None:
+        await approvals.deny(await approvals.find(ticket), reason)
+
+    _at(url, settle)
+    tell(f"{ticket} is denied.")
+
+
+@command.command("credential", short_help="Make a credential, for where there is no terminal.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_obj
+def credential(url: str, file: Path) -> None:
+    """Write a new credential to FILE, readable by you alone. Keep it where no tool can read."""
+
+    async def make(approvals: Approvals) -> None:
+        await _authorized(approvals, None, None)
+        await approvals.new_credential(partial(write_new, file))
+
+    try:
+        _at(url, make)
+    except OSError as error:
+        raise ConfigurationError.of("TT4402", path=file, problem=error.strerror) from None
+    tell(f"A new credential is in {file}; the one before is good no more.")
+
+
+def _at(url: str, act: Callable[[Approvals], Awaitable[T]]) -> T:
+    async def main() -> T:
+        async with open_facts(url) as facts:
+            return await act(Approvals(facts))
+
+    return asyncio.run(main())
+
+
+def _word(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError.of("TT4402", path=path, problem=error) from None
+
+
+async def _authorized(approvals: Approvals, path: str | None, word: str | None) -> None:
+    """``ConfigurationError`` unless a person is at the terminal, or the credential is valid."""
+    if word is None:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise ConfigurationError.of("TT4401")
+    elif not await approvals.knows(word):
+        raise ConfigurationError.of("TT4402", path=path, problem="unknown, or replaced")
+
+
+def _schema(text: str) -> Mapping[str, Any]:
+    """Parse a JSON Schema. ``SchemaError`` if it is not valid."""
+    try:
+        schema = decode(text.encode(errors="surrogateescape"))
+    except ParseError as error:
+        raise ConfigurationError.of("TT4006", what="--pattern", problem=str(error)) from None
+    if not is_object(schema):
+        raise ConfigurationError.of("TT4006", what="--pattern", problem=Worded("TT4035", {}))
+    compile_schema(schema, bounds=OWN)
+    return schema
+
+
+def _said(scope: Scope, schema: Mapping[str, Any] | None) -> str:
+    if schema is not None:
+        return "every call whose arguments fit the pattern"
+    return "this call once" if scope == "once" else "every identical call for a day"
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _names(tickets: Iterable[Ticket]) -> Collection[str]:
+    """All names in the tickets, since one name may be made to look like another."""
+    return {name for one in tickets for name in (one.wanted.whose, one.wanted.tool, one.wanted.principal)}
+
+
+def _row(ticket: Ticket, names: Collection[str]) -> tuple[str, ...]:
+    wanted = ticket.wanted
+    said = (shown_name(name, spoken(), names) for name in (wanted.whose, wanted.tool, wanted.principal))
+    return (ticket.id, ticket.state, _time(ticket.asked), *said)
+
+
+def _whole(ticket: Ticket, names: Collection[str]) -> str:
+    wanted = ticket.wanted
+    whose, tool, principal = (
+        shown_name(name, spoken(), names) for name in (wanted.whose, wanted.tool, wanted.principal)
+    )
+    head = {
+        "ticket": ticket.id,
+        "state": f"{ticket.state}, until {_time(ticket.until)}",
+        "server": whose,
+        "tool": f"{tool} ({wanted.effect})",
+        "for": principal,
+        "reason": shown_text(wanted.reason),
+    }
+    parts = ["\n".join(f"{name:<8}{text}" for name, text in head.items() if text)]
+    parts += [f"arguments, in full:\n{shown(wanted.arguments)}"]
+    parts += [f"what it would do:\n{shown_text(wanted.preview)}"] if wanted.preview else []
+    parts += [f"pattern:\n{shown_text(json.dumps(ticket.pattern))}"] if ticket.pattern is not None else []
+    return "\n\n".join(parts)

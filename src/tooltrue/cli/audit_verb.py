@@ -1,0 +1,247 @@
+"""``tooltrue audit``: the audit logs of servers, and their verification."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from tooltrue.cli.audit_log import Which, key_file, line, show, with_log
+from tooltrue.cli.language import spoken
+from tooltrue.cli.output import show_rows
+from tooltrue.cli.printing import tell, tell_data
+from tooltrue.cli.usage import Verbs
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.audit_reading import Stats, entries, matching, outside, record_of, unfinished
+from tooltrue.state.log import LOWEST, Entry, Log, Mark
+from tooltrue.state.places import beside, without_password
+from tooltrue.state.retention import Prunable, examine, prune, signing_key
+from tooltrue.state.seal import is_log, name_of, read_seals, seals_in
+from tooltrue.state.verify import Report
+from tooltrue.wording import sentence
+
+__all__ = ["command"]
+
+
+@click.group("audit", cls=Verbs, short_help="Look at what servers have recorded, and verify it.")
+def command() -> None:
+    """Look at what servers of this user have recorded, and verify it."""
+
+
+def _on_log(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose a log. The function receives them together, as ``which``."""
+
+    @functools.wraps(function)
+    def told(target: str | None, server: str | None, url: str | None, **others: Any) -> None:
+        function(which=Which(target, server, url), **others)
+
+    command: Callable[..., None] = told
+    for option in (
+        click.option("--log", "url", metavar="URL", help="The log itself: sqlite:PATH or postgresql://…"),
+        click.option("--server", metavar="NAME", help="The log of the server of this name."),
+        click.argument("target", required=False),
+    ):
+        command = option(command)
+    return command
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print the records as JSON Lines.")
+
+
+@command.command("tail")
+@_on_log
+@click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="How many records.")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is recorded from now on.")
+@_json
+def tail(which: Which, count: int, follow: bool, as_json: bool) -> None:
+    """Show the last records of TARGET, a server of ours; without one, of the log that was written last."""
+
+    async def follow_on(log: Log) -> None:
+        show(await outside(log, count), as_json)
+        after = max(0, (await log.head()).position - count)
+        while True:
+            async for entry in entries(log, after):
+                show((entry,), as_json)
+                after = entry.position
+            if not follow:
+                return
+            await asyncio.sleep(0.5)
+
+    with_log(which.place(newest=True), follow_on)
+
+
+@command.command("search")
+@_on_log
+@click.option("--who", metavar="GLOB", help="Whose: the id of a principal.")
+@click.option("--subject", metavar="GLOB", help="Of which tool, prompt or URI.")
+@click.option("--called", metavar="GLOB", help="By this old name of a tool; '?*' for any.")
+@click.option("--kind", metavar="GLOB", help="call, read, follow, get, complete, intent, refusals, pruned, seal.")
+@click.option("--effect", metavar="GLOB", help="read, write, destructive, open-world.")
+@click.option("--outcome", metavar="GLOB", help="ok, error, refused, asked, cancelled, abandoned.")
+@click.option("--code", metavar="GLOB", help="With this error: TT….")
+@click.option("--rule", metavar="GLOB", help="Decided by this rule.")
+@click.option("--trace", metavar="GLOB", help="Of this trace.")
+@click.option("--instance", metavar="GLOB", help="Of this server: 'NAME (INSTANCE)'.")
+@click.option("--since", default="", metavar="TIME", help="From then on: YYYY-MM-DD, or with THH:MM behind it; UTC.")
+@click.option("--until", default="", metavar="TIME", help="Up to then, that day or minute included.")
+@click.option("--unfinished", "is_unfinished", is_flag=True, help="Only what began and was not heard of again.")
+@click.option("-n", "count", type=click.IntRange(1), default=1000, show_default=True, help="At most so many.")
+@_json
+def search(
+    which: Which,
+    since: str,
+    until: str,
+    is_unfinished: bool,
+    count: int,
+    as_json: bool,
+    **said: str,
+) -> None:
+    """Show the records that fit all options, of TARGET, or of the log that was written last.
+
+    GLOB: * stands for anything, ? for one character.
+    """
+    matches = matching({name: glob for name, glob in said.items() if glob}, since, until)
+
+    async def find(log: Log) -> list[Entry]:
+        if is_unfinished:
+            return [entry for entry in await unfinished(log) if matches(record_of(entry))][:count]
+        found: list[Entry] = []
+        async for entry in entries(log):
+            if matches(record_of(entry)):
+                found.append(entry)
+                if len(found) == count:
+                    break
+        return found
+
+    show(with_log(which.place(newest=True), find), as_json)
+
+
+@command.command("stats")
+@_on_log
+@click.option("--since", default="", metavar="TIME", help="From then on, as for search.")
+def stats(which: Which, since: str) -> None:
+    """Count what happened: by outcome, tool, caller and error; of TARGET, or in the log that was written last."""
+    matches = matching({}, since)
+
+    async def count(log: Log) -> tuple[Stats, int]:
+        stats = Stats()
+        async for entry in entries(log):
+            if matches(record := record_of(entry)):
+                stats.add(record)
+        return stats, len([entry for entry in await unfinished(log) if matches(record_of(entry))])
+
+    counted, open = with_log(which.place(newest=True), count)
+    tell(f"{counted.records} operations, {open} unfinished")
+    _table("outcome", ((name, str(number)) for name, number in counted.outcomes.most_common()))
+    _table("what", ((name, _each(ways), _times(counted, name)) for name, ways in _most(counted.subjects)))
+    _table("who", ((name, _each(ways)) for name, ways in _most(counted.callers)))
+    _table("error", ((code, str(number)) for code, number in counted.codes.most_common(20)))
+
+
+def _table(title: str, rows: Iterable[tuple[str, ...]]) -> None:
+    if found := list(rows):
+        tell(f"\n{title}", bold=True)
+        show_rows(found)
+
+
+def _most(counted: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
+    return sorted(counted.items(), key=lambda item: -item[1].total())[:20]
+
+
+def _times(stats: Stats, name: str) -> str:
+    return f"median {stats.percentile(name, 0.5):g} ms, 95 % {stats.percentile(name, 0.95):g} ms"
+
+
+def _each(ways: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {way}" for way, number in sorted(ways.items(), key=lambda item: -item[1]))
+
+
+@command.command("verify")
+@_on_log
+@click.option("--seal", metavar="FILE|URL", help="Marks kept elsewhere. Default: the file beside an SQLite log.")
+@click.option("--key", metavar="FILE", help="What signed where the log was pruned. Default: the key of this user.")
+@click.option("--unsealed", is_flag=True, help="Accept a log of which no seal is found: its end may be cut off.")
+def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bool) -> None:
+    """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was, or where no seal is."""
+    place = which.place()
+    found = seal or beside(place, ".seal")
+    kept = _kept(found, place) if seal or Path(found).is_file() else []
+    secret = signing_key(key_file(key), make=False)
+    report: Report = with_log(place, lambda log: examine(log, kept, secret))
+    for fault in report.faults:
+        _say(_FAULTS[fault.kind], err=True, position=fault.position)
+    facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}
+    _say("TT7041" if kept else "TT7042", **facts, seals=len(kept), place=without_password(found))
+    if report.faults:
+        _say("TT7043", err=True, count=len(report.faults))
+        sys.exit(1)
+    if not kept and not unsealed:
+        _say("TT7044", err=True)
+        sys.exit(1)
+    _say(_proof(is_sealed=bool(kept), is_elsewhere=seal is not None))
+
+
+def _say(code: str, *, err: bool = False, **facts: Any) -> None:
+    tell(sentence(code, spoken(), facts), err=err)
+
+
+def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
+    """The code of the sentence on the strength of the proof that a log without faults gives."""
+    if not is_sealed:
+        return "TT7047"
+    return "TT7045" if is_elsewhere else "TT7046"
+
+
+_FAULTS: Mapping[str, str] = {
+    "edited": "TT7031",
+    "missing": "TT7032",
+    "unlinked": "TT7033",
+    "rewritten": "TT7034",
+    "cut": "TT7035",
+    "outside": "TT7036",
+    "unsigned": "TT7037",
+}
+
+
+def _kept(seal: str, place: str) -> list[Mark]:
+    if not is_log(seal):
+        return read_seals(Path(seal))
+    if marks := with_log(seal, lambda log: seals_in(log, name_of(place))):
+        return marks
+    raise ConfigurationError.of("TT7090", seal=without_password(seal), log=name_of(place))
+
+
+@command.command("export")
+@_on_log
+@click.option("--after", type=click.IntRange(0), metavar="POSITION", help="Only records after this position.")
+def export(which: Which, after: int | None) -> None:
+    """Print all records with their hashes as JSON Lines."""
+
+    async def write(log: Log) -> None:
+        async for entry in entries(log, LOWEST if after is None else after):
+            tell_data(line(entry))
+
+    with_log(which.place(), write)
+
+
+@command.command("prune")
+@_on_log
+@click.option(
+    "--before", required=True, type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), metavar="DATE", help="UTC."
+)
+@click.option(
+    "--key", metavar="FILE", help="The key that signs; made where it is missing. Default: the key of this user."
+)
+def prune_command(which: Which, before: datetime, key: str | None) -> None:
+    """Delete the records before DATE. A signed record stays, so that the others can be verified."""
+    secret = cast("bytes", signing_key(key_file(key), make=True))
+    moment = before.replace(tzinfo=UTC)
+    count = with_log(which.place(), lambda log: prune(cast("Prunable", log), moment, secret))
+    tell(f"{count} records deleted")

@@ -1,0 +1,116 @@
+"""The tools of a chat: the servers of a file, or a single one, behind the guard of a host."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from tooltrue.cli.connecting import target_of
+from tooltrue.cli.families import Family
+from tooltrue.cli.hosting import is_config, opened
+from tooltrue.cli.targets import Spec, is_ours, load_server
+from tooltrue.client.client import Target
+from tooltrue.contract.contract import pin
+from tooltrue.errors import UnknownTool
+from tooltrue.host.asking import Answer, Front, Once, Question
+from tooltrue.host.fronts import terminal
+from tooltrue.host.host import Host
+from tooltrue.host.logs import Heard
+from tooltrue.policy.approvals import Wanted
+from tooltrue.policy.flow import STAKE
+from tooltrue.policy.pipeline import Guard
+from tooltrue.state.log import Log
+from tooltrue.tools.tasks import Task
+from tooltrue.tools.toolset import Provider, RequestContext
+
+__all__ = ["Allowed", "Tools", "chat_tools", "unless"]
+
+
+@dataclass(slots=True)
+class Allowed:
+    """Tools that the person at the terminal has allowed to run without a question: names by pin, and for each pin the
+    servers whose content had been read at the time. ``task`` is the newest task."""
+
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    task: Task | None = None
+    _met: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def add(self, pin: str, name: str) -> None:
+        self.names[pin], self._met[pin] = name, self._sources()
+
+    def holds(self, wanted: Wanted) -> bool:
+        """Whether exactly this tool was allowed, and no more is at stake than at the time: content of its own server
+        may go back there; content of servers read since then, and secrets, require a question."""
+        if self.names.get(wanted.pin) != wanted.tool or wanted.stake not in ("", STAKE):
+            return False
+        return not wanted.stake or self._sources() <= self._met[wanted.pin] | {wanted.server}
+
+    def _sources(self) -> frozenset[str]:
+        return frozenset() if self.task is None else frozenset(self.task.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    host: Host
+    allowed: Allowed
+
+    async def allow(self, name: str) -> bool:
+        """Let this tool, as it is now, run without a question; return whether it exists."""
+        try:
+            tool = await self.provider.find_tool(name, self.host.context())
+        except UnknownTool:
+            return False
+        self.allowed.add(pin(tool.definition), name)
+        return True
+
+    @property
+    def provider(self) -> Provider:
+        return self.host.provider
+
+    @property
+    def log(self) -> Log:
+        return self.host.audit_log
+
+    def origin(self, name: str, /) -> str:
+        """The server of a tool."""
+        return next((row.server for row in self.host.rows if row.alias == name), "")
+
+    def context(self) -> RequestContext:
+        """A context for one question, with a task of its own."""
+        self.allowed.task = self.host.task()
+        return self.host.context(task=self.allowed.task)
+
+
+@contextlib.asynccontextmanager
+async def chat_tools(
+    target: str, family: Family, rules: str | None, timeout: float, language: str, heard: Heard | None, *, asks: bool
+) -> AsyncGenerator[Tools]:
+    """Open the tools of TARGET for the duration of the block. ``asks``: approvals are requested at this terminal;
+    otherwise a call that needs one leaves a ticket. ``heard``, if given, receives log messages of servers."""
+    allowed = Allowed()
+    front = unless(allowed, terminal(language)) if asks else None
+    source = target if is_config(target) else _one(target, family)
+    guard = Guard(language=language, server="chat")
+    async with opened(source, timeout, guard=guard, front=front, rules=rules, heard=heard) as host:
+        yield Tools(host, allowed)
+
+
+def _one(target: str, family: Family) -> dict[str, Target]:
+    """One server under a label of its own. A tooltrue server does not ask for approvals itself, since the host
+    does."""
+    if is_ours(target):
+        server = load_server(Spec.of(target, family, confirm=False))
+        return {server.name: server}
+    return {"server": target_of(target, family)}
+
+
+def unless(allowed: Allowed, front: Front | None) -> Front | None:
+    """Skip the question for allowed tools."""
+    if front is None:
+        return None
+
+    async def ask(question: Question) -> Answer:
+        return Once() if allowed.holds(question.wanted) else await front(question)
+
+    return ask

@@ -1,0 +1,125 @@
+"""Sources of a check: every server that the targets of a command line name. A server that cannot be obtained does not
+keep the others from being judged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tooltrue.check import fixing
+from tooltrue.check.report import Unjudged
+from tooltrue.check.source import Source
+from tooltrue.cli.dumps import bytes_of, lock_in, lock_of_json, tools_in
+from tooltrue.cli.families import Family
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.contract import Path as At
+from tooltrue.contract.lock import is_lock
+from tooltrue.errors import ConfigurationError, ParseError, TooltrueError
+from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
+from tooltrue.loading import load
+
+__all__ = ["sources_of"]
+
+_Found = tuple[list[Source], list[Unjudged]]
+
+
+def sources_of(targets: Sequence[str], family: Family, timeout: float) -> _Found:
+    """The servers of all targets under unique names, and the targets that could not be obtained. Toolbox names are
+    combined into one server, as for ``serve``; if there are some, the options of ``family`` apply to them only."""
+    has_boxes, others = any(map(_is_box, targets)), Family()
+    every: list[Source | Unjudged] = []
+    for one in _together(targets):
+        every += _of(one, family if _is_box(one) or not has_boxes else others, timeout)
+    sources = [one for one in every if isinstance(one, Source)]
+    return [*_apart(sources)], [one for one in every if isinstance(one, Unjudged)]
+
+
+def _together(targets: Sequence[str]) -> list[str]:
+    boxes = [*filter(_is_box, targets)]
+    return [*([",".join(boxes)] if boxes else []), *(one for one in targets if one not in boxes)]
+
+
+def _is_box(target: str) -> bool:
+    return not _is_file(target) and load("cli.targets:is_toolbox")(target)
+
+
+def _is_file(target: str) -> bool:
+    path = Path(target)
+    named = path.suffix in (".json", ".jsonc", ".lock", ".toml")
+    return named and (os.path.isfile(path) or (" " not in target and "://" not in target))
+
+
+def _apart(sources: Sequence[Source]) -> Iterator[Source]:
+    """Name servers that share a name by their targets instead."""
+    names = [one.server for one in sources]
+    taken: set[str] = set()
+    for one in sources:
+        name = one.server if names.count(one.server) == 1 else one.target
+        if name in taken:
+            raise ConfigurationError.of("TT9806", server=name)
+        taken.add(name)
+        yield replace(one, server=name)
+
+
+def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
+    try:
+        if _is_file(target):
+            return _of_file(target, Path(target), timeout)
+        return [load("cli.check_servers:of_server")(target, family, timeout)]
+    except TooltrueError as error:
+        return [Unjudged(target, error)]
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _of_file(target: str, path: Path, timeout: float) -> list[Source | Unjudged]:
+    data = b"" if path.suffix == ".toml" else bytes_of(path)
+    said = _decoded(data)
+    if path.suffix == ".lock" or is_array(said) or (is_object(said) and (is_lock(said) or said.keys() & _OF_A_DUMP)):
+        return [_written(target, path, data, said)]
+    return load("cli.check_servers:of_host_file")(target, path, timeout)
+
+
+_OF_A_DUMP = {"tools", "result"}
+
+
+def _decoded(data: bytes) -> Json:
+    try:
+        return decode(data)
+    except ParseError:
+        return None  # the reader of the actual format reports the problem
+
+
+def _written(target: str, path: Path, data: bytes, said: Json) -> Source:
+    """The tools of a lock file or of a dump. Only a dump can be changed."""
+    judged = Contract.as_listed
+    lock = lock_in(data, path, judged) if said is None else lock_of_json(said, data, path, judged)
+    roots = _in_lock(lock.contract) if is_lock(said) else _in_dump(said, lock.contract)
+    return Source(
+        target,
+        lock.name or path.stem,
+        lock.contract,
+        target,
+        data.decode(),
+        roots,
+        rewrite=None if is_lock(said) else _dumped_with,
+    )
+
+
+def _dumped_with(source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
+    text, _ = fixing.put(source.text, [((*source.roots[tool], *path), value) for tool, path, value in values])
+    if text == source.text:
+        return source
+    return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file), Contract.as_listed).contract)
+
+
+def _in_lock(contract: Contract) -> Mapping[str, At]:
+    return {name: ("tools", name, "definition") for name in contract.tools}
+
+
+def _in_dump(said: Json, contract: Contract) -> Mapping[str, At]:
+    at, _ = tools_in(said)
+    return {name: (*at, number) for number, name in enumerate(contract.tools)}

@@ -1,0 +1,244 @@
+"""``tooltrue check``: problems of tools with models and clients, before they occur."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from tooltrue.check import baseline as baselines
+from tooltrue.check.card import Card, Level, cards
+from tooltrue.check.checking import Finding
+from tooltrue.check.excuses import Excuse, excuses_in
+from tooltrue.check.report import Report, judge
+from tooltrue.check.reports import data, github, html, sarif, text
+from tooltrue.check.reports.phrases import phrase
+from tooltrue.check.source import Source
+from tooltrue.cli import families
+from tooltrue.cli.check_fixes import difference, fixed, save
+from tooltrue.cli.check_sources import sources_of
+from tooltrue.cli.families import Family
+from tooltrue.cli.main import exit_code
+from tooltrue.cli.numbers import SECONDS
+from tooltrue.cli.printing import paint, tell
+from tooltrue.contract.files import write_whole
+from tooltrue.errors import ConfigurationError
+from tooltrue.loading import load
+from tooltrue.spelling import closest
+
+if TYPE_CHECKING:  # only needed with --for
+    from tooltrue.check.portability import Matrix
+
+__all__ = ["command"]
+
+_LEVELS = [level.value for level in Level]
+_FORMATS: Mapping[str, Callable[..., str]] = {
+    "text": text.written,
+    "json": data.written,
+    "sarif": sarif.written,
+    "github": github.written,
+    "html": html.written,
+}
+_COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
+
+
+@click.command("check", short_help="Find what is wrong with tools, before a model does.")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@families.options
+@click.option(
+    "--for",
+    "clients",
+    metavar="NAMES",
+    help="Tell what these clients and providers make of the tools: names with commas, or all.",
+)
+@click.option("--level", type=click.Choice(_LEVELS), default="hint", show_default=True, help="The least to tell.")
+@click.option(
+    "--select", multiple=True, metavar="RULE", help="Only this rule: code, beginning, name, group. Repeatable."
+)
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not this rule, likewise. Repeatable.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*_LEVELS, "never"]),
+    default="error",
+    show_default=True,
+    help="The least level that makes the command fail.",
+)
+@click.option(
+    "--format", "form", type=click.Choice([*_FORMATS]), default="text", show_default=True, help="How to say it."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the report there.")
+@click.option("-v", "--verbose", is_flag=True, help="text: with the evidence of each rule.")
+@click.option("--summary", is_flag=True, help="text: the summary alone.")
+@click.option("--config", metavar="FILE", help="The operator's file, whose [[check.excused]] says what may stand.")
+@click.option("--baseline", metavar="FILE", help="Known findings: only others are told.")
+@click.option("--write-baseline", is_flag=True, help="Keep all findings of now in the file of --baseline.")
+@click.option("--fix", is_flag=True, help="Change dumps of tools/list, and Python files of ours, where a rule is sure.")
+@click.option("--dry-run", is_flag=True, help="With --fix: show what would change.")
+@click.option("--explain", metavar="RULE", help="Print all about a rule, and check nothing.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.pass_context
+def command(context: click.Context, targets: tuple[str, ...], family: Family, explain: str | None, **said: Any) -> None:
+    """Check the tools of each TARGET: a server of ours, a URL, a command in quotes, a host's file of servers, a dump of
+    tools/list as JSON, or a lock file.
+
+    Exits with 1 when something is as bad as --fail-on, and with the code of the failure where a server could not be
+    judged.
+    """
+    language = context.obj or "en"
+    if explain is not None:
+        tell("\n".join(text.explained(card, language, _paint) for card in _named(explain)), nl=False)
+        return
+    wish = _Wish(**said)
+    if not targets:
+        raise click.UsageError("Missing argument 'TARGET...'.")
+    if wish.dry_run > wish.fix or wish.write_baseline > (wish.baseline is not None):
+        raise click.UsageError("--dry-run goes with --fix, --write-baseline with --baseline FILE.")
+    if wish.clients is not None:
+        _for_clients(wish, targets, family, language)
+        return
+    gc.disable()  # findings and definitions live until the report is written: a garbage collection would free nothing
+    judged = wish.judge()
+    sources, unjudged = sources_of(targets, family, wish.timeout)
+    report = fixed(partial(judged, unjudged=unjudged), sources) if wish.fix else judged(sources, unjudged=unjudged)
+    if wish.dry_run:
+        _show_difference(sources, report.sources)
+    if wish.fix:
+        save(sources, report.sources)
+    if wish.write_baseline:
+        _keep(Path(wish.baseline or ""), report, language)
+        sys.exit(_unjudged(report))
+    for note in report.notes:
+        tell(_paint(note.say(language), "warning"), err=True)
+    _put(wish.written(report, language), wish.output)
+    sys.exit(wish.status(report))
+
+
+def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: str) -> NoReturn:
+    """Report on the tools by client and provider, instead of by rule."""
+    for_clients = load("cli.check_clients")
+    if wish.is_about_rules or wish.form not in for_clients.FORMATS:
+        raise click.UsageError("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
+    profiles = for_clients.profiles_of(wish.clients or "")
+    sources, unjudged = sources_of(targets, family, wish.timeout)
+    found = for_clients.matrix(sources, profiles, unjudged)
+    _put(wish.written(found, language, for_clients.FORMATS), wish.output)
+    sys.exit(wish.status(found))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """The options of the command."""
+
+    clients: str | None
+    level: str
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    fail_on: str
+    form: str
+    output: str | None
+    verbose: bool
+    summary: bool
+    config: str | None
+    baseline: str | None
+    write_baseline: bool
+    fix: bool
+    dry_run: bool
+    timeout: float
+
+    def judge(self) -> Callable[..., Report]:
+        """Return the function that judges sources. Invalid settings are reported here, before any server is started."""
+        if self.write_baseline:  # a baseline also contains the findings that are filtered out now
+            return partial(judge, excuses=self._excuses())
+        known = frozenset[baselines.Known]() if self.baseline is None else baselines.read(Path(self.baseline))
+        return partial(judge, excuses=self._excuses(), baseline=known, is_told=self._is_told())
+
+    def _excuses(self) -> list[Excuse]:
+        return [] if self.config is None else [*excuses_in(load("policy.config:read")(self.config))]
+
+    def _is_told(self) -> Callable[[Finding], bool]:
+        least = Level(self.level).rank
+        for word in (*self.select, *self.ignore):
+            _named(word)
+
+        def is_told(finding: Finding) -> bool:
+            is_wanted = not self.select or any(_names(word, finding.card) for word in self.select)
+            is_ignored = any(_names(word, finding.card) for word in self.ignore)
+            return finding.level.rank >= least and is_wanted and not is_ignored
+
+        return is_told
+
+    @property
+    def is_about_rules(self) -> bool:
+        """Whether an option was given that only applies to rules."""
+        return any((self.level != "hint", self.select, self.ignore, self.config, self.baseline, self.fix))
+
+    def written(
+        self, found: Report | Matrix, language: str, formats: Mapping[str, Callable[..., str]] = _FORMATS
+    ) -> str:
+        write = formats[self.form]
+        if self.form != "text":
+            return write(found, language)
+        paint = text.plain if self.output is not None else _paint
+        return write(found, language, paint=paint, is_whole=self.verbose, is_short=self.summary)
+
+    def status(self, report: Report | Matrix) -> int:
+        """The exit code. An incomplete report counts as worse than a failed check."""
+        least = None if self.fail_on == "never" else Level(self.fail_on)
+        return _unjudged(report) or int(report.fails(least))
+
+
+def _unjudged(report: Report | Matrix) -> int:
+    """The exit code for the first target that could not be judged; 0 if all were."""
+    return exit_code(report.unjudged[0].reason) if report.unjudged else 0
+
+
+def _names(word: str, card: Card) -> bool:
+    return word in (card.name, card.group, *card.also) or card.code.startswith(word)
+
+
+def _named(word: str) -> list[Card]:
+    """The rules that a word names: one rule by its code, its name or a code that it passes on; several by the beginning
+    of a code or by a group."""
+    every = cards().values()
+    found = [card for card in every if _names(word, card)]
+    if not found or not word:
+        known = {option for card in every for option in (card.code, card.name, card.group)}
+        raise ConfigurationError.of("TT9804", word=word, nearest=closest(word, known))
+    return found
+
+
+def _show_difference(before: Sequence[Source], after: Sequence[Source]) -> NoReturn:
+    lines = [*difference(before, after)]
+    tell("".join(f"{line}\n" for line in lines), nl=False)
+    sys.exit(1 if lines else 0)
+
+
+def _keep(file: Path, report: Report, language: str) -> None:
+    """Write the baseline. Entries of servers that could not be judged this time are kept."""
+    before = baselines.read(file) if report.unjudged and file.exists() else frozenset[baselines.Known]()
+    known = {report.known_by(one) for one in report.findings}
+    baselines.write(file, known | {one for one in before if one.server not in report.by_server})
+    tell(phrase("known", language, count=len(known)))
+
+
+def _paint(said: str, colour: str) -> str:
+    """Colour a text. ``click.echo`` removes the colours if the output is not a terminal."""
+    if "NO_COLOR" in os.environ:
+        return said
+    if colour in _COLOURS:
+        return paint(said, fg=_COLOURS[colour])
+    return paint(said, bold=colour == "tool", dim=colour == "aside")
+
+
+def _put(said: str, output: str | None) -> None:
+    if output is None:
+        tell(said, nl=False)
+    else:
+        write_whole(Path(output), said)

@@ -1,0 +1,66 @@
+"""``tooltrue diff``: the changes between two contracts, and whether they are acceptable."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tooltrue.cli import families
+from tooltrue.cli.contracts import lock_of
+from tooltrue.cli.families import Family
+from tooltrue.cli.numbers import SECONDS
+from tooltrue.cli.output import show_json
+from tooltrue.cli.printing import tell
+from tooltrue.cli.usage import Verb
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.diff import Class, Diff, diff
+from tooltrue.contract.phrases import counted, grows, phrase
+
+__all__ = ["command"]
+
+_CLASSES = [kind.value for kind in Class]
+
+
+@click.command(
+    "diff",
+    cls=Verb,
+    example="tooltrue diff tooltrue.lock notes.py",
+    short_help="Show what has changed in what a server promises.",
+)
+@click.argument("old")
+@click.argument("new")
+@families.options
+@click.option(
+    "--fail-on",
+    type=click.Choice(_CLASSES),
+    default="narrowed",
+    show_default=True,
+    help="The least class that makes the command fail.",
+)
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(
+    context: click.Context, old: str, new: str, family: Family, fail_on: str, timeout: float, as_json: bool
+) -> None:
+    """Compare the contracts OLD and NEW: lock files, dumps of tools/list as JSON, or servers.
+
+    Exits with 1 when a change is of the class of --fail-on or a worse one.
+    """
+    found = diff(*(lock_of(one, family, timeout, Contract.as_listed).contract for one in (old, new)))
+    if as_json:
+        show_json(found.data())
+    else:
+        _show(found, context.obj or "en")
+    if found.worst is not None and found.worst.rank >= Class(fail_on).rank:
+        sys.exit(1)
+
+
+def _show(found: Diff, language: str) -> None:
+    for line in found.lines(language):
+        tell(line)
+    if not found:
+        tell(phrase("same", language))
+        return
+    tell(counted(found, language) + phrase("bump", language, bump=grows(found.bump, language)))

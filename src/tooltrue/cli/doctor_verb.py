@@ -1,0 +1,141 @@
+"""``tooltrue doctor``: diagnosis of tools in use from an audit log, with causes and places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from tooltrue.check.checking import checked
+from tooltrue.check.doctor.page import as_page
+from tooltrue.check.doctor.seen import Seen
+from tooltrue.check.doctor.symptoms import Diagnosis, diagnose
+from tooltrue.check.doctor.told import as_json, as_text
+from tooltrue.cli import families
+from tooltrue.cli.audit_log import Which, records_in, with_log
+from tooltrue.cli.check_sources import sources_of
+from tooltrue.cli.families import Family
+from tooltrue.cli.numbers import SECONDS, Finite
+from tooltrue.cli.printing import tell
+from tooltrue.contract.files import write_whole
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.audit_reading import entries, record_of
+from tooltrue.state.log import Log
+
+__all__ = ["command"]
+
+_FORMS: Final[Mapping[str, Callable[[Diagnosis, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
+_AGO: Final = re.compile(r"(\d{1,6})([dhm])")
+_UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+@click.command("doctor", short_help="Find what goes wrong with tools in use.")
+@click.argument("logs", nargs=-1, metavar="[LOG]...")
+@click.option("--target", "targets", multiple=True, metavar="TARGET", help="The server, as for check. Repeatable.")
+@families.options
+@click.option("--since", default="", metavar="TIME", help="From then on: 7d, 12h, 30m ago, or YYYY-MM-DD[THH:MM]; UTC.")
+@click.option(
+    "--patience",
+    type=Finite(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="Whoever calls nothing more for so long after a failure has given up.",
+)
+@click.option(
+    "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write it there.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.pass_context
+def command(
+    context: click.Context,
+    logs: tuple[str, ...],
+    targets: tuple[str, ...],
+    family: Family,
+    since: str,
+    patience: float,
+    form: str,
+    output: str | None,
+    timeout: float,
+) -> None:
+    """Read the audit log of a server and say what goes wrong with its tools.
+
+    LOG is the name of a server of this user, a file, or a URL, as for audit; or what `audit export` has written
+    (.jsonl). Without one it is the only log that there is. With --target, the rules of check say where in the
+    definitions to look, and tools that were never called are known.
+    """
+    language, seen, begin = context.obj or "en", Seen(patience * 60), _moment(since, datetime.now(UTC))
+    for log in logs or ("",):
+        _read(log, seen, begin)
+    seen.close()
+    said = _FORMS[form](_diagnosis(seen, targets, family, timeout), language)
+    if output is not None:
+        write_whole(Path(output), said)
+    else:
+        tell(said, nl=False)
+
+
+def _diagnosis(seen: Seen, targets: tuple[str, ...], family: Family, timeout: float) -> Diagnosis:
+    if not targets:
+        return diagnose(seen)
+    sources, unjudged = sources_of(targets, family, timeout)
+    for one in unjudged:
+        raise one.reason
+    tools = sorted({name for source in sources for name in source.contract.tools})
+    return diagnose(seen, tools, checked((one.server, one.contract) for one in sources))
+
+
+def _moment(said: str, now: datetime) -> str:
+    """The time in the form of the records, which is in UTC; empty if ``said`` is."""
+    if not said:
+        return ""
+    try:
+        if ago := _AGO.fullmatch(said):
+            begin = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        else:
+            begin = datetime.fromisoformat(said)
+        begin = begin.astimezone(UTC) if begin.tzinfo else begin
+        return begin.replace(tzinfo=None).isoformat()
+    except (ValueError, OverflowError):
+        raise ConfigurationError.of("TT9896", text=said) from None
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def _read(log: str, seen: Seen, since: str) -> None:
+    path = Path(log)
+    if path.suffix in (".jsonl", ".json", ".log"):
+        _read_lines(path, seen, since)
+        return
+
+    async def all_of(opened: Log) -> None:
+        async for entry in entries(opened):
+            _take(seen, record_of(entry), since)
+
+    is_url, is_file = "://" in log or log.startswith("sqlite:"), path.suffix == ".db" or path.is_file()
+    url = log if is_url else f"sqlite:{log}" if is_file else None
+    try:
+        with_log(Which(server=None if url or not log else log, url=url).place(), all_of)
+    except ConfigurationError as error:
+        if error.code in ("TT7015", "TT7016"):  # these name options that this command does not have
+            raise ConfigurationError.of("TT9825", known=error.facts["known"]) from None
+        raise
+
+
+def _read_lines(path: Path, seen: Seen, since: str) -> None:
+    before, count = seen.damaged, 0
+    for count, (_, record) in enumerate(records_in(path), 1):  # noqa: B007 (how many there are is asked below)
+        _take(seen, {"kind": "damaged"} if record is None else record, since)
+    if count and seen.damaged - before == count:
+        raise ConfigurationError.of("TT9826", file=str(path), count=count)
+
+
+def _take(seen: Seen, record: Mapping[str, Any], since: str) -> None:
+    if not since or str(record.get("at", since)) >= since:
+        seen.add(record)

@@ -1,0 +1,123 @@
+"""``tooltrue find``: whether a search among many tools finds the given ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from tooltrue.check.findability import Findability, find, findability
+from tooltrue.check.found import hit_lines, lines
+from tooltrue.check.given import corpus_in, questions_in
+from tooltrue.check.report import Unjudged
+from tooltrue.check.search import Hit
+from tooltrue.check.subject import Subject, subjects
+from tooltrue.cli import families
+from tooltrue.cli.check_sources import sources_of
+from tooltrue.cli.families import Family
+from tooltrue.cli.main import exit_code
+from tooltrue.cli.numbers import SECONDS
+from tooltrue.cli.output import show_json
+from tooltrue.cli.printing import one_line, tell
+from tooltrue.errors import ConfigurationError
+from tooltrue.jsonrpc.messages import Json
+
+__all__ = ["command"]
+
+_HITS = 10
+
+
+@click.command("find", short_help="See whether a search finds these tools.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@families.options
+@click.option(
+    "--among",
+    multiple=True,
+    metavar="FILE",
+    help="The tools of others to be found among: a server a line, as JSON; a dump, a lock file. Repeatable.",
+)
+@click.option("--queries", metavar="FILE", help='Questions: {"tool": NAME, "query": TEXT} a line.')
+@click.option("--query", metavar="WORDS", help="Show what these words find, and nothing else.")
+@click.option("--fail-beyond", type=click.IntRange(1), metavar="N", help="Fail where a tool is not among the first N.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(
+    context: click.Context,
+    targets: tuple[str, ...],
+    family: Family,
+    among: tuple[str, ...],
+    queries: str | None,
+    query: str | None,
+    fail_beyond: int | None,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Search for each tool of every TARGET by what it is for, as hosts with many tools do: by words.
+
+    The questions are those of --queries, else what each tool says of itself. TARGET is as for check. Shown are the
+    questions that find another tool first, with the words that decide, and tools that are hard to tell apart.
+    """
+    language = context.obj or "en"
+    ours, unread = _tools_of(targets, family, timeout)
+    others = list(chain.from_iterable(_others(file, timeout) for file in among))
+    for one in unread:
+        tell(one_line(f"{one.target}: {one.reason.say(language)}"), fg="yellow", err=True)
+    if query is not None:
+        _show_hits(query, ours, others, language, as_json=as_json)
+        is_enough = True
+    else:
+        questions = None if queries is None else questions_in(_text(queries), queries, ours)
+        found = findability(ours, questions, others)
+        _show(found, language, as_json=as_json)
+        is_enough = fail_beyond is None or found.within(fail_beyond) == len(found.answers)
+    sys.exit(exit_code(unread[0].reason) if unread else int(not is_enough))
+
+
+def _tools_of(targets: Sequence[str], family: Family, timeout: float) -> tuple[list[Subject], list[Unjudged]]:
+    sources, unread = sources_of(targets, family, timeout)
+    return subjects((one.server, one.contract) for one in sources), unread
+
+
+def _others(file: str, timeout: float) -> list[Subject]:
+    """The tools of a file to search among. A file that cannot be read ends the command."""
+    if file.endswith(".jsonl"):
+        return corpus_in(_text(file), file)
+    tools, unread = _tools_of([file], Family(), timeout)
+    if unread:
+        raise unread[0].reason
+    return tools
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8")
+    except OSError as error:
+        raise ConfigurationError.of("TT9006", file=file, problem=error.strerror) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError.of("TT9006", file=file, problem="it is not UTF-8") from None
+
+
+def _show(found: Findability, language: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json(found.data())
+        return
+    for line in lines(found, language):
+        tell(line)
+
+
+def _show_hits(query: str, ours: list[Subject], others: list[Subject], language: str, *, as_json: bool) -> None:
+    hits = find(query, ours, others)[:_HITS]
+    if as_json:
+        show_json([_hit(one) for one in hits])
+        return
+    for line in hit_lines(hits, language):
+        tell(line)
+
+
+def _hit(one: Hit) -> dict[str, Json]:
+    words = {word: round(share, 3) for word, share in one.words.items()}
+    return {"server": one.tool.server, "tool": one.tool.name, "score": round(one.score, 3), "words": words}

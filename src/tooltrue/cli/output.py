@@ -1,0 +1,90 @@
+"""Output of commands: for a person at a terminal, or for a script with ``--json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tooltrue.cli.printing import one_line, tell, tell_json
+from tooltrue.cli.types import type_of
+from tooltrue.client.client import Result
+from tooltrue.jsonrpc.messages import encode, is_object
+from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, TextContent, Tool
+
+__all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
+
+
+def as_json(value: Any) -> Any:
+    """Wire values as plain JSON values."""
+    return json.loads(encode(value))
+
+
+def show_json(value: Any) -> None:
+    tell_json(as_json(value))
+
+
+def show_rows(rows: Iterable[Sequence[str]]) -> None:
+    """Print aligned columns. Each cell is kept on one line."""
+    table = [list(map(one_line, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
+    for row in table:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        tell(line.rstrip())
+
+
+def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
+    """Print each entry with its URI or name, and its description; a prompt with its arguments."""
+    for entry in entries:
+        tell(one_line(_called(entry)), bold=True)
+        for line in (entry.description or "(no description)").splitlines():
+            tell(f"    {one_line(line)}")
+        arguments = (entry.arguments or []) if isinstance(entry, Prompt) else []
+        show_rows((f"      {one.name}{'' if one.required else '?'}", one.description or "") for one in arguments)
+        tell()
+
+
+def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
+    match entry:
+        case Resource():
+            return entry.uri
+        case ResourceTemplate():
+            return entry.uriTemplate
+        case Prompt():
+            return entry.name
+
+
+def show_tools(tools: Sequence[Tool]) -> None:
+    for tool in tools:
+        tell(one_line(tool.name), bold=True, nl=False)
+        tell(f"  {_hints(tool)}".rstrip(), fg="yellow")
+        for line in (tool.description or "(no description)").splitlines():
+            tell(f"    {one_line(line)}")
+        show_rows(_parameters(tool))
+        tell()
+
+
+def _hints(tool: Tool) -> str:
+    hints = tool.annotations
+    if hints is None:
+        return ""
+    said = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
+    return ", ".join(word for word, holds in said.items() if holds)
+
+
+def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
+    required = tool.inputSchema.get("required", [])
+    for name, given in tool.inputSchema.get("properties", {}).items():
+        schema = given if is_object(given) else {}
+        default = f" (default {json.dumps(schema['default'])})" if "default" in schema else ""
+        mark = "" if name in required else "?"
+        yield f"      {name}{mark}", type_of(schema, tool.inputSchema), f"{schema.get('description', '')}{default}"
+
+
+def show_result(result: Result) -> None:
+    """Print text as it is, other blocks by their type; an error is announced in red."""
+    if result.is_error:
+        tell("The tool answered with an error:", fg="red", err=True)
+    for block in result.content:
+        said = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
+        tell(said)

@@ -1,0 +1,79 @@
+"""``tooltrue pins``: review of the changes that servers have made since they were accepted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import click
+
+from tooltrue.cli.asking import confirmed, is_somebody_here
+from tooltrue.cli.output import show_json
+from tooltrue.cli.printing import one_line, tell
+from tooltrue.client.config import read_config
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.pins import Pin, Pins, Review
+
+__all__ = ["command"]
+
+
+@click.command("pins", short_help="Review what servers have changed.")
+@click.argument("file")
+@click.argument("server", required=False)
+@click.argument("tools", nargs=-1, metavar="[TOOL]...")
+@click.option("--accept", is_flag=True, help="Accept what SERVER publishes now: each TOOL, or all of it.")
+@click.option("--yes", is_flag=True, help="With --accept: do not ask, for scripts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(file: str, server: str | None, tools: tuple[str, ...], accept: bool, yes: bool, as_json: bool) -> None:
+    """Show what the servers of FILE published when they were started last, and nobody has accepted yet: each change
+    with its class, and what in it looks like poison. Until it is accepted nobody gets to see it. Exits with 1 where
+    something waits."""
+    pins = _pins(file, server)
+    waiting = {label: review for label, pin in pins.items() if (review := pin.review()) is not None}
+    if accept:
+        if server is None:
+            raise click.UsageError("--accept needs a SERVER.")
+        _accept(pins[server], waiting.get(server), tools, yes)
+        return
+    if as_json:
+        show_json({label: review.data() for label, review in waiting.items()})
+    else:
+        _show(waiting.values())
+    sys.exit(1 if waiting else 0)
+
+
+def _pins(file: str, server: str | None) -> dict[str, Pin]:
+    config, pins = read_config(file), Pins()
+    found = {one.label: pins.of(config.name, one) for one in config.servers if server in (None, one.label)}
+    if server is not None and not found:
+        known = ", ".join(one.label for one in config.servers)
+        raise ConfigurationError.of("TT9245", file=file, server=server, known=known)
+    return found
+
+
+def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) -> None:
+    if review is None:
+        tell("Nothing waits.")
+        return
+    if unknown := sorted(set(tools) - review.names):
+        raise ConfigurationError.of("TT9246", server=pin.server, names=", ".join(unknown))
+    if not yes and not is_somebody_here():
+        raise ConfigurationError.of("TT9243")
+    _show([review])
+    what = ", ".join(tools) or "all of it"
+    if yes or confirmed(f"\nAccept {one_line(what)}?"):
+        pin.accept(review, tools or None)
+        tell(f"Accepted: {one_line(what)}.")
+    else:
+        tell("Nothing was accepted.")
+
+
+def _show(reviews: Iterable[Review]) -> None:
+    shown = False
+    for review in reviews:
+        tell(("\n" if shown else "") + one_line(review.server), bold=True)
+        for line in review.lines():
+            tell(f"  {line}")
+        shown = True
+    if not shown:
+        tell("Nothing waits.")

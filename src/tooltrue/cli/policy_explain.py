@@ -1,0 +1,121 @@
+"""``tooltrue policy explain``: the rule that decides on a call, and why the others do not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from tooltrue.cli import families
+from tooltrue.cli.call_verb import read_arguments
+from tooltrue.cli.families import Family
+from tooltrue.cli.output import show_rows
+from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.config import Config, read
+from tooltrue.policy.explaining import Explanation, explain, in_words, why
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import OPEN, Allow, Deny, Subject
+from tooltrue.policy.validate import check_arguments
+from tooltrue.policy.vetting import Inventory
+from tooltrue.protocol import types as wire
+from tooltrue.server.served import SILENT
+from tooltrue.spelling import closest
+from tooltrue.tools.toolset import Principal, RequestContext, Tool
+
+__all__ = ["command"]
+
+
+@click.command("explain", short_help="Say which rule decides about a call, and why.")
+@click.argument("target")
+@click.argument("name", metavar="TOOL")
+@click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--config", required=True, metavar="FILE", help="The rules.")
+@click.option("--principal", default="local", show_default=True, metavar="ID", help="Who calls.")
+@click.option("--scope", "scopes", multiple=True, metavar="NAME", help="A scope that the caller holds. Repeatable.")
+@click.option("--resource", "kind", flag_value="resource", help="TOOL is the URI of a resource.")
+@click.option("--prompt", "kind", flag_value="prompt", help="TOOL is the name of a prompt.")
+@families.options
+def command(
+    target: str,
+    name: str,
+    pairs: tuple[str, ...],
+    config: str,
+    principal: str,
+    scopes: tuple[str, ...],
+    kind: str | None,
+    family: Family,
+) -> None:
+    """Explain what the rules in FILE say of a call of TOOL, with KEY=VALUE arguments, on the server TARGET.
+
+    Nothing is called. The exit code is 0 where the call would be allowed, and 1 otherwise.
+    """
+    server, rules = load_server(Spec(target, family)), read(config)
+    server.configure(rules)
+    subject = _subject(name, kind, asyncio.run(server.inventory()))
+    arguments = _arguments(subject, pairs)
+    context = RequestContext(Principal(principal, frozenset(scopes)), SILENT)
+    found = explain(server.settings, subject, context, arguments)
+    _show(found, rules, server.settings, subject, context, arguments)
+    if not isinstance(found.verdict, Allow):
+        sys.exit(1)
+
+
+def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
+    if kind == "resource":
+        return wire.Resource(name, name)
+    known: dict[str, Subject] = {old: tool for tool in there.tools for old in tool.replaces}
+    known |= {tool.name: tool for tool in there.tools}  # a current name takes precedence over an old one
+    if kind == "prompt":
+        known = {prompt: wire.Prompt(prompt) for prompt in there.prompts}
+    if name not in known:
+        raise ConfigurationError.of("TT4313", name=name, nearest=closest(name, known))
+    return known[name]
+
+
+def _arguments(subject: Subject, pairs: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """Arguments as the rules will see them: validated, and with defaults. Without arguments, a tool is judged as for a
+    list."""
+    if not isinstance(subject, Tool) or not pairs:
+        return None
+    return check_arguments(subject, read_arguments(pairs, subject.definition))
+
+
+def _said(found: Explanation) -> str:
+    if isinstance(found.verdict, Deny) or all(step.stop != OPEN for step in found.steps):
+        return in_words(found.verdict)
+    return "there is one; what it may be used for depends on what is not said here"
+
+
+def _show(
+    found: Explanation,
+    config: Config,
+    guard: Guard,
+    subject: Subject,
+    context: RequestContext,
+    arguments: Mapping[str, Any] | None,
+) -> None:
+    verdict, said = found.verdict, isinstance(subject, Tool) and arguments is not None
+    what = " with these arguments" if said else ", whatever the arguments" if isinstance(subject, Tool) else ""
+    name = subject.uri if isinstance(subject, wire.Resource) else subject.name
+    tell(one_line(f"{name} for {context.principal.id}{what}: {_said(found)}"), bold=True)
+    reason = getattr(verdict, "reason", "")
+    if reason:
+        tell(f"The caller is told: {reason}")
+    if not verdict.rule and not isinstance(verdict, Allow):
+        tell("No rule says so: none of them matches, or the tool or its server asks for more.")
+    if sum(not step.stop for step in found.steps) > 1:
+        tell("Rules that say an old name of the tool hold for it too. Of those that match, the strictest decides:")
+    show_rows(
+        (
+            config.place(("rules", step.rule.number)),
+            step.rule.name,
+            step.rule.then,
+            why(step, guard, subject, context, arguments if found.called else None),
+        )
+        for step in found.steps
+    )

@@ -1,0 +1,27 @@
+"""``tooltrue policy``: whether a file of rules is valid, why it decides as it does, and the effect of a change."""
+
+from __future__ import annotations
+
+import click
+
+from tooltrue.cli.language import speaking
+from tooltrue.cli.printing import with_own_output
+from tooltrue.cli.usage import Verbs
+from tooltrue.loading import load
+
+__all__ = ["command"]
+
+_VERBS = ("check", "explain", "simulate")
+
+
+class _Verbs(Verbs):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return with_own_output(speaking(load(f"cli.policy_{cmd_name}:command"))) if cmd_name in _VERBS else None
+
+
+@click.group("policy", cls=_Verbs, short_help="Check, explain and try out rules.")
+def command() -> None:
+    """Check, explain and try out the rules in a file such as tooltrue.toml."""

@@ -1,0 +1,56 @@
+"""The keys that seal the state carried by clients, from a file or the environment: base64, one per line; the first
+seals."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from pathlib import Path
+
+from tooltrue.errors import ConfigurationError
+
+__all__ = ["VARIABLE", "read_keys"]
+
+VARIABLE = "TOOLTRUE_SEALING_KEY"
+_LEAST_BYTES = 16
+
+
+def read_keys(path: str | None) -> tuple[bytes, ...]:
+    """Read the keys of the file, else those of the environment variable, which is removed so that child processes do
+    not inherit it. Empty without either. ``ConfigurationError`` for an invalid key, or a source without keys."""
+    said = os.environ.pop(VARIABLE, None)
+    if path is not None:
+        said = _text(Path(path))
+    elif not said:
+        return ()
+    place = VARIABLE if path is None else path
+    lines = [line.strip() for line in said.splitlines()]
+    keys = tuple(_key(line, place) for line in lines if line and not line.startswith("#"))
+    if not keys:
+        raise _no_key(place, "there is none")
+    return keys
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("ascii")
+    except UnicodeDecodeError:
+        raise _no_key(str(path), "it is not text") from None
+    except OSError as error:
+        raise _no_key(str(path), error.strerror or str(error)) from None
+
+
+def _key(line: str, place: str) -> bytes:
+    text = line.replace("-", "+").replace("_", "/")
+    try:
+        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except binascii.Error:
+        raise _no_key(place, "a line is not base64") from None
+    if len(key) < _LEAST_BYTES:
+        raise _no_key(place, f"a key has {len(key)} bytes, and needs {_LEAST_BYTES}")
+    return key
+
+
+def _no_key(place: str, problem: str) -> ConfigurationError:
+    return ConfigurationError.of("TT7054", place=place, problem=problem)

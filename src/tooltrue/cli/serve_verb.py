@@ -1,0 +1,101 @@
+"""``tooltrue serve``: a tooltrue server over stdio, or over HTTP with any number of workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tooltrue.cli import callers, families
+from tooltrue.cli.asking import is_somebody_here
+from tooltrue.cli.families import Family
+from tooltrue.cli.language import spoken
+from tooltrue.cli.printing import own_output, tell
+from tooltrue.cli.targets import Spec, files_of, load_server
+from tooltrue.cli.usage import Verb
+from tooltrue.errors import ConfigurationError
+from tooltrue.loading import load
+from tooltrue.wording import sentence
+
+__all__ = ["command"]
+
+
+_MEANT = {
+    "--port": "--http :PORT",
+    "--host": "--http HOST:PORT",
+    "--bind": "--http HOST:PORT",
+    "--transport": "--http HOST:PORT, or nothing for stdio",
+    "--token": "--keys FILE",
+}
+"""Options of other programs → those of this one."""
+
+
+@click.command(
+    "serve",
+    cls=Verb,
+    meant=_MEANT,
+    example="tooltrue serve notes.py --http :8000",
+    short_help="Serve tools over stdio or HTTP.",
+)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@families.options
+@click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
+@click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
+@click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
+@click.option("--no-confirm", is_flag=True, help="Ask nobody before a destructive tool: where the host asks.")
+@callers.options
+@click.option(
+    "--state",
+    metavar="URL",
+    envvar="TOOLTRUE_STATE",
+    help="HTTP: where workers share state, redis://… for several machines. Default: a private SQLite file.",
+)
+@click.option(
+    "--sealing-key-file",
+    metavar="FILE",
+    help="HTTP: the keys that seal what clients carry; several machines need the same.",
+)
+@click.option("--connections", type=click.IntRange(min=1), help="HTTP: open at once, of a worker. Default: 2000.")
+@click.option("--connections-per-address", type=click.IntRange(min=1), help="HTTP: of one address. Default: half.")
+@click.option("--metrics", is_flag=True, help="HTTP: serve figures for Prometheus at /metrics.")
+@click.option("--drain", type=click.FloatRange(0, 3600), default=0.0, help="HTTP: seconds between SIGTERM and the end.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="json: a line an operation.")
+def command(
+    targets: tuple[str, ...],
+    family: Family,
+    config: str | None,
+    http: str | None,
+    workers: int,
+    hosts: tuple[str, ...],
+    sse: bool,
+    no_confirm: bool,
+    state: str | None,
+    sealing_key_file: str | None,
+    connections: int | None,
+    connections_per_address: int | None,
+    metrics: bool,
+    drain: float,
+    log_format: str,
+    **who: Any,
+) -> None:
+    """Serve TARGET: toolbox names (files, command), or FILE.py, FILE.py:NAME or package.module:NAME."""
+    who_may = callers.callers_of(who)
+    withheld = [*who_may.files, *([sealing_key_file] if sealing_key_file else []), *files_of(state or "")]
+    spec = Spec.of(",".join(targets), family, config, confirm=not no_confirm, withheld=withheld)
+    told = {"sse": sse, "metrics": metrics, "drain": drain}
+    told |= {"connections": connections, "connections_per_address": connections_per_address}
+    if http is not None:
+        serve_http = load("cli.serve_http:serve_http")
+        serve_http(spec, who_may, http, workers, hosts, state, sealing_key_file, log_format=log_format, **told)
+    elif workers > 1 or hosts or state or sealing_key_file or who_may.said or any(told.values()):
+        raise ConfigurationError.of("TT4004")
+    else:
+        if log_format != "text":
+            load("cli.logs:begin")(log_format)
+        with own_output():  # output while the file is loaded is not a message
+            server = load_server(spec)
+        if is_somebody_here():
+            tell(sentence("TT4023", spoken(), {"server": server.name, "target": spec.target}), err=True)
+        server.run()

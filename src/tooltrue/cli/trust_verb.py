@@ -1,0 +1,93 @@
+"""``tooltrue trust``: approval of the commands in a file of servers, one by one, each shown in full."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+
+import click
+
+from tooltrue.cli.asking import confirmed
+from tooltrue.cli.hosting import approve_here, show_request
+from tooltrue.cli.output import show_json, show_rows
+from tooltrue.cli.printing import one_line, tell
+from tooltrue.client.config import Launch, read_config, resolved
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.launches import Launches, LaunchRequest
+
+__all__ = ["command"]
+
+
+@click.command("trust", short_help="Approve the commands of a file of servers.")
+@click.argument("file", required=False)
+@click.argument("servers", nargs=-1, metavar="[SERVER]...")
+@click.option("--yes", is_flag=True, help="Approve all that is shown, for scripts.")
+@click.option("--list", "listed", is_flag=True, help="What has been approved.")
+@click.option("--revoke", metavar="DIGEST", help="Take an approval back, by the beginning of its digest.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
+def command(
+    file: str | None, servers: tuple[str, ...], yes: bool, listed: bool, revoke: str | None, as_json: bool
+) -> None:
+    """Show the command of each SERVER of FILE, all of them unless said, and approve it.
+
+    What is approved is what is shown: a word, a folder or a variable that changes is asked about anew.
+    """
+    launches = Launches()
+    if revoke is not None:
+        if not launches.revoke(revoke):
+            raise ConfigurationError.of("TT9244", digest=revoke)
+        tell("It is approved no more.")
+    elif listed:
+        _list(launches, as_json)
+    elif file is None:
+        raise click.UsageError("FILE, --list or --revoke DIGEST is needed.")
+    else:
+        _approve(launches, _requests(launches, file, servers), yes)
+
+
+def _requests(launches: Launches, file: str, servers: tuple[str, ...]) -> list[LaunchRequest]:
+    config = read_config(file)
+    known = {one.label: one for one in config.servers}
+    for label in servers:
+        if label not in known:
+            raise ConfigurationError.of("TT9245", file=file, server=label, known=", ".join(known))
+    requests: list[LaunchRequest] = []
+    for label in servers or known:
+        try:
+            way = asyncio.run(resolved(known[label], config, lambda one: one.default or f"${{input:{one.id}}}"))
+        except ConfigurationError as error:
+            tell(one_line(error.say()), fg="yellow", err=True)
+            continue
+        if isinstance(way, Launch) or way.takes:
+            requests.append(launches.request(label, config.name, way))
+    return requests
+
+
+def _approve(launches: Launches, requests: list[LaunchRequest], yes: bool) -> None:
+    if not yes and approve_here() is None:
+        raise ConfigurationError.of("TT9243")
+    for request in requests:
+        if launches.is_approved(request.digest):
+            tell(f"{one_line(request.server)}: approved already.")
+            continue
+        show_request(request)
+        if yes or confirmed("Approve it?"):
+            launches.approve(request)
+            tell(f"{one_line(request.server)}: approved, {request.digest[:12]}.")
+        else:
+            tell(f"{one_line(request.server)}: not approved.")
+
+
+def _list(launches: Launches, as_json: bool) -> None:
+    known = launches.all()
+    if as_json:
+        show_json(known)
+    elif not known:
+        tell("Nothing has been approved.")
+    else:
+        rows = [(name[:12], _time(one["at"]), one["server"], one["file"]) for name, one in known.items()]
+        show_rows([("digest", "approved", "server", "file"), *rows])
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

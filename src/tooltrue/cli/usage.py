@@ -1,0 +1,93 @@
+"""Errors for invalid command lines: all missing arguments at once, and suggestions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.spelling import closest
+
+__all__ = ["Verb", "Verbs", "unknown_tool"]
+
+
+class Verb(click.Command):
+    """A command that reports all missing arguments in one error, with an example.
+
+    ``either`` are parameters of which one is required. ``meant`` maps options of other programs to those of this one.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        example: str = "",
+        either: Sequence[str] = (),
+        meant: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(*args, epilog=f"Example: {example}" if example else None, **more)
+        self._example = example
+        self._either = either
+        self._meant = meant or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        typed = list(args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.MissingParameter:
+            self._refuse(ctx, typed)
+        except click.NoSuchOption as error:
+            if (option := self._meant.get(error.option_name)) is None:
+                raise
+            raise ConfigurationError.of("TT4020", verb=self.name, option=error.option_name, meant=option) from None
+        if self._either and all(ctx.params[name] is None for name in self._either):
+            self._refuse(ctx, typed)
+        return rest
+
+    def _refuse(self, ctx: click.Context, args: list[str]) -> NoReturn:
+        given, _, _ = self.make_parser(ctx).parse_args(args)
+        missing = [_shown(param) for param in self.params if param.required and _is_missing(param, ctx, given)]
+        either = [param for param in self.params if param.name in self._either]
+        if either and all(_is_missing(param, ctx, given) for param in either):
+            missing.insert(0, " or ".join(map(_shown, either)))
+        raise ConfigurationError.of("TT4019", verb=self.name, missing=", ".join(missing), example=self._example)
+
+
+def _is_missing(param: click.Parameter, ctx: click.Context, given: Mapping[str, Any]) -> bool:
+    value, _ = param.consume_value(ctx, given)
+    return value is None or param.value_is_missing(value)
+
+
+def _shown(param: click.Parameter) -> str:
+    return f"{param.opts[0]} {param.metavar}" if isinstance(param, click.Option) else param.human_readable_name
+
+
+class Verbs(click.Group):
+    """A group of commands. The error for an unknown command suggests similar ones."""
+
+    meant: Mapping[str, str] = {}
+    """Words of other programs → the command."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        typed = args[0]
+        if self.get_command(ctx, typed) is None and not typed.startswith("-"):
+            raise self._unknown(ctx, typed)
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, ctx: click.Context, typed: str) -> ConfigurationError:
+        verbs = self.list_commands(ctx)
+        near = [self.meant[typed]] if typed in self.meant else difflib.get_close_matches(typed, verbs)
+        if not near:
+            return ConfigurationError.of("TT4022", name=typed, verbs=", ".join(verbs))
+        named = " ".join(filter(None, (ctx.command_path, "{}"))).format
+        return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(named, near)))
+
+
+def unknown_tool(target: str, name: str, tools: Collection[str]) -> ConfigurationError:
+    """The error for a tool that ``target`` does not list."""
+    return ConfigurationError.of("TT4014", target=target, name=name, near=closest(name, tools))

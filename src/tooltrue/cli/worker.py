@@ -1,0 +1,108 @@
+"""One HTTP worker: an ASGI application that builds the server at startup and releases all resources at shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import signal
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from tooltrue.cli import logs
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.server.callers import Callers
+from tooltrue.state.urls import open_facts
+from tooltrue.transport import processes
+from tooltrue.transport.http_server import Access, HttpApp, Receive, Scope, Send
+
+__all__ = ["Job", "Worker", "begin"]
+
+_LAST_SECONDS = 1.8
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The settings of a worker. ``hosts`` are allowed in Host and Origin; ``keys`` seal, base64; ``state`` is the URL
+    of the shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``metrics`` the figures of the ``crew``:
+    the common name of the workers, and their number. ``drain``: seconds between the stop signal and the end."""
+
+    spec: Spec
+    callers: Callers
+    hosts: tuple[str, ...]
+    state: str
+    keys: tuple[str, ...]
+    sse: bool = False
+    crew: tuple[str, int] = ("", 1)
+    metrics: bool = False
+    drain: float = 0.0
+    log_format: str = "text"
+
+
+def begin(job: Job) -> Worker:
+    """Create the application of this worker. In another process the job arrives through a pipe: an environment can be
+    read by any process of the same user for as long as the worker lives."""
+    logs.begin(job.log_format)
+    return Worker(job)
+
+
+class Worker:
+    """ASGI: the lifespan opens the shared facts and the server; requests go to its endpoint."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._app: HttpApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._app is not None:
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with contextlib.AsyncExitStack() as stack:
+            facts = await stack.enter_async_context(open_facts(self._job.state))
+            server = load_server(self._job.spec)
+            server.let_in(self._job.callers)
+            server.share(
+                keys=[base64.b64decode(key) for key in self._job.keys],
+                facts=facts,
+                crew=self._job.crew,
+                metrics=self._job.metrics,
+            )
+            self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse, signals=False)
+            await stack.enter_async_context(self._app.serving())
+            _before_the_end(self._app, self._job.drain)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _before_the_end(app: HttpApp, drain: float) -> None:
+    """On the stop signal, become unready and end ``drain`` seconds later; on a second signal, end at once.
+
+    The application is closed before the HTTP server waits for open streams to end.
+    """
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, partial(_ending, loop, app, drain, signal.getsignal(number)))
+
+
+def _ending(
+    loop: asyncio.AbstractEventLoop, app: HttpApp, drain: float, then: Any, number: int, frame: FrameType | None
+) -> None:
+    is_draining = drain > 0 and app.ready
+    if is_draining:
+        app.ready = False  # first: a signal that arrives within this function is the second one
+    # A thread counts the time from here, so that a blocked event loop does not delay the end.
+    processes.exit_within(_LAST_SECONDS + (drain if is_draining else 0.0))
+
+    def end() -> None:
+        app.closing()
+        if callable(then):
+            then(number, frame)
+
+    loop.call_soon_threadsafe(partial(loop.call_later, drain, end) if is_draining else end)

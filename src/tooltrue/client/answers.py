@@ -1,0 +1,172 @@
+"""A client's answers to questions of a server: the same handlers for stateless and session-based servers."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tooltrue.client.questions import QuestionGate
+from tooltrue.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
+from tooltrue.jsonrpc.messages import Json, encode, is_object
+from tooltrue.loading import load
+from tooltrue.protocol.characters import check_plain, cleaned
+from tooltrue.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url, check_words
+from tooltrue.protocol.types import Value
+
+__all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
+
+
+_log = logging.getLogger("tooltrue")
+
+_DECLINED = -1  # 2025-11-25, client/sampling "Error Handling"
+
+
+class Elicitation(Value, frozen=True):
+    """A server's question to the person: a form of ``fields`` (a flat JSON Schema), or a visit to ``url``.
+
+    All of its text comes from the server. Before opening a page, show the whole URL and ask.
+    """
+
+    message: str
+    fields: Mapping[str, Json] | None = None
+    url: str | None = None
+
+
+Reply: TypeAlias = Mapping[str, Json] | bool | None
+"""The filled-in form; ``True`` accepts it with its defaults, ``False`` declines, ``None`` dismisses it unanswered."""
+
+Elicit: TypeAlias = Callable[[Elicitation], "Reply | Awaitable[Reply]"]
+Sampled: TypeAlias = Mapping[str, Json] | None
+"""The model's answer, in the form of ``sampling/createMessage``; ``None`` if the person refuses to have it asked."""
+
+Sample: TypeAlias = Callable[[Mapping[str, Json]], "Sampled | Awaitable[Sampled]"]
+
+
+class Answers:
+    """The functions that answer for the client. A capability without a function is not declared, so no server uses it.
+
+    A form with hidden text, or one that asks for a secret, is declined, and a visit to an internal network refused,
+    before the person is asked.
+
+    ``elicit`` asks the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots`` are
+    folders that servers may know of. ``gate`` counts the questions to the first two.
+    """
+
+    def __init__(
+        self,
+        elicit: Elicit | None,
+        sample: Sample | None,
+        roots: Sequence[str | Path] | None,
+        gate: QuestionGate | None = None,
+    ) -> None:
+        self.gate = gate or QuestionGate()
+        self._elicit = elicit
+        self._sample = sample
+        self._roots = None if roots is None else [{"uri": Path(root).resolve().as_uri()} for root in roots]
+
+    @property
+    def capabilities(self) -> dict[str, Json]:
+        declared: dict[str, Json] = {}
+        if self._elicit is not None:
+            declared["elicitation"] = {"form": {}, "url": {}}
+        if self._sample is not None:
+            declared["sampling"] = {}
+        if self._roots is not None:
+            declared["roots"] = {}
+        return declared
+
+    def puts(self, method: Json) -> bool:
+        """Whether a request of this method is put to the person or to the model."""
+        return (method == ELICIT and self._elicit is not None) or (method == SAMPLE and self._sample is not None)
+
+    def asking(self, methods: Iterable[Json]) -> AbstractContextManager[None]:
+        """Count requests of these methods as open within the context. Raises ``RpcError`` if they exceed the limits."""
+        return self.gate.asking([method for method in methods if self.puts(method)])
+
+    async def to(self, request: InputRequest) -> Json:
+        """Answer one question. Raises ``MethodNotFound`` for an undeclared one, ``InvalidParams`` for a malformed one.
+
+        Exceptions of a handler are passed on.
+        """
+        given = request.get("params")
+        params = given if is_object(given) else {}
+        match request.get("method"):
+            case "elicitation/create" if self._elicit is not None:
+                return await _elicited(self._elicit, params, self.gate)
+            case "sampling/createMessage" if self._sample is not None:
+                return await _sampled(self._sample, params)
+            case "roots/list" if self._roots is not None:
+                return {"roots": self._roots}
+            case method:
+                raise MethodNotFound.of("TT1011", method=str(method)[:128])
+
+
+async def _sampled(sample: Sample, params: dict[str, Json]) -> Json:
+    undeclared = [name for name in ("tools", "toolChoice") if name in params]
+    if undeclared:
+        raise InvalidParams.of("TT1012", method="sampling/createMessage", problem=f"{undeclared[0]} was not declared")
+    said = sample(params)
+    message: Any = await said if inspect.isawaitable(said) else said
+    if message is None:
+        error = RpcError.of("TT5028")
+        error.number = _DECLINED
+        raise error
+    return dict(message)
+
+
+async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate) -> Json:
+    message, schema, url = params.get("message"), params.get("requestedSchema"), params.get("url")
+    is_visit = params.get("mode") == "url"
+    if params.get("mode", "form") not in ("form", "url"):
+        raise InvalidParams.of("TT1012", method=ELICIT, problem="mode is neither form nor url")
+    if not isinstance(message, str) or not (isinstance(url, str) if is_visit else is_object(schema)):
+        raise InvalidParams.of("TT1012", method=ELICIT, problem="a message, and a requestedSchema or url, are needed")
+    gate.check_size(len(message) + len(encode(url if is_visit else schema)))
+    try:
+        check_url(str(url)) if is_visit else load("protocol.schema:compile_schema")(schema)
+    except DefinitionError as error:  # a question that no person may be shown
+        raise InvalidParams.of("TT1012", method=ELICIT, problem=str(error)) from None
+    if not is_visit and not _is_harmless(message, schema, gate):
+        return {"action": "decline"}
+    message = cleaned(message, {})
+    question = Elicitation(message, url=url) if is_visit else Elicitation(message, schema)
+    said = elicit(question)
+    reply: Any = await said if inspect.isawaitable(said) else said
+    if reply is None or reply is False:
+        return {"action": "cancel" if reply is None else "decline"}
+    if is_visit:
+        return {"action": "accept"}
+    return {"action": "accept", "content": _filled(schema or {}, {} if reply is True else reply)}
+
+
+def _is_harmless(message: str, schema: Any, gate: QuestionGate) -> bool:
+    """Whether a person may be shown a form: it has no hidden text, and asks for no secret. Others are logged."""
+    try:
+        check_plain("The question", schema)
+        if not gate.limits.secrets:
+            check_words(message, schema)
+    except DefinitionError as error:
+        _log.warning("%s asks what no server should: %s", gate.server or "The server", error)
+        return False
+    return True
+
+
+def _filled(schema: Mapping[str, Json], content: Mapping[str, Json]) -> dict[str, Json]:
+    """Complete the form with its defaults. Raises ``InvalidParams`` if it does not fit, so that no server has to refuse
+    it.
+    """
+    fields = schema.get("properties")
+    defaults = {
+        name: field["default"]
+        for name, field in (fields if is_object(fields) else {}).items()
+        if is_object(field) and "default" in field
+    }
+    filled = {**defaults, **content}
+    problems = load("protocol.schema:compile_schema")(schema).problems(filled, 1)
+    if problems:
+        raise InvalidParams.of("TT1012", method=ELICIT, problem=f"the reply does not fit the form: {problems[0]}")
+    return filled

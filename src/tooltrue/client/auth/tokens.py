@@ -1,0 +1,115 @@
+"""Data from an authorization server: tokens, and our client id there. Each is for that issuer alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from tooltrue.jsonrpc.messages import Json, encode
+
+__all__ = ["Registered", "Tokens", "Unusable", "from_json", "read_tokens", "to_json"]
+
+_PLAIN = re.compile(r"[\x21-\x7e]{1,16384}")  # goes into a header: no other characters may
+_LONG_SECONDS = 10 * 365 * 86_400
+T = TypeVar("T")
+
+
+class Unusable(Exception):
+    """The reason why received or published data is unusable. It contains no secrets."""
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Our client id at ``issuer``. ``expires_at`` is 0 if its secret does not expire."""
+
+    issuer: str
+    client_id: str
+    client_secret: str | None = None
+    method: str | None = None
+    redirect_uri: str | None = None
+    expires_at: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"Registered({self.client_id!r} at {self.issuer!r}, …)"
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens of ``issuer`` for ``resource``. ``asked`` are the requested scopes, ``granted`` the granted ones. ``key``
+    is the private key that the tokens are bound to, as JSON, if there is one.
+    """
+
+    issuer: str
+    resource: str
+    client_id: str
+    access: str
+    refresh: str | None = None
+    expires_at: float | None = None
+    asked: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()
+    key: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Tokens(of {self.issuer!r} for {self.resource!r}, …)"
+
+
+def to_json(value: Tokens | Registered) -> str:
+    return encode(value).decode()
+
+
+def from_json(text: str | None, shape: type[T]) -> T | None:
+    """Read the text that :func:`to_json` has written. Returns ``None`` for any other text, as if there were no
+    entry.
+    """
+    try:
+        return None if text is None else msgspec.json.decode(text, type=shape)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+
+
+def read_tokens(
+    said: Mapping[str, Json],
+    *,
+    issuer: str,
+    resource: str,
+    client_id: str,
+    asked: tuple[str, ...],
+    now: float,
+    key: str | None,
+    before: Tokens | None = None,
+) -> Tokens:
+    """Read the tokens of a token endpoint's answer (RFC 6749, section 5.1). Missing members are as they were
+    ``before``, or else as requested. Raises :class:`Unusable`.
+    """
+    kept = None if before is None else before.refresh
+    granted = asked if before is None else before.granted
+    wanted = "bearer" if key is None else "dpop"
+    if str(said.get("token_type")).lower() != wanted:
+        raise Unusable(f"its token is not of the type {wanted}")
+    scope = said.get("scope")
+    return Tokens(
+        issuer=issuer,
+        resource=resource,
+        client_id=client_id,
+        access=_plain(said.get("access_token"), "access token"),
+        refresh=_plain(said["refresh_token"], "refresh token") if said.get("refresh_token") else kept,
+        expires_at=_ends(said.get("expires_in"), now),
+        asked=asked,
+        granted=tuple(scope.split()) if isinstance(scope, str) else granted,
+        key=key,
+    )
+
+
+def _plain(token: Any, what: str) -> str:
+    if not isinstance(token, str) or _PLAIN.fullmatch(token) is None:
+        raise Unusable(f"there is no {what} in it that could be sent")
+    return token
+
+
+def _ends(seconds: Any, now: float) -> float | None:
+    """Return the time of expiry; some issuers send the number as text."""
+    try:
+        return None if seconds is None else now + min(max(float(seconds), 0.0), _LONG_SECONDS)
+    except (TypeError, ValueError):
+        return None

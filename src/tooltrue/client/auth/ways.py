@@ -1,0 +1,333 @@
+"""The OAuth grants: a person agrees in a browser, the program has credentials of its own, or another service vouches
+for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import inspect
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+from urllib.parse import urlencode, urlsplit
+
+from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.redirect import Redirect
+from tooltrue.client.auth.registration import Registry
+from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
+from tooltrue.client.auth.tokens import Registered, Tokens, Unusable
+from tooltrue.errors import AuthorizationFailed, DefinitionError
+from tooltrue.protocol.questions import check_page
+from tooltrue.transport.fetch import Fetcher
+
+if TYPE_CHECKING:  # comes with an extra
+    from tooltrue.client.auth.signing import ProofKey, SigningKey
+
+__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "OpenBrowser", "Wanted", "Way"]
+
+OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
+"""Shows a page to the person. A function that is not async runs on a thread."""
+
+Assertion: TypeAlias = Callable[[str], "str | Awaitable[str]"]
+"""Returns a signed token for the given issuer that vouches for an identity."""
+
+_JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+_TYPE = "urn:ietf:params:oauth:token-type:"
+OFFLINE = "offline_access"
+_MAX_PAGES = 5
+_MEMORY_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A request for tokens of ``issuer`` for ``resource``, which is the server at ``url``."""
+
+    url: str
+    resource: str
+    issuer: Issuer
+    scopes: tuple[str, ...]
+    fetcher: Fetcher
+    clock: Callable[[], float]
+    proof: ProofKey | None = None
+
+    def endpoint(self, client: Registered, signing: SigningKey | None = None) -> TokenEndpoint:
+        return TokenEndpoint(self.issuer, client, self.fetcher, self.clock, signing, self.proof)
+
+    async def granted(self, endpoint: TokenEndpoint, form: Mapping[str, str], *, scoped: bool = True) -> Tokens:
+        scope = {"scope": " ".join(self.scopes)} if scoped and self.scopes else {}
+        return await endpoint.tokens({**form, **scope}, self.resource, self.scopes)
+
+
+class Way(Protocol):
+    """One kind of grant."""
+
+    def check(self, url: str) -> None:
+        """Raise ``AuthorizationFailed`` if no person can be asked to sign in to the server at ``url``."""
+        ...
+
+    def prefers(self, issuers: tuple[str, ...]) -> str:
+        """Choose among the issuers that a server names; there is at least one."""
+        ...
+
+    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+        """Return the scopes to request if the server needs these."""
+        ...
+
+    async def client(self, issuer: Issuer) -> Registered | None:
+        """Return the client id that refreshes tokens of this issuer, if there is one."""
+        ...
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        """Obtain tokens. Raises ``AuthorizationFailed``, ``NotFetched`` or :class:`Unusable`."""
+        ...
+
+
+# --- a person agrees --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ByBrowser:
+    """The authorization code grant with PKCE. ``seconds`` is the time the person has."""
+
+    registry: Registry
+    open_browser: OpenBrowser | None
+    redirect_uri: str
+    seconds: float
+    asked: deque[float] = field(default_factory=deque[float])
+
+    def check(self, url: str) -> None:
+        if self.open_browser is None:
+            raise AuthorizationFailed.of("TT5101", url=url)
+
+    def _count(self, url: str, now: float) -> None:
+        """Limit sign-ins, so that a server cannot ask for one again and again."""
+        while self.asked and self.asked[0] <= now - _MEMORY_SECONDS:
+            self.asked.popleft()
+        if len(self.asked) >= _MAX_PAGES:
+            raise AuthorizationFailed.of("TT5117", url=url, count=_MAX_PAGES, minutes=_MEMORY_SECONDS / 60)
+        self.asked.append(now)
+
+    def prefers(self, issuers: tuple[str, ...]) -> str:
+        return self.registry.preferred(issuers)
+
+    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+        """Request a refresh token too, if it has a scope of its own, so that the person need not sign in every hour."""
+        offered = OFFLINE in (issuer.scopes_supported or ())
+        return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
+
+    async def client(self, issuer: Issuer) -> Registered | None:
+        return await self.registry.known(issuer)
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        self.check(wanted.url)
+        page = await _page(wanted)
+        self._count(wanted.url, wanted.clock())
+        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
+        async with self._registered(wanted, state) as (redirect, client):
+            redirect_uri = client.redirect_uri or redirect.uri
+            url = _with(page, _request(wanted, client, redirect_uri, state, verifier))
+            answer = await self._answered(url, redirect, wanted)
+        form = {
+            "grant_type": "authorization_code",
+            "code": _code(answer, wanted.issuer),
+            "redirect_uri": redirect_uri,
+            "code_verifier": verifier,
+        }
+        try:
+            tokens = await wanted.granted(wanted.endpoint(client), form, scoped=False)
+        except Denied as error:
+            if error.error == "invalid_client":
+                await self.registry.forget(wanted.issuer)
+            raise
+        await self.registry.keep(client)
+        return tokens
+
+    @contextlib.asynccontextmanager
+    async def _registered(self, wanted: Wanted, state: str) -> AsyncGenerator[tuple[Redirect, Registered]]:
+        """Provide the redirect target, and the client id that is registered with it."""
+        known = await self.registry.known(wanted.issuer)
+        async with contextlib.AsyncExitStack() as stack:
+            redirect = None
+            if known is not None and known.redirect_uri is None:
+                redirect = await stack.enter_async_context(self._anywhere(state))
+            elif known is not None:
+                with contextlib.suppress(OSError):  # the port that it is registered with may be taken
+                    redirect = await stack.enter_async_context(Redirect(known.redirect_uri or "", state))
+            if known is None or redirect is None:
+                redirect = await stack.enter_async_context(self._anywhere(state))
+                known = await self.registry.register(wanted.fetcher, wanted.issuer, redirect.uri)
+            yield redirect, known
+
+    @contextlib.asynccontextmanager
+    async def _anywhere(self, state: str) -> AsyncGenerator[Redirect]:
+        try:
+            async with Redirect(self.redirect_uri, state) as redirect:
+                yield redirect
+        except OSError as error:
+            problem = error.strerror or type(error).__name__
+            raise AuthorizationFailed.of("TT5114", uri=self.redirect_uri, problem=problem) from None
+
+    async def _answered(self, url: str, redirect: Redirect, wanted: Wanted) -> Mapping[str, str]:
+        try:
+            async with asyncio.timeout(self.seconds):
+                await _shown(self.open_browser, url)
+                return await redirect.answer()
+        except TimeoutError:
+            # The page may have reported an unknown client: register again next time.
+            await self.registry.forget(wanted.issuer)
+            raise AuthorizationFailed.of("TT5105", seconds=self.seconds, url=wanted.url) from None
+
+
+async def _page(wanted: Wanted) -> str:
+    """Return the sign-in page, checked to be safe to show, of an issuer that supports PKCE."""
+    issuer = wanted.issuer
+    if "S256" not in (issuer.code_challenge_methods_supported or ()):
+        raise Unusable(f"{issuer.issuer} does not say that it knows PKCE with S256, and is not trusted without")
+    page = issuer.authorization_endpoint
+    if page is None or urlsplit(page).fragment:
+        raise Unusable(f"{issuer.issuer} has no page to sign in")
+    try:
+        check_page(page)
+    except DefinitionError as error:
+        raise Unusable(f"the page to sign in cannot be shown: {error}") from None
+    await wanted.fetcher.check(page)
+    return page
+
+
+def _request(wanted: Wanted, client: Registered, redirect_uri: str, state: str, verifier: str) -> dict[str, str]:
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        "resource": wanted.resource,
+        **({"scope": " ".join(wanted.scopes)} if wanted.scopes else {}),
+        **({"prompt": "consent"} if OFFLINE in wanted.scopes else {}),  # without, OpenID issuers leave it out
+    }
+
+
+def _with(page: str, params: Mapping[str, str]) -> str:
+    parts = urlsplit(page)
+    return parts._replace(query="&".join(filter(None, (parts.query, urlencode(params))))).geturl()
+
+
+async def _shown(open_browser: OpenBrowser | None, url: str) -> None:
+    assert open_browser is not None
+    if inspect.iscoroutinefunction(open_browser):
+        await open_browser(url)
+        return
+    said = await asyncio.to_thread(open_browser, url)
+    if inspect.isawaitable(said):
+        await said
+
+
+def _code(answer: Mapping[str, str], issuer: Issuer) -> str:
+    """Return the code, after checking that it comes from this issuer (RFC 9207). Until then no other parameter is
+    read.
+    """
+    said = answer.get("iss")
+    if said is None and issuer.authorization_response_iss_parameter_supported:
+        raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem="it does not say whose it is")
+    if said is not None and said != issuer.issuer:
+        raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem=f"it says {said[:200]!r}")
+    if "error" in answer:
+        raise Denied(problem_of(answer), answer["error"])
+    if not answer.get("code"):
+        raise Unusable("the browser came back without a code")
+    return answer["code"]
+
+
+# --- unattended grants ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Unattended:
+    """Common part of the unattended grants: a pre-registered id, and no token refresh."""
+
+    registry: Registry
+
+    def check(self, url: str) -> None:
+        pass  # no person has to be asked
+
+    def prefers(self, issuers: tuple[str, ...]) -> str:
+        return self.registry.preferred(issuers)
+
+    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+        return scopes
+
+    async def client(self, issuer: Issuer) -> Registered | None:
+        return None
+
+    async def agreed(self, issuer: Issuer) -> Registered:
+        known = await self.registry.known(issuer)
+        if known is None:
+            raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class ByItself(_Unattended):
+    """The client credentials grant, with a secret or with a key."""
+
+    signing: SigningKey | None
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        endpoint = wanted.endpoint(await self.agreed(wanted.issuer), self.signing)
+        return await wanted.granted(endpoint, {"grant_type": "client_credentials"})
+
+
+@dataclass(frozen=True, slots=True)
+class ByVoucher(_Unattended):
+    """The JWT bearer grant: the platform that runs this workload asserts its identity (RFC 7523, section 2.1)."""
+
+    assertion: Assertion
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        endpoint = wanted.endpoint(await self.agreed(wanted.issuer))
+        assertion = await _said(self.assertion, wanted.issuer.issuer)
+        return await wanted.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
+
+
+@dataclass(frozen=True, slots=True)
+class ByExchange(_Unattended):
+    """The identity provider of an enterprise, where the person is signed in already, vouches to other issuers
+    (``io.modelcontextprotocol/enterprise-managed-authorization``). ``provider`` is its token endpoint.
+    """
+
+    provider: TokenEndpoint
+    identity: Assertion
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        endpoint = wanted.endpoint(await self.agreed(wanted.issuer))
+        assertion = await self._vouched(wanted)
+        return await wanted.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
+
+    async def _vouched(self, wanted: Wanted) -> str:
+        form = {
+            "grant_type": _EXCHANGE,
+            "requested_token_type": f"{_TYPE}id-jag",
+            "audience": wanted.issuer.issuer,
+            "resource": wanted.resource,
+            "subject_token": await _said(self.identity, self.provider.issuer.issuer),
+            "subject_token_type": f"{_TYPE}id_token",
+            **({"scope": " ".join(wanted.scopes)} if wanted.scopes else {}),
+        }
+        said = await self.provider.ask(form)
+        voucher = said.get("access_token")
+        if said.get("issued_token_type") != f"{_TYPE}id-jag" or not isinstance(voucher, str):
+            raise Unusable(f"{self.provider.issuer.issuer} gives no assertion of who this is")
+        return voucher
+
+
+async def _said(assertion: Assertion, issuer: str) -> str:
+    said = assertion(issuer)
+    return await said if inspect.isawaitable(said) else said

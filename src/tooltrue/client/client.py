@@ -1,0 +1,373 @@
+"""The MCP client: connect, list, call.
+
+A tool's failure is a :class:`Result` with ``is_error``, for the model to read. A protocol error is an ``RpcError``, a
+broken transport a ``TransportError``, a result that breaks the tool's schema an ``InvalidResult``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
+
+from tooltrue.client.answers import Answers, Elicit, Sample
+from tooltrue.client.conversation import Conversation, Settings
+from tooltrue.client.eras import ServerFacts
+from tooltrue.client.hearing import LISTS, Changed, Ears, Log, LogMessage, Progress, Updated
+from tooltrue.client.known import KnownTools, mirrors_of
+from tooltrue.client.lists import Lists
+from tooltrue.client.questions import QuestionGate, QuestionLimits
+from tooltrue.client.results import Result, converted, result_of
+from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
+from tooltrue.jsonrpc.messages import Json, is_array, is_finite, is_object
+from tooltrue.protocol import versions
+from tooltrue.protocol.modern import LOG_LEVELS
+from tooltrue.protocol.types import (
+    BlobResource,
+    Completion,
+    ContentBlock,
+    Prompt,
+    PromptMessage,
+    PromptResult,
+    Resource,
+    ResourceTemplate,
+    TextResource,
+    Tool,
+)
+from tooltrue.transport.carrier import Auth, Authorizer, ClientLink, Refusal
+from tooltrue.transport.http_client import HttpLink
+from tooltrue.transport.memory import Connectable, MemoryLink
+from tooltrue.transport.sse_client import SseLink
+from tooltrue.transport.stdio_client import StdioLink
+
+__all__ = ["Client", "LogMessage", "Progress", "Result", "Target", "link_to"]
+
+Target: TypeAlias = str | Sequence[str] | Connectable
+T = TypeVar("T")
+
+
+class Client:
+    """``async with Client(target) as client``: a URL, a command (a string, a list, or the path of a ``.py`` file), or a
+    :class:`tooltrue.Server`.
+
+    ``timeout`` limits each wait for an answer, in seconds; progress that the caller follows restarts it.
+    ``total_timeout`` limits a request regardless of progress. ``headers`` go with every HTTP request, ``env`` is added
+    to the small environment of a command, which runs in ``cwd``. ``auth`` authenticates the client to a server on HTTP;
+    the time that this takes counts toward no limit. ``revision`` is the protocol revision to speak; without it, the
+    revision is negotiated, and remembered for as long as the process lives. ``transport`` is that of a URL: ``"http"``
+    is Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE; without it the second is tried if the first is refused.
+    ``facts`` describes the server in its own words.
+
+    ``on_tools_changed``, ``on_resources_changed`` and ``on_prompts_changed`` are called when the server reports that a
+    list has changed, ``on_lost`` when a channel breaks that this end has not closed; ``on_log`` receives log messages
+    of the server, from ``log_level`` upwards.
+
+    ``elicit``, ``sample`` and ``roots`` answer questions of the server (:class:`tooltrue.client.answers.Answers`);
+    capabilities without a handler are not declared, so that servers do not ask. The time that an answer takes counts
+    toward no limit. ``questions`` limits how much a server may ask: :class:`tooltrue.QuestionLimits`, or the
+    :class:`tooltrue.client.questions.QuestionGate` that several clients of one server share.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeout: float = 60.0,
+        total_timeout: float = 600.0,
+        headers: Mapping[str, str] | None = None,
+        auth: Auth | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        on_tools_changed: Changed | None = None,
+        on_resources_changed: Changed | None = None,
+        on_prompts_changed: Changed | None = None,
+        on_lost: Callable[[Exception], None] | None = None,
+        on_log: Log | None = None,
+        log_level: str = "info",
+        elicit: Elicit | None = None,
+        sample: Sample | None = None,
+        roots: Sequence[str | Path] | None = None,
+        questions: QuestionLimits | QuestionGate | None = None,
+        revision: str | None = None,
+        transport: Literal["http", "sse"] | None = None,
+    ) -> None:
+        if transport not in (None, "http", "sse"):
+            raise ConfigurationError.of("TT4009", name="Client(transport=…)", wanted="http or sse")
+        if revision is not None and revision not in versions.BY_NAME:
+            raise ConfigurationError.of("TT4009", name="Client(revision=…)", wanted=f"one of {', '.join(versions.ALL)}")
+        if log_level not in LOG_LEVELS:
+            raise ConfigurationError.of("TT4009", name="Client(log_level=…)", wanted=f"one of {', '.join(LOG_LEVELS)}")
+        self._link = link = link_to(
+            target, headers, env, None if auth is None else _Patient(auth, self._authorizing), cwd, transport
+        )
+        self._timeout = timeout
+        gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
+        self._answers = Answers(elicit, sample, roots, gate)
+        told = {
+            "notifications/tools/list_changed": on_tools_changed,
+            "notifications/resources/list_changed": on_resources_changed,
+            "notifications/prompts/list_changed": on_prompts_changed,
+        }
+        changed = {method: callback for method, callback in told.items() if callback is not None}
+        older: Callable[[], ClientLink] | None = None
+        if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
+            older = functools.partial(SseLink, link.place)
+        settings = Settings(timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older)
+        self._conversation = Conversation(self._link, self._answers, Ears(changed, self._changed, on_log), settings)
+        self._lists = Lists(self._conversation.request)
+        self._known = KnownTools()
+
+    async def __aenter__(self) -> Self:
+        await self._conversation.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the conversation, and the process that was started for it, even if the caller is cancelled meanwhile."""
+        closing = asyncio.ensure_future(self._conversation.close())
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await asyncio.wait((closing,))
+            raise
+
+    @property
+    def facts(self) -> ServerFacts:
+        """The server's description of itself. Only inside of ``async with``."""
+        if self._conversation.facts is None:
+            raise TransportError.of("TT5001")
+        return self._conversation.facts
+
+    @property
+    def stderr(self) -> str:
+        """The end of the standard error of a server that this client has started; otherwise empty."""
+        return self._link.stderr if isinstance(self._link, StdioLink) else ""
+
+    def _changed(self, method: str) -> None:
+        self._lists.forget(*LISTS[method].methods)
+        if "tools/list" in LISTS[method].methods:
+            self._known.forget()
+
+    def _authorizing(self) -> AbstractContextManager[None]:
+        """Pause timeouts during authorization, and drop private lists, because the identity may change."""
+        self._lists.forget_private()
+        return self._conversation.answering()
+
+    # --- tools -------------------------------------------------------------------------------------------------------
+
+    async def list_tools(self, *, refresh: bool = False) -> list[Tool]:
+        """All tools, every page of them, within the time of one request.
+
+        The list is cached for the server's TTL, unless the server reports a change or ``refresh`` is set. A server that
+        repeats a cursor, or sends pages without end, is a ``TransportError``.
+        """
+        tools = await self._all("tools/list", "tools", Tool, refresh)
+        mirrors = {} if self._link.shared else {tool.name: mirrors_of(tool) for tool in tools}
+        usable = [tool for tool in tools if mirrors.get(tool.name, ()) is not None]
+        self._known.learn((tool, mirrors.get(tool.name) or ()) for tool in usable)
+        return usable
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        returns: type[T],
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> Result[T]: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> Result[Any]: ...
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        returns: Any = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> Result[Any]:
+        """Call a tool; arguments come as a mapping, as keywords, or both.
+
+        The result of a tool that has been listed is checked against its output schema. ``returns`` is the type of its
+        ``value``: a dataclass, a ``TypedDict``, a pydantic model, ``list[int]``. ``progress(progress, total, message)``
+        is called as the server reports it. ``timeout`` and ``total_timeout`` in seconds limit this call.
+
+        Raises ``ValueError`` for values that JSON cannot express, ``RpcError`` (an unknown tool among them),
+        ``InvalidResult``, ``RequestTimeout`` or ``ConnectionLost``. A call is never sent twice if its tool may have
+        run.
+        """
+        params: dict[str, Json] = {"name": name, "arguments": {**(arguments or {}), **more}}
+        if not is_finite(params):
+            raise ValueError("JSON has no NaN and no infinities")
+        try:
+            members = await self._call(params, timeout, total_timeout, progress)
+        except HeaderMismatch:
+            # Parameters may have to be mirrored into headers, which only the tool's newest schema shows.
+            await self.list_tools(refresh=True)
+            members = await self._call(params, timeout, total_timeout, progress)
+        result = result_of(name, members, returns)
+        self._known.check(name, result)
+        return result
+
+    async def _call(
+        self, params: dict[str, Json], timeout: float | None, total: float | None, progress: Progress | None
+    ) -> dict[str, Json]:
+        era = self._conversation.settled()
+        headers = self._known.headers(params) if era.mirrors_parameters else None
+        return await self._conversation.request(
+            "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
+        )
+
+    # --- resources and prompts ---------------------------------------------------------------------------------------
+
+    async def list_resources(self, *, refresh: bool = False) -> list[Resource]:
+        """All resources that the server lists; like ``list_tools``."""
+        return await self._all("resources/list", "resources", Resource, refresh)
+
+    async def list_templates(self, *, refresh: bool = False) -> list[ResourceTemplate]:
+        """All resource templates that the server lists; like ``list_tools``."""
+        return await self._all("resources/templates/list", "resourceTemplates", ResourceTemplate, refresh)
+
+    async def list_prompts(self, *, refresh: bool = False) -> list[Prompt]:
+        """All prompts that the server lists; like ``list_tools``."""
+        return await self._all("prompts/list", "prompts", Prompt, refresh)
+
+    async def _all(self, method: str, member: str, shape: type[T], refresh: bool) -> list[T]:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._lists.read(method, member, shape, refresh=refresh)
+        except TimeoutError:
+            raise RequestTimeout.of("TT5002", method=method, seconds=self._timeout) from None
+
+    async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
+        """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
+        result = await self._conversation.request("resources/read", {"uri": uri})
+        contents = result.get("contents")
+        parts: list[Any] = contents if is_array(contents) else []
+        return [
+            converted(part, BlobResource if is_object(part) and "blob" in part else TextResource, "resources/read")
+            for part in parts
+        ]
+
+    async def subscribe(self, uri: str, updated: Updated) -> None:
+        """Have ``updated(uri)`` called when the resource changes, or one below it; until :meth:`unsubscribe`.
+
+        Returns once no later change can be missed. Raises ``TransportError`` for a server without subscriptions.
+        """
+        await self._conversation.follow(uri, updated)
+
+    async def unsubscribe(self, uri: str) -> None:
+        """End the subscription to the resource."""
+        await self._conversation.unfollow(uri)
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **more: str) -> PromptResult:
+        """The messages of a prompt; arguments come as a mapping, as keywords, or both. Raises ``InvalidParams`` if
+        there is no such prompt, or its arguments are wrong.
+        """
+        params = {"name": name, "arguments": {**(arguments or {}), **more}}
+        result = await self._conversation.request("prompts/get", params)
+        said = converted(result, PromptResult, "prompts/get")
+        messages = [
+            PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))
+            for message in said.messages
+        ]
+        return PromptResult(messages, said.description, result.get("_meta"))
+
+    async def complete(
+        self, ref: Prompt | ResourceTemplate, argument: str, value: str, arguments: Mapping[str, str] | None = None
+    ) -> Completion:
+        """The values of a prompt's argument, or of a template's variable, that begin with ``value``.
+
+        ``arguments`` are those that are settled already.
+        """
+        params: dict[str, Json] = {"ref": _ref(ref), "argument": {"name": argument, "value": value}}
+        if arguments:
+            params["context"] = {"arguments": dict(arguments)}
+        result = await self._conversation.request("completion/complete", params)
+        return converted(result.get("completion"), Completion, "completion/complete")
+
+    async def ping(self) -> None:
+        """Check that the server answers: with ``ping``, or with ``server/discover`` in revisions without ``ping``."""
+        await self._conversation.request(self._conversation.settled().sign_of_life, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Patient:
+    """Pauses request timeouts while authorization may be waiting for a person."""
+
+    auth: Auth
+    waiting: Callable[[], AbstractContextManager[None]]
+
+    def for_server(self, url: str) -> Authorizer:
+        return _PatientAuthorizer(self.auth.for_server(url), self.waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class _PatientAuthorizer:
+    inner: Authorizer
+    waiting: Callable[[], AbstractContextManager[None]]
+
+    async def headers(self, method: str) -> Mapping[str, str]:
+        return await self.inner.headers(method)
+
+    async def challenged(self, refusal: Refusal) -> bool:
+        with self.waiting():
+            return await self.inner.challenged(refusal)
+
+
+def link_to(
+    target: Target,
+    headers: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
+    auth: Auth | None = None,
+    cwd: str | Path | None = None,
+    transport: Literal["http", "sse"] | None = None,
+) -> ClientLink:
+    """Return the client's end of a transport to ``target``, not yet open."""
+    if isinstance(target, str) and target.startswith(("http://", "https://")):
+        if auth is not None and "authorization" in map(str.lower, headers or {}):
+            raise ConfigurationError.of("TT5115")
+        link = HttpLink(target, headers=headers, authorize=None if auth is None else auth.for_server(target))
+        return SseLink(link.place) if transport == "sse" else link
+    if auth is not None:
+        raise ConfigurationError.of("TT5100")
+    if isinstance(target, str):
+        is_script = target.endswith(".py") and Path(target).is_file()
+        return StdioLink([sys.executable, target] if is_script else shlex.split(target), env=env, cwd=cwd)
+    if isinstance(target, Sequence):
+        return StdioLink(target, env=env, cwd=cwd)
+    return MemoryLink(target)
+
+
+def _ref(ref: Prompt | ResourceTemplate) -> dict[str, Json]:
+    if isinstance(ref, Prompt):
+        return {"type": "ref/prompt", "name": ref.name}
+    return {"type": "ref/resource", "uri": ref.uriTemplate}

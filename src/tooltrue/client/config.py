@@ -1,0 +1,593 @@
+"""Reads the server lists that people have: the ``mcpServers`` of many hosts, the ``servers`` and ``inputs`` of VS Code,
+and TOML.
+
+A file is read as a whole or not at all: an unknown key is an error that names its place and the nearest known key. Keys
+of other hosts are known by a table, and handled explicitly: no key in such a file grants anything here. Variables are
+filled in per server, when one is about to start, so that a missing variable affects that server alone. No text made
+here contains a secret.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+import re
+import tomllib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.jsonrpc.messages import decode, is_array, is_object
+from tooltrue.protocol import versions
+from tooltrue.protocol.types import Value, replaced
+
+__all__ = [
+    "AskInput",
+    "Config",
+    "Endpoint",
+    "Input",
+    "Launch",
+    "ServerConfig",
+    "is_secret",
+    "read_config",
+    "refers_only",
+    "resolved",
+]
+
+
+class Input(Value, frozen=True):
+    """A value that a file asks for by ``${input:id}``. A ``secret`` is never shown."""
+
+    id: str
+    description: str = ""
+    default: str | None = None
+    secret: bool = False
+    options: tuple[str, ...] = ()
+
+
+AskInput: TypeAlias = Callable[[Input], "str | Awaitable[str | None] | None"]
+"""Asks the person for a value; ``None`` if there is no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """One server, as written in the file: variables are not filled in yet. ``path`` is its place in the file.
+
+    ``only`` and ``without`` are patterns of tool names, ``rename`` gives tools other names. ``effects`` (effect →
+    patterns) and ``hints`` (whether the server's own annotations are trusted) are the operator's decision, and exist in
+    TOML alone. ``target`` is for servers that come from no file: the object that a client connects to.
+    """
+
+    label: str
+    path: str
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    env_file: str | None = None
+    cwd: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    enabled: bool = True
+    seconds: float | None = None
+    start_seconds: float | None = None
+    only: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict[str, str])
+    effects: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    hints: bool = False
+    target: Any = field(default=None, repr=False)
+    transport: Literal["sse"] | None = None
+    revision: str | None = None
+    unsupported: ConfigurationError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The contents of a file. ``notes`` report keys in it that have no effect here, or less than in other hosts."""
+
+    name: str
+    folder: Path
+    servers: tuple[ServerConfig, ...]
+    inputs: Mapping[str, Input] = field(default_factory=dict[str, Input])
+    notes: tuple[ConfigurationError, ...] = ()
+
+
+# -- reading a file ----------------------------------------------------------------------------------------------------
+
+
+def read_config(file: str | Path, text: str | None = None) -> Config:
+    """Read the file, or raise ``ConfigurationError``. ``text`` is its text, if that has been read before."""
+    name = str(file)
+    said = _parsed(name, _text_of(file) if text is None else text)
+    is_toml = name.endswith(".toml")
+    table, at, inputs = _servers_in(name, said, is_toml)
+    notes: list[ConfigurationError] = []
+    servers = tuple(_Entry(name, f"{at}.{_step(label)}", is_toml, notes).read(label, table[label]) for label in table)
+    return Config(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
+
+
+def _text_of(file: str | Path) -> str:
+    try:
+        return Path(file).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigurationError.of("TT9200", file=str(file), problem=problem) from None
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
+    try:
+        said: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
+    except (tomllib.TOMLDecodeError, ParseError) as error:
+        raise ConfigurationError.of("TT9201", file=name, problem=str(error).rstrip(".")) from None
+    except RecursionError:
+        raise ConfigurationError.of("TT9201", file=name, problem="it is nested too deep") from None
+    if not is_object(said):
+        raise ConfigurationError.of("TT9201", file=name, problem="it is not an object")
+    return said
+
+
+_REMARK = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+
+
+def _plain_json(text: str) -> str:
+    """Reduce the JSON of editors to plain JSON: comments and trailing commas become spaces."""
+    for pattern in (_REMARK, _COMMA):
+        text = pattern.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
+    return text
+
+
+_TABLES: Final = ("mcpServers", "servers", "mcp_servers")
+_BESIDE: Final = ("inputs", "$schema")
+
+
+def _servers_in(name: str, said: dict[str, Any], is_toml: bool) -> tuple[dict[str, Any], str, Any]:
+    """Return the table of servers, its place, and the inputs beside it."""
+    at = "$"
+    if not any(key in said for key in _TABLES) and is_object(said.get("mcp")):
+        said, at = said["mcp"], "$.mcp"  # a VS Code settings file
+    found = [key for key in _TABLES if key in said]
+    if len(found) != 1:
+        meant = ", ".join(found) or ", ".join(_near(key, _TABLES) for key in said if _near(key, _TABLES)) or "-"
+        raise ConfigurationError.of("TT9202", file=name, found=meant, keys=", ".join(list(said)[:8]) or "-")
+    (key,) = found
+    for other in said:
+        # Other keys are settings of the host that owns the file; a misspelt one is an error.
+        if other not in (*_BESIDE, key) and (near := _near(other, (*_TABLES, *_BESIDE), 0.85)):
+            raise ConfigurationError.of("TT9203", file=name, path=f"{at}.{_step(other)}", near=near)
+    table = said[key]
+    if not is_object(table):
+        raise ConfigurationError.of("TT9204", file=name, path=f"{at}.{key}", wanted="an object: a server by its name")
+    return table, f"{at}.{key}", said.get("inputs", {} if is_toml else [])
+
+
+def _near(word: str, options: tuple[str, ...], cutoff: float = 0.7) -> str:
+    return ", ".join(difflib.get_close_matches(word, options, n=3, cutoff=cutoff))
+
+
+def _step(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$-]*", name) else f"[{name!r}]"
+
+
+_OF_HOSTS: Final = frozenset({".vscode", ".cursor", ".claude", ".windsurf", ".codex", ".gemini", ".roo", ".idea"})
+
+
+def _workspace(file: Path) -> Path:
+    """The folder that a file is about: its own, or the parent if its own belongs to an editor."""
+    folder = file.absolute().parent
+    return folder.parent if folder.name in _OF_HOSTS else folder
+
+
+def _inputs(name: str, said: Any) -> dict[str, Input]:
+    """Read the inputs: a list in VS Code, a table in TOML."""
+    if is_object(said):
+        said = [{**one, "id": id} if is_object(one) else one for id, one in said.items()]
+    inputs: dict[str, Input] = {}
+    for place, one in enumerate(said if is_array(said) else [said]):
+        path = f"$.inputs[{place}]"
+        if not is_object(one) or not isinstance(one.get("id"), str) or not is_array(one.get("options", [])):
+            raise ConfigurationError.of("TT9204", file=name, path=path, wanted="an object with an id")
+        id, options = str(one["id"]), _list(one.get("options"))
+        for key in one:
+            if key not in _INPUT_KEYS:
+                near = _near(key, _INPUT_KEYS) or ", ".join(_INPUT_KEYS)
+                raise ConfigurationError.of("TT9203", file=name, path=f"{path}.{_step(key)}", near=near)
+        if one.get("type", "promptString") not in ("promptString", "pickString"):
+            continue  # its value comes from an editor command: a server that refers to it gets an error
+        default = one.get("default")
+        values = tuple(str(option.get("value", "")) if is_object(option) else str(option) for option in options)
+        said_of_it = str(one.get("description", ""))
+        inputs[id] = Input(id, said_of_it, None if default is None else str(default), bool(one.get("password")), values)
+    return inputs
+
+
+def _list(said: Any) -> list[Any]:
+    return said if is_array(said) else []
+
+
+_INPUT_KEYS: Final = ("id", "type", "description", "default", "password", "options", "command", "args")
+
+
+# -- one server --------------------------------------------------------------------------------------------------------
+
+
+_Kind: TypeAlias = Literal["text", "texts", "map", "number", "flag", "table"]
+
+
+class _Key(NamedTuple):
+    """Our name for a key, and the kind of its value."""
+
+    name: str
+    kind: _Kind
+
+
+_KEYS: Final[Mapping[str, _Key]] = {
+    "type": _Key("type", "text"),
+    "transport": _Key("type", "text"),
+    "transportType": _Key("type", "text"),
+    "command": _Key("command", "text"),
+    "args": _Key("args", "texts"),
+    "env": _Key("env", "map"),
+    "env_vars": _Key("env_vars", "texts"),  # Codex: the names of variables that are passed on
+    "envFile": _Key("env_file", "text"),
+    "cwd": _Key("cwd", "text"),
+    "url": _Key("url", "text"),
+    "serverUrl": _Key("url", "text"),  # Windsurf
+    "httpUrl": _Key("url", "text"),  # Gemini
+    "headers": _Key("headers", "map"),
+    "http_headers": _Key("headers", "map"),
+    "env_http_headers": _Key("env_headers", "map"),
+    "bearer_token_env_var": _Key("bearer", "text"),
+    "disabled": _Key("disabled", "flag"),
+    "enabled": _Key("enabled", "flag"),
+    "timeout": _Key("timeout", "number"),
+    "tool_timeout_sec": _Key("seconds", "number"),
+    "startup_timeout_sec": _Key("start_seconds", "number"),
+    "start_timeout": _Key("start_seconds", "number"),
+    "tools": _Key("only", "texts"),
+    "includeTools": _Key("only", "texts"),
+    "enabledTools": _Key("only", "texts"),
+    "enabled_tools": _Key("only", "texts"),
+    "excludeTools": _Key("without", "texts"),
+    "disabledTools": _Key("without", "texts"),
+    "disabled_tools": _Key("without", "texts"),
+    "without": _Key("without", "texts"),
+    "rename": _Key("rename", "map"),
+    "revision": _Key("revision", "text"),
+}
+
+_IN_TOML: Final[Mapping[str, _Key]] = {"effects": _Key("effects", "table"), "hints": _Key("hints", "flag")}
+"""The operator's statements about tools. A file that belongs to another host has no place for them."""
+
+_GRANTS: Final = frozenset({"alwaysAllow", "autoApprove", "trust", "autoApproveTools", "alwaysAllowTools"})
+"""Keys that other hosts take as consent. Here they grant nothing."""
+
+_MEANINGLESS: Final = frozenset(
+    {"name", "title", "description", "icon", "iconPath", "version", "gallery", "fromGalleryId", "dev", "metadata"}
+    | {"note", "notes", "comment", "_comment", "$comment", "scope", "required", "alwaysLoad", "registryUrl", "tags"}
+    | {"sandboxEnabled", "sandbox", "isActive", "provider", "providerUrl", "logoUrl", "installSource", "watch", "debug"}
+)
+"""Keys for the use of other hosts."""
+
+_NOT_HERE: Final[Mapping[str, str]] = {
+    "headersHelper": "a command that makes headers is not run here; use headers with ${env:NAME}",
+    "authProviderType": "its own way to sign in is not known here; use headers with ${env:NAME}",
+}
+
+_SIGNING_IN: Final = frozenset({"oauth", "auth"})
+
+_TYPES: Final[Mapping[str, Literal["command", "url"]]] = {
+    "stdio": "command",
+    "local": "command",
+    "http": "url",
+    "https": "url",
+    "remote": "url",
+    "streamable-http": "url",
+    "streamable_http": "url",
+    "streamableHttp": "url",
+    "streamablehttp": "url",
+    "sse": "url",
+}
+
+_WANTED: Final[Mapping[_Kind, str]] = {
+    "text": "text",
+    "texts": "a list of texts",
+    "map": "an object of texts",
+    "number": "a number above 0",
+    "flag": "true or false",
+    "table": "an object of lists of texts",
+}
+
+
+class _Entry:
+    """Reads one server."""
+
+    def __init__(self, file: str, path: str, is_toml: bool, notes: list[ConfigurationError]) -> None:
+        self._file = file
+        self._path = path
+        self._keys = {**_KEYS, **(_IN_TOML if is_toml else {})}
+        self._notes = notes
+
+    def read(self, label: str, said: Any) -> ServerConfig:
+        if not is_object(said):
+            raise self._misfit("", "an object with command or url")
+        found: dict[str, Any] = {}
+        unsupported: ConfigurationError | None = None
+        for key, value in said.items():
+            if key in self._keys:
+                found[self._keys[key].name] = self._value(key, self._keys[key].kind, value)
+            elif key in _NOT_HERE:
+                unsupported = self._about("TT9223", key, why=_NOT_HERE[key])
+            elif key in _GRANTS or key in _MEANINGLESS or key in _SIGNING_IN:
+                code = "TT9221" if key in _GRANTS else "TT9225" if key in _SIGNING_IN else "TT9222"
+                self._notes.append(self._about(code, key))
+            else:
+                options = tuple(self._keys)
+                near = _near(key, options) or ", ".join(("command", "args", "env", "cwd", "url", "headers"))
+                raise self._about("TT9203", key, near=near)
+        self._check_way(found)
+        return ServerConfig(label, self._path, unsupported=unsupported, **_settings(found))
+
+    def _about(self, code: str, key: str, **facts: Any) -> ConfigurationError:
+        path = f"{self._path}.{_step(key)}" if key else self._path
+        return ConfigurationError.of(code, file=self._file, path=path, **facts)
+
+    def _misfit(self, key: str, wanted: str) -> ConfigurationError:
+        return self._about("TT9204", key, wanted=wanted)
+
+    def _value(self, key: str, kind: _Kind, value: Any) -> Any:
+        fits, read = _KINDS[kind]
+        if not fits(value):
+            raise self._misfit(key, _WANTED[kind])
+        return read(value)
+
+    def _check_way(self, found: dict[str, Any]) -> None:
+        """Check that there is exactly one of command and URL, and that a given type fits it."""
+        ways = [way for way in ("command", "url") if found.get(way)]
+        said = found.pop("type", None)
+        if said is not None and said not in _TYPES:
+            raise self._misfit("type", f"one of {', '.join(_TYPES)}")
+        if len(ways) != 1 or (said is not None and _TYPES[said] != ways[0]):
+            raise self._about("TT9205", "")
+        if "args" in found and ways == ["url"]:
+            raise self._about("TT9205", "")
+        if said == "sse":
+            found["transport"] = "sse"
+            self._notes.append(self._about("TT9224", "type"))
+        if found.get("revision", versions.LATEST) not in versions.BY_NAME:
+            raise self._misfit("revision", f"one of {', '.join(versions.ALL)}")
+
+
+def _is_texts(value: Any) -> bool:
+    return is_array(value) and all(isinstance(text, str) for text in value)
+
+
+def _is_map(value: Any) -> bool:
+    return is_object(value) and all(isinstance(one, str | int | float | None) for one in value.values())
+
+
+def _as_text(value: str | int | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_KINDS: Final[Mapping[_Kind, tuple[Callable[[Any], bool], Callable[[Any], Any]]]] = {
+    "text": (lambda value: isinstance(value, str), _same),
+    "texts": (_is_texts, tuple),
+    "map": (_is_map, lambda value: {name: _as_text(one) for name, one in value.items() if one is not None}),
+    "number": (lambda value: type(value) in (int, float) and 0 < value < float("inf"), float),
+    "flag": (lambda value: isinstance(value, bool), _same),
+    "table": (
+        lambda value: is_object(value) and all(map(_is_texts, value.values())),
+        lambda value: {name: tuple(one) for name, one in value.items()},
+    ),
+}
+"""The check of a value, and its conversion."""
+
+
+_MILLISECONDS_FROM: Final = 1000.0
+
+
+def _settings(found: dict[str, Any]) -> dict[str, Any]:
+    """Merge keys with the same meaning into the fields of a server."""
+    enabled, disabled = found.pop("enabled", True), found.pop("disabled", False)
+    found["enabled"] = enabled and not disabled
+    timeout = found.pop("timeout", None)
+    if timeout is not None:
+        # Some hosts count seconds, some milliseconds; a quarter of an hour, or half a second, is never meant.
+        found.setdefault("seconds", timeout / 1000 if timeout >= _MILLISECONDS_FROM else timeout)
+    passed_on = {name: f"${{env:{name}}}" for name in found.pop("env_vars", ())}
+    found["env"] = {**passed_on, **found.get("env", {})}
+    headers = {name: f"${{env:{variable}}}" for name, variable in found.pop("env_headers", {}).items()}
+    if (bearer := found.pop("bearer", None)) is not None:
+        headers["Authorization"] = f"Bearer ${{env:{bearer}}}"
+    found["headers"] = {**headers, **found.get("headers", {})}
+    return found
+
+
+# -- filling in --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A server to start. ``shown`` is ``argv`` for display: it names secrets instead of containing them. ``env`` is
+    added to a small environment, and ``written`` is the same as written in the file. ``inputs`` are the inputs that
+    it refers to: their defaults come from the file too.
+    """
+
+    argv: tuple[str, ...] = field(repr=False)
+    cwd: str
+    env: Mapping[str, str] = field(repr=False)
+    shown: tuple[str, ...]
+    written: Mapping[str, str] = field(repr=False)
+    inputs: tuple[Input, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server to connect to. ``takes`` are the variables and inputs that it is sent, and ``inputs`` those inputs."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    shown: str = ""
+    takes: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
+
+
+async def resolved(
+    server: ServerConfig,
+    config: Config,
+    ask: AskInput | None = None,
+    known: dict[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Launch | Endpoint:
+    """Return the server with its variables filled in. Raises ``ConfigurationError`` that names the missing one.
+
+    ``ask`` is asked for each input once: ``known`` stores the answers.
+    """
+    if server.unsupported is not None:
+        raise server.unsupported
+    filling = _Filling(server, config, os.environ if environ is None else environ)
+    await filling.ask(ask, {} if known is None else known)
+    if server.url is not None:
+        headers = {name: filling.filled(value) for name, value in server.headers.items()}
+        takes = filling.referred((server.url, *server.headers.values()))
+        return Endpoint(filling.filled(server.url), headers, filling.seen(server.url), takes, filling.inputs)
+    words = (server.command or "", *server.args)
+    env = {name: filling.filled(value) for name, value in server.env.items()}
+    from_file = _read_env(filling, server.env_file)
+    written = {**from_file, **server.env}
+    env = {**from_file, **env}
+    return Launch(
+        tuple(filling.filled(word) for word in words),
+        _folder(config.folder, filling.filled(server.cwd or "")),
+        env,
+        tuple(filling.filled(word) if place == 0 else filling.seen(word) for place, word in enumerate(words)),
+        dict(sorted(written.items())),
+        filling.inputs,
+    )
+
+
+def _folder(around: Path, said: str) -> str:
+    return os.path.abspath(os.path.join(around, os.path.expanduser(said)))
+
+
+# A program that asks for a password (ASKPASS), and the name of a setting (KEY_0), are code rather than secrets.
+_SECRET: Final = re.compile(
+    r"TOKEN|KEY(?!_\d)|SECRET|(?<!ASK)PASS|AUTH|CREDENTIAL|COOKIE|SESSION|PRIVATE", re.IGNORECASE
+)
+
+_REFERENCE: Final = re.compile(r"\$\{([^{}]*)\}")
+_VARIABLE: Final = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a variable with this name must not be shown."""
+    return _SECRET.search(name) is not None
+
+
+def refers_only(text: str) -> bool:
+    """Whether ``text`` consists of references alone, and has no part of a value."""
+    return not _REFERENCE.sub("", text).strip()
+
+
+def _inputs_of(texts: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the inputs that are referred to, each once."""
+    bodies = (body for text in texts if text is not None for body in _REFERENCE.findall(text))
+    return tuple(dict.fromkeys(body[6:] for body in bodies if body.startswith("input:")))
+
+
+class _Filling:
+    """Fills in the references of one server."""
+
+    def __init__(self, server: ServerConfig, config: Config, environ: Mapping[str, str]) -> None:
+        self._server = server
+        self._config = config
+        self._environ = environ
+        self._answers: dict[str, str] = {}
+        self.inputs: tuple[Input, ...] = ()
+        self._places = {
+            "workspaceFolder": str(config.folder),
+            "workspaceFolderBasename": config.folder.name,
+            "userHome": str(Path.home()),
+            "pathSeparator": os.sep,
+            "/": os.sep,
+        }
+
+    async def ask(self, ask: AskInput | None, known: dict[str, str]) -> None:
+        """Ask for each input that is referred to."""
+        server = self._server
+        words = (server.command, server.url, server.cwd, server.env_file, *server.args)
+        in_words = _inputs_of(words)
+        for id in _inputs_of((*words, *server.env.values(), *server.headers.values())):
+            one = self._config.inputs.get(id)
+            if one is None:
+                raise self._error("TT9207", reference=f"${{input:{id}}}")
+            self.inputs = (*self.inputs, one)
+            is_answered = id in known
+            if id in in_words and self._is_secret(f"input:{id}"):
+                # A hidden word of a command has to come from a person, and not from the file.
+                is_answered = is_answered and known[id] != one.default
+                one = replaced(one, default=None)
+            if not is_answered:
+                said = None if ask is None else ask(one)
+                answer = await said if inspect.isawaitable(said) else said
+                answer = one.default if answer is None else answer
+                if answer is None or (one.options and answer not in one.options):
+                    raise self._error("TT9208", id=id)
+                known[id] = answer
+            self._answers[id] = known[id]
+
+    def filled(self, text: str) -> str:
+        return _REFERENCE.sub(lambda found: self._value(found[1]), text)
+
+    def seen(self, text: str) -> str:
+        """Fill in for display: secrets stay references."""
+        return _REFERENCE.sub(lambda found: found[0] if self._is_secret(found[1]) else self._value(found[1]), text)
+
+    def referred(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Return the references of ``texts`` whose values are not the same everywhere on this machine."""
+        bodies = {body for text in texts for body in _REFERENCE.findall(text)}
+        return tuple(sorted(body.partition(":-")[0].removeprefix("env:") for body in bodies - self._places.keys()))
+
+    def _value(self, body: str) -> str:
+        if body in self._places:
+            return self._places[body]
+        if body.startswith("input:"):
+            return self._answers[body[6:]]
+        variable = _VARIABLE.fullmatch(body)
+        if variable is None:
+            raise self._error("TT9207", reference=f"${{{body[:80]}}}")
+        name, default = variable.groups()
+        # As in shells: an empty variable counts as unset if there is a default.
+        value = self._environ.get(name) or default if default is not None else self._environ.get(name)
+        if value is None:
+            raise self._error("TT9206", name=name)
+        return value
+
+    def _is_secret(self, body: str) -> bool:
+        if body.startswith("input:"):
+            one = self._config.inputs.get(body[6:])
+            return one is None or one.secret or is_secret(one.id)
+        return body not in self._places and is_secret(body)
+
+    def _error(self, code: str, **facts: Any) -> ConfigurationError:
+        return ConfigurationError.of(code, file=self._config.name, path=self._server.path, **facts)
+
+
+_ENV_LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(.*?))\s*")
+
+
+def _read_env(filling: _Filling, file: str | None) -> dict[str, str]:
+    """Read the variables of a file of ``NAME=value`` lines, as VS Code and Cursor do."""
+    if file is None:
+        return {}
+    lines = _text_of(filling.filled(file)).splitlines()
+    found = (_ENV_LINE.fullmatch(line) for line in lines if not line.lstrip().startswith("#"))
+    return {one[1]: next((text for text in one.groups()[1:] if text is not None), "") for one in found if one}

@@ -1,0 +1,145 @@
+"""The client's side of each era, stateless or session-based: additions to a request, cancellation, reading a result.
+
+It is chosen once, when the connection opens (:mod:`tooltrue.client.negotiate`); no other code branches on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from tooltrue.errors import InvalidAnswer
+from tooltrue.jsonrpc.messages import Id, Json, is_object
+from tooltrue.protocol import headers, modern
+from tooltrue.protocol.types import Implementation
+from tooltrue.version import __version__
+
+__all__ = ["CLIENT", "Era", "Legacy", "Modern", "ServerFacts"]
+
+CLIENT = Implementation(name="tooltrue", version=__version__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """A server's description of itself, from when the connection opened."""
+
+    revision: str
+    capabilities: Mapping[str, Json]
+    name: str = ""
+    version: str = ""
+    instructions: str | None = None
+    supported: tuple[str, ...] = field(default=())
+
+
+class Era(Protocol):
+    """One era, stateless or session-based, from the client's side."""
+
+    @property
+    def revision(self) -> str: ...
+
+    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        """Return the parameters of a request with the additions of the era; ``token`` asks for progress."""
+        ...
+
+    def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]: ...
+
+    @property
+    def cancels_by_closing(self) -> bool:
+        """Whether closing an answer stream cancels its request. A shared channel always needs a notification."""
+        ...
+
+    @property
+    def listens_by_asking(self) -> bool:
+        """Whether change notifications need a request of their own."""
+        ...
+
+    @property
+    def mirrors_parameters(self) -> bool:
+        """Whether HTTP headers repeat the parameters that a schema marks for it."""
+        ...
+
+    @property
+    def sign_of_life(self) -> str:
+        """The method of the smallest request, to check that the server answers."""
+        ...
+
+    def asks(self, result: Json) -> bool:
+        """Whether a result asks for input, and the request is to be sent again with it."""
+        ...
+
+    def finished(self, result: Json, method: str) -> dict[str, Json]:
+        """Return a complete result, or raise ``TransportError`` for one that this era does not allow."""
+        ...
+
+
+def _object(result: Json, method: str) -> dict[str, Json]:
+    if not is_object(result):
+        raise InvalidAnswer.of("TT5009", method=method, problem="the result is not an object")
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Modern:
+    revision: str
+    capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    log_level: str | None = None
+    cancels_by_closing: bool = True
+    listens_by_asking: bool = True
+    mirrors_parameters: bool = True
+    sign_of_life: str = "server/discover"
+
+    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        meta = modern.request_meta(self.revision, CLIENT, self.capabilities)
+        if token is not None:
+            meta["progressToken"] = token
+        if self.log_level is not None:
+            meta[modern.LOG_LEVEL] = self.log_level
+        return {**params, "_meta": meta}
+
+    def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
+        return headers.request_headers(method, params, self.revision)
+
+    def asks(self, result: Json) -> bool:
+        return is_object(result) and result.get("resultType") == "input_required"
+
+    def finished(self, result: Json, method: str) -> dict[str, Json]:
+        members = _object(result, method)
+        kind = members.get("resultType", "complete")
+        if kind != "complete":
+            raise InvalidAnswer.of("TT5009", method=method, problem=f"unknown resultType {str(kind)[:40]!r}")
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    revision: str
+    cancels_by_closing: bool = False
+    listens_by_asking: bool = False
+    mirrors_parameters: bool = False
+    sign_of_life: str = "ping"
+
+    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        return dict(params) if token is None else {**params, "_meta": {"progressToken": token}}
+
+    def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
+        return {headers.VERSION_HEADER: self.revision}
+
+    def asks(self, result: Json) -> bool:
+        return False  # session-based servers ask by requests of their own
+
+    def finished(self, result: Json, method: str) -> dict[str, Json]:
+        return _object(result, method)
+
+
+def server_info(result: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the server's name and version; both may be missing."""
+    meta = result.get("_meta")
+    info = result.get("serverInfo") or (meta.get(modern.SERVER_INFO) if is_object(meta) else None)
+    try:
+        known = msgspec.convert(info, Implementation)
+    except msgspec.ValidationError:
+        return "", ""
+    return known.name, known.version

@@ -1,0 +1,175 @@
+"""Canonical forms and digests of a tool's definition, of the arguments of a call, and of everything a server publishes.
+
+Approvals are tied to these digests: to the tool as it was (its *pin*), to the arguments as they were, and to the server
+as a whole (its :class:`Contract`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Self, TypeAlias
+
+from tooltrue.caching import cache_short_texts
+from tooltrue.errors import DefinitionError
+from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
+from tooltrue.jsonrpc.messages import canonical as sorted_json
+from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, Tool, Value, field
+
+__all__ = ["Contract", "Definition", "Path", "canonical", "definition_of", "digest", "fields", "pin", "place"]
+
+Definition: TypeAlias = Mapping[str, Json]
+"""A tool, a prompt or a resource in its wire form."""
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+def canonical(value: Json) -> bytes:
+    """Encode a JSON value canonically: equal values give equal bytes. Keys are sorted, spaces left out, and 1.0 becomes
+    1 (as in RFC 8785)."""
+    return sorted_json(_normal(value))
+
+
+def _normal(value: Any) -> Json:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if is_object(value):
+        return {key: _normal(inner) for key, inner in value.items()}
+    if is_array(value):
+        return [_normal(inner) for inner in value]
+    return value
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of the canonical form of a JSON value, in hexadecimal."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def definition_of(said: Tool | Resource | ResourceTemplate | Prompt | Definition) -> dict[str, Json]:
+    """Copy a definition as plain JSON."""
+    return decode(encode(said))
+
+
+def fields(definition: Tool | Definition) -> Mapping[str, str]:
+    """The digest of each field that a definition has (``name``, ``description``, ``inputSchema``, …)."""
+    return {name: digest(value) for name, value in sorted(definition_of(definition).items())}
+
+
+def pin(definition: Tool | Definition) -> str:
+    """The digest of a tool as it is published now: any change in its definition changes the pin."""
+    return digest(dict(fields(definition)))
+
+
+def place(path: Path) -> str:
+    """Format a path as a complete JSON path, ``$.tools.add["a b"][0]``, with invisible characters escaped."""
+    return "$" + "".join([f"[{step}]" if isinstance(step, int) else _step(step) for step in path])
+
+
+@cache_short_texts(4096)  # most paths are of the same few keywords and names
+def _step(step: str) -> str:
+    return f".{step}" if re.fullmatch(r"[A-Za-z0-9_$-]+", step) else f"[{json.dumps(step)}]"
+
+
+class Contract(Value, frozen=True):
+    """Everything a server publishes: its instructions, and each definition in full, by its name or URI."""
+
+    tools: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    instructions: str | None = None
+    prompts: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    resources: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+
+    @classmethod
+    def of(
+        cls,
+        tools: Iterable[Tool | Definition],
+        instructions: str | None = None,
+        *,
+        prompts: Iterable[Prompt | Definition] = (),
+        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+    ) -> Self:
+        """Build the contract from a server's lists. ``DefinitionError`` if a name occurs twice or is missing."""
+        return cls(
+            _named(map(definition_of, tools)),
+            instructions,
+            _named(map(definition_of, prompts)),
+            _named(map(definition_of, resources), _ADDRESSES),
+        )
+
+    @classmethod
+    def as_listed(
+        cls,
+        tools: Iterable[Tool | Definition],
+        instructions: str | None = None,
+        *,
+        prompts: Iterable[Prompt | Definition] = (),
+        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+    ) -> Self:
+        """Build the contract from lists that are to be judged as they are: the second definition of a name is stored
+        under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``."""
+        return cls(
+            _numbered(map(definition_of, tools)),
+            instructions,
+            _numbered(map(definition_of, prompts)),
+            _numbered(map(definition_of, resources), _ADDRESSES),
+        )
+
+    def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
+        """The definitions by section: ``tools``, ``prompts``, ``resources``."""
+        return (("tools", self.tools), ("prompts", self.prompts), ("resources", self.resources))
+
+    def data(self) -> dict[str, Json]:
+        """The contract as JSON. ``tools`` is always present, other sections only if they are not empty."""
+        said: dict[str, Json] = {"tools": {name: dict(self.tools[name]) for name in sorted(self.tools)}}
+        for section, entries in (("prompts", self.prompts), ("resources", self.resources)):
+            if entries:
+                said[section] = {name: dict(entries[name]) for name in sorted(entries)}
+        return said if self.instructions is None else {"instructions": self.instructions, **said}
+
+    def hashes(self) -> dict[str, str]:
+        """The digest of each field, by its JSON path, such as ``$.tools.add.description``."""
+        data = self.data()
+        found = {place((name,)): digest(value) for name, value in data.items() if name == "instructions"}
+        for section in ("tools", "prompts", "resources"):
+            for name, definition in data.get(section, {}).items():
+                found |= {place((section, name, one)): said for one, said in fields(definition).items()}
+        return found
+
+    @property
+    def pin(self) -> str:
+        """The digest of the contract as a whole."""
+        return digest(self.hashes())
+
+
+_NAMES: Final = ("name",)
+_ADDRESSES: Final = ("uri", "uriTemplate", "name")
+
+
+def _named(definitions: Iterable[dict[str, Json]], called: Sequence[str] = _NAMES) -> dict[str, Definition]:
+    found: dict[str, Definition] = {}
+    for number, definition in enumerate(definitions, 1):
+        name = _name(definition, called)
+        if name is None:
+            raise DefinitionError.of("TT9001", number=number)
+        if name in found:
+            raise DefinitionError.of("TT9002", name=name, first=[*found].index(name) + 1, second=number)
+        found[name] = definition
+    return found
+
+
+def _numbered(definitions: Iterable[dict[str, Json]], called: Sequence[str] = _NAMES) -> dict[str, Definition]:
+    found: dict[str, Definition] = {}
+    last: dict[str, int] = {}
+    for number, definition in enumerate(definitions, 1):
+        key = name = _name(definition, called) or f"#{number}"
+        while key in found:
+            last[name] = last.get(name, 1) + 1
+            key = f"{name}#{last[name]}"
+        found[key] = definition
+    return found
+
+
+def _name(definition: Definition, called: Sequence[str]) -> str | None:
+    name = next((said for key in called if (said := definition.get(key))), None)
+    return name if isinstance(name, str) else None

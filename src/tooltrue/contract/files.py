@@ -1,0 +1,75 @@
+"""Atomic file replacement, and an advisory lock for read-modify-write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Generator
+from pathlib import Path
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.locking import locked
+
+__all__ = ["alone", "write_whole"]
+
+_ALONE_SECONDS = 10.0
+
+
+@contextlib.contextmanager
+def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
+    """Hold a cross-process advisory lock on ``file``, for a read-modify-write.
+
+    ``ConfigurationError`` if other processes hold it for longer than ``seconds``. If the folder cannot be locked, the
+    block runs without a lock.
+    """
+    with contextlib.ExitStack() as opened:
+        # A kernel lock on the folder, since the file itself is replaced; no lock file is left behind.
+        with contextlib.suppress(OSError):
+            folder = os.open(os.path.dirname(os.path.realpath(file)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            opened.callback(os.close, folder)
+            if not locked(folder, seconds):
+                problem = f"another process has had hold of its folder for {seconds:g} s"
+                raise ConfigurationError.of("TT9009", file=str(file), problem=problem)
+        yield
+
+
+def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
+    """Replace a file atomically: readers see the old content or the new. An existing file keeps its mode and, where
+    permitted, its owner. ``mode``, less the umask, applies to a new file.
+
+    A symbolic link is followed and its target replaced. A path that is not a regular file, such as a pipe or
+    ``/dev/stdout``, is written to directly. ``ConfigurationError`` if the file cannot be written.
+    """
+    try:
+        if file.exists() and not file.is_file():
+            file.write_text(text, "utf-8")
+            return
+        file = Path(os.path.realpath(file))
+        made = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+        before = None
+        with contextlib.suppress(FileNotFoundError):
+            before = file.stat()
+        handle = os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if before else mode)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
+                if before is not None:
+                    _make_like(handle, before)
+                opened.write(text)
+                opened.flush()
+                os.fsync(opened.fileno())
+            os.replace(made, file)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(made)
+            raise
+    except OSError as error:
+        raise ConfigurationError.of("TT9009", file=str(file), problem=error.strerror) from None
+
+
+def _make_like(handle: int, before: os.stat_result) -> None:
+    """Copy owner and mode, as far as permissions and the file system allow."""
+    with contextlib.suppress(OSError):
+        os.fchown(handle, before.st_uid, before.st_gid)
+    with contextlib.suppress(OSError):
+        os.fchmod(handle, before.st_mode & 0o777)

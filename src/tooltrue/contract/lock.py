@@ -1,0 +1,172 @@
+"""The lock file: a stored contract in a form that is easy to review.
+
+Canonical JSON, indented, keys sorted, so that one contract has exactly one file. Each definition is stored in full,
+with the digest of each of its fields; invisible characters are escaped. A file whose digests do not match its content
+is refused: it was edited by hand, or merged wrongly.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tooltrue.contract.contract import Contract, Definition, digest, fields, place
+from tooltrue.contract.files import write_whole
+from tooltrue.contract.shown import shown_json
+from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
+from tooltrue.jsonrpc.messages import Json, decode, is_object
+
+__all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
+
+FORMAT: Final = 1
+"""Format version, stored under ``tooltrue.lock``. It is increased when older releases can no longer read the file."""
+
+_MARK: Final = "tooltrue.lock"
+_MAX_BYTES: Final = 50_000_000
+_SECTIONS: Final = ("tools", "prompts", "resources")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A contract, and the name and version that the server gave itself at the time."""
+
+    contract: Contract
+    name: str = ""
+    version: str = ""
+
+
+def text(lock: Lock) -> str:
+    """The content of the lock file; equal locks give equal text."""
+    contract = lock.contract
+    data: dict[str, Json] = {
+        _MARK: FORMAT,
+        "server": {"name": lock.name, "version": lock.version},
+        "sha256": contract.pin,
+    }
+    if contract.instructions is not None:
+        data["instructions"] = {"sha256": digest(contract.instructions), "text": contract.instructions}
+    for section, entries in _sections(contract):
+        if entries or section == "tools":
+            data[section] = {
+                name: {"definition": definition, "sha256": fields(definition)} for name, definition in entries.items()
+            }
+    return shown_json(json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
+
+
+def _sections(contract: Contract) -> Iterator[tuple[str, Mapping[str, Definition]]]:
+    yield from zip(_SECTIONS, (contract.tools, contract.prompts, contract.resources), strict=True)
+
+
+def write(file: Path, lock: Lock, mode: int = 0o666) -> None:
+    """Write the file atomically. ``mode``, less the umask, applies to a new file."""
+    write_whole(file, text(lock), mode)
+
+
+def read(file: Path) -> Lock:
+    """Read the lock from a file. ``ConfigurationError`` with the problem and its place if the file is not valid."""
+    lock = find(file)
+    if lock is None:
+        raise ConfigurationError.of("TT9006", file=str(file), problem=os.strerror(errno.ENOENT))
+    return lock
+
+
+def find(file: Path) -> Lock | None:
+    """Read the lock as :func:`read` does; None if the file does not exist."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigurationError.of("TT9006", file=str(file), problem=error.strerror) from None
+    return parse(data, str(file))
+
+
+def is_lock(value: Json) -> bool:
+    """Whether a JSON value declares itself to be a lock file."""
+    return is_object(value) and _MARK in value
+
+
+def parse(data: bytes, file: str) -> Lock:
+    """Parse a lock. ``file`` is its name in error messages."""
+    if len(data) > _MAX_BYTES:
+        raise _refused(file, f"it is larger than {_MAX_BYTES} bytes")
+    try:
+        said = decode(data)
+    except ParseError as error:
+        raise _refused(file, str(error).removesuffix(".")) from None
+    if not is_object(said) or not is_lock(said):
+        raise _refused(file, f"it has no {_MARK!r}")
+    if said[_MARK] != FORMAT or isinstance(said[_MARK], bool):
+        raise ConfigurationError.of("TT9004", file=file, format=repr(said[_MARK])[:40], known=FORMAT)
+    return _Reader(file, said).lock()
+
+
+def _refused(file: str, problem: str) -> ConfigurationError:
+    return ConfigurationError.of("TT9003", file=file, problem=problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    file: str
+    said: Mapping[str, Json]
+
+    def lock(self) -> Lock:
+        unknown = self.said.keys() - {_MARK, "server", "sha256", "instructions", *_SECTIONS}
+        if unknown:
+            raise _refused(self.file, f"nobody knows what {min(unknown)!r} is")
+        server = self.member("server", self.said.get("server"))
+        tools, prompts, resources = (self.section(name) for name in _SECTIONS)
+        contract = self.contract(tools, prompts, resources, self.instructions())
+        for section, entries in _sections(contract):
+            if entries.keys() != self.said.get(section, {}).keys():
+                raise _refused(self.file, f"{section!r} holds a definition under another name")
+        self.fits(("sha256",), self.said.get("sha256"), contract.pin)
+        name, version = server.get("name"), server.get("version")
+        if not isinstance(name, str) or not isinstance(version, str):
+            raise _refused(self.file, "'server' needs 'name' and 'version'")
+        return Lock(contract, name, version)
+
+    def contract(
+        self, tools: list[Definition], prompts: list[Definition], resources: list[Definition], instructions: str | None
+    ) -> Contract:
+        try:
+            return Contract.of(tools, instructions, prompts=prompts, resources=resources)
+        except DefinitionError as error:
+            raise _refused(self.file, str(error).removesuffix(".")) from None
+
+    def member(self, name: str, value: Json) -> dict[str, Json]:
+        if not is_object(value):
+            raise _refused(self.file, f"{name!r} is not an object")
+        return value
+
+    def instructions(self) -> str | None:
+        if "instructions" not in self.said:
+            return None
+        said = self.member("instructions", self.said["instructions"])
+        if not isinstance(said.get("text"), str):
+            raise _refused(self.file, "'instructions' needs 'text'")
+        self.fits(("instructions",), said.get("sha256"), digest(said["text"]))
+        return said["text"]
+
+    def section(self, section: str) -> list[Definition]:
+        found: list[Definition] = []
+        for name, entry in self.member(section, self.said.get(section, {})).items():
+            said = self.member(name, entry)
+            definition = self.member(name, said.get("definition"))
+            digests = self.member(name, said.get("sha256"))
+            for field, value in fields(definition).items():
+                self.fits((section, name, field), digests.get(field), value)
+            if digests.keys() - definition.keys():
+                raise ConfigurationError.of("TT9005", file=self.file, path=place((section, name)))
+            found.append(definition)
+        return found
+
+    def fits(self, path: tuple[str, ...], said: Json, expected: str) -> None:
+        if said != expected:
+            raise ConfigurationError.of("TT9005", file=self.file, path=place(path))

@@ -1,0 +1,232 @@
+"""The patterns of orders to a model: those of ``poison.toml``, and those of each language in ``lexicon/``.
+
+A pattern is tried only if a word of each group of its *needs* occurs, which rules out most texts in one step.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path as File
+from typing import Any, Final
+
+from tooltrue.contract.finding import Severity
+from tooltrue.contract.mentions import is_mention
+from tooltrue.contract.reading import folded
+from tooltrue.contract.tokens import frequency, is_cjk, needed
+
+__all__ = ["LANGUAGES", "Pattern", "candidates", "patterns", "triggers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Need:
+    """Alternatives of several words each. ``tokens`` has the rarest word of each alternative, so that one set operation
+    shows that all alternatives are missing from a text. ``wholly`` maps that word to all tokens of its alternatives."""
+
+    wholly: Mapping[str, tuple[frozenset[str], ...]]
+    tokens: frozenset[str]
+
+    def is_met(self, have: Set[str]) -> bool:
+        return any(words <= have for token in self.tokens & have for words in self.wholly[token])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """A pattern that matches if all expressions of ``said`` match in one sentence, in any order. ``needs`` are groups
+    of alternatives; every match contains one alternative of each group. A match is excused if ``unless`` matches around
+    it; with ``mention`` also if the text only mentions the order."""
+
+    code: str
+    severity: Severity
+    needs: tuple[Need, ...]
+    said: tuple[str, ...]
+    unless: str = ""
+    cased: bool = False
+    keys: bool = False
+    mention: bool = False
+    by_line: bool = False
+    """Whether line ends matter to the pattern."""
+    language: str = ""
+
+    @property
+    def expressions(self) -> Iterator[re.Pattern[str]]:
+        """The compiled expressions. They are compiled on first use: starting a server compiles none."""
+        return (_compiled(self.language, one) for one in self.said)
+
+    def may_be_in(self, have: Set[str]) -> bool:
+        """Whether a text with these tokens has an alternative of each group."""
+        for need in self.needs:
+            if need.tokens.isdisjoint(have):
+                return False
+        return all(need.is_met(have) for need in self.needs)
+
+    def first_in(self, text: str, sentences: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+        """The first place in these sentences of ``text`` at which the pattern matches."""
+        return next((place for start, end in sentences for place in self._places(text, start, end)), None)
+
+    def _places(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        for found in next(self.expressions).finditer(text, start, end):
+            spans = [found.span()]
+            for other in islice(self.expressions, 1, None):
+                also = other.search(text, start, end)
+                if also is None:
+                    return
+                spans.append(also.span())
+            place = min(spans)[0], max(end for _, end in spans)
+            if not self._is_excused(text, *place):
+                yield place
+
+    def _is_excused(self, text: str, start: int, end: int) -> bool:
+        if self.mention and is_mention(text, start, end):
+            return True
+        if not self.unless:
+            return False
+        begin, end = max(0, start - _AROUND), min(len(text), end + _AROUND)
+        return _compiled(self.language, self.unless).search(text, begin, end) is not None
+
+
+_AROUND: Final = 40
+
+LANGUAGES: Final = ("en", "zh", "es", "fr", "de", "pt", "ru", "it", "ja", "ko")
+_FOLDER: Final = File(__file__).parent
+
+
+@functools.cache
+def patterns() -> tuple[Pattern, ...]:
+    """All patterns: those of ``poison.toml``, then those of each language."""
+    return tuple(_pattern(row, language) for language in ("", *LANGUAGES) for row in _lexicon(language)["order"])
+
+
+@functools.cache
+def _lexicon(language: str) -> Mapping[str, Any]:
+    """The file of a language, or ``poison.toml``. Shared orders are included if the language has words for them."""
+    said = _read(f"lexicon/{language}.toml" if language else "poison.toml")
+    shared: list[Any] = _read("lexicon/shared.toml")["order"] if said.get("shared") else []
+    return {**said, "order": [*shared, *said.get("order", ())]}
+
+
+@functools.cache
+def _read(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((_FOLDER / name).read_text("utf-8"))
+
+
+def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
+    marks = ["{marks}"] if "marks" in _lexicon(language).get("words", {}) else []  # else English words mark orders too
+    said: tuple[str, ...] = (row["say"],) if isinstance(row["say"], str) else tuple(row["say"])
+    return Pattern(
+        row["code"],
+        Severity(row["weight"]),
+        tuple(_needed(language, one) for one in (*marks, *row.get("needs", said))),
+        said,
+        unless=row.get("unless", ""),
+        cased=row.get("cased", False),
+        keys=row.get("keys", False),
+        mention=row.get("mention", False),
+        by_line=any("\\n" in one for one in said),
+        language=language,
+    )
+
+
+@functools.cache
+def _needed(language: str, words: str) -> Need:
+    """Build the need for alternatives, some of which are names of groups."""
+    wholly: dict[str, tuple[frozenset[str], ...]] = {}
+    for part in words.split("|"):
+        for one in _group(language, part[1:-1]) if _NAME.fullmatch(part) else folded(part).split("|"):
+            token, every = needed(one)
+            wholly[token] = (*wholly.get(token, ()), every)
+    return Need(wholly, frozenset(wholly))
+
+
+_NAME: Final = re.compile(r"\{[a-z]\w*\}")
+
+
+@functools.cache
+def _group(language: str, name: str) -> tuple[str, ...]:
+    return tuple(folded(_lexicon(language)["words"][name]).split("|"))
+
+
+# -- expressions -------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _compiled(language: str, said: str) -> re.Pattern[str]:
+    """Compile an expression in which groups and pieces are given by name."""
+    return re.compile(_NAME.sub(lambda found: _named(language, found[0][1:-1]), _plain(said)).replace("…", _GAP))
+
+
+_GAP: Final = r"(?:[^\n.;!?]|\.(?=\S)){0,60}?"
+"""A gap within a sentence. Chinese punctuation is not listed: text is read in normal form KC, sentence by sentence, and
+a character class with a letter beyond Latin 1 takes five times as long to compile."""
+
+
+def _named(language: str, name: str) -> str:
+    pieces = _lexicon(language).get("pieces", {})
+    return pieces[name] if name in pieces else _any(_group(language, name))
+
+
+def _plain(said: str) -> str:
+    return _FOREIGN.sub(lambda found: folded(found[0]), said)
+
+
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f…]+")
+
+
+def _any(alternatives: Iterable[str]) -> str:
+    said = _tree(sorted(set(alternatives)))
+    return said if is_cjk(said) else rf"(?<!\w){said}(?!\w)"
+
+
+def _tree(alternatives: Iterable[str]) -> str:
+    """Build a regex for any of these words as a prefix tree, which is faster than plain alternation. ``*`` stands for
+    the rest of a word."""
+    branches: dict[str, list[str]] = {}
+    for one in alternatives:
+        branches.setdefault(one[:1], []).append(one[1:])
+    ends = branches.pop("", None) is not None
+    options = [_letter(first) + _tree(rest) for first, rest in branches.items()]
+    if not options:
+        return ""
+    return f"(?:{'|'.join(options)})" + ("?" if ends else "") if ends or len(options) > 1 else options[0]
+
+
+def _letter(char: str) -> str:
+    return r"\w{0,20}" if char == "*" else " " if char == " " else re.escape(char)
+
+
+# -- required tokens ---------------------------------------------------------------------------------------------------
+
+
+def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pattern, set[str]]]:
+    """The patterns that may match one of these sentences, which are given as sets of words; ``signs`` are those of the
+    whole text. Each pattern comes with words of which every such sentence contains one. In the order of the lexicon,
+    independent of the hash seed."""
+    by_need, telling = _by_need(), triggers()
+    found: dict[int, tuple[Pattern, set[str]]] = {}
+    for have in sentences:
+        for need in telling & have:
+            have |= signs
+            for rank, one in by_need[need]:
+                if one.may_be_in(have):
+                    found.setdefault(rank, (one, set()))[1].add(need)
+    return [found[rank] for rank in sorted(found)]
+
+
+@functools.cache
+def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
+    """The patterns with their ranks, by each token of the group that the fewest texts have."""
+    found: dict[str, list[tuple[int, Pattern]]] = {}
+    for rank, one in enumerate(patterns()):
+        for need in min((group.tokens for group in one.needs), key=lambda tokens: sum(map(frequency, tokens))):
+            found.setdefault(need, []).append((rank, one))
+    return {need: tuple(those) for need, those in found.items()}
+
+
+@functools.cache
+def triggers() -> frozenset[str]:
+    """The tokens of which every matching text contains at least one."""
+    return frozenset(_by_need())

@@ -1,0 +1,369 @@
+"""Detection of prompt injection and tool poisoning in definitions, offline, before a model sees them.
+
+Every string and every key of a definition is read: descriptions, schemas of both directions, values, comments, titles,
+annotations, icons. The patterns are data, in ``poison.toml`` beside this file. A finding has a place and a severity:
+``BLOCK`` keeps the definition from the model until a person has reviewed it, ``WARN`` is shown to a person, ``NOTE`` is
+for reviewers.
+
+No decision about the use of a tool is made here: a definition without findings does not make its server honest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from tooltrue.caching import cache_short_texts
+from tooltrue.contract.contract import Contract, Definition, Path, definition_of
+from tooltrue.contract.encoded import decoded, may_be_encoded
+from tooltrue.contract.finding import Finding, Severity
+from tooltrue.contract.neighbours import NOBODY, Neighbours, beside
+from tooltrue.contract.orders import Order, orders
+from tooltrue.contract.reading import PART, parts
+from tooltrue.contract.shown import excerpt, shown
+from tooltrue.errors import DefinitionError
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.protocol.characters import cleaned, may_hide
+from tooltrue.protocol.headers import find_mirrors
+from tooltrue.protocol.letters import LOOK_LATIN, latin, script
+from tooltrue.protocol.names import is_name
+from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, Tool
+
+__all__ = ["MAX_CHARACTERS", "scan", "scan_contract", "scan_text"]
+
+MAX_CHARACTERS: Final = 200_000
+"""Maximum size of one definition, keys included. A larger one is blocked unread."""
+
+
+def scan(
+    definition: Tool | Resource | ResourceTemplate | Prompt | Definition,
+    neighbours: Neighbours = NOBODY,
+    own: frozenset[str] = frozenset(),
+) -> tuple[Finding, ...]:
+    """Scan a definition. ``neighbours`` are tools of other servers, ``own`` the other tools of its own server, which it
+    may mention."""
+    said = definition if isinstance(definition, dict) else definition_of(definition)
+    texts, size = _texts(said)
+    if size > MAX_CHARACTERS:
+        return (Finding("TT9150", Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
+    return tuple(_worst(_scan(said, texts, neighbours, own)))
+
+
+def scan_text(
+    text: str, path: Path = (), neighbours: Neighbours = NOBODY, own: frozenset[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """Scan a text, such as the instructions of a server."""
+    return tuple(replace(one, path=path) for one in scan({"description": text}, neighbours, own))
+
+
+def scan_contract(contract: Contract, neighbours: Neighbours = NOBODY) -> tuple[Finding, ...]:
+    """Scan everything that a server has published. Paths start at the contract."""
+    own = frozenset(contract.tools)
+    found = list(scan_text(contract.instructions or "", ("instructions",), neighbours, own))
+    for section, entries in contract.sections():
+        for name, definition in sorted(entries.items()):
+            found += [replace(one, path=(section, name, *one.path)) for one in scan(definition, neighbours, own)]
+    return tuple(found)
+
+
+def _worst(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Each code once per place, with the highest severity."""
+    met: dict[tuple[str, Path], Finding] = {}
+    for one in findings:
+        known = met.setdefault((one.code, one.path), one)
+        if _WEIGHTS[one.severity] > _WEIGHTS[known.severity]:
+            met[one.code, one.path] = one
+    yield from met.values()
+
+
+_WEIGHTS: Final = {Severity.NOTE: 0, Severity.WARN: 1, Severity.BLOCK: 2}
+
+
+def _scan(
+    definition: dict[str, Json], texts: list[str], neighbours: Neighbours, own: frozenset[str]
+) -> Iterator[Finding]:
+    name = definition.get("name")
+    name = name if isinstance(name, str) and "uri" not in definition else ""
+    if name and not is_name(name):
+        yield from _odd_name(name)
+    given = _given(texts)
+    read = _strings(definition) if neighbours or given or _may_hide(texts) or any(map(_goes_on, texts)) else []
+    for one in read:
+        yield from _hiding(one)
+        if len(one.text) > _LONG_TEXT:
+            yield from _out_of_sight(one)
+    found = list(_ordered(read, given))
+    yield from _weighed([*found, *_divided(found, read)])
+    if "x-mcp-header" in texts:
+        yield from _headers(definition)
+    yield from _icons(definition)
+    if neighbours:
+        yield from beside(name, [(one.path, one.text) for one in read], neighbours, own)
+
+
+# -- orders ------------------------------------------------------------------------------------------------------------
+
+
+class _Given(NamedTuple):
+    """A finding caused by a text; ``in_keys``: only if the text is a name."""
+
+    finding: Finding
+    in_keys: bool = False
+
+
+def _given(texts: list[str]) -> dict[str, tuple[_Given, ...]]:
+    """The orders in each text that has some. Their places are determined later, since most definitions have no
+    orders."""
+    return {text: said for text in texts if len(text) >= _SHORT and (said := _given_by(text))}
+
+
+_SHORT: Final = 6  # the length of the shortest order
+
+
+@cache_short_texts(4096, longest=200)  # many tools share texts
+def _given_by(text: str) -> tuple[_Given, ...]:
+    """The orders in one text."""
+    said = [_Given(_finding(one), one.pattern.keys) for one in orders(text)]
+    return (*said, *map(_Given, _encoded(text))) if may_be_encoded(text) else tuple(said)
+
+
+def _finding(order: Order) -> Finding:
+    return Finding(order.pattern.code, order.pattern.severity, (), order.excerpt)
+
+
+def _encoded(text: str) -> Iterator[Finding]:
+    """Orders that are only present in another encoding, and not openly as well."""
+    openly: set[str] | None = None
+    for said in decoded(text[:_MOST_DECODED]):
+        codes = {one.pattern.code for one in orders(said) if _is_heavy(one)}
+        if codes and openly is None:
+            openly = {one.pattern.code for one in orders(text)}
+        if codes - (openly or set()):
+            yield Finding("TT9128", Severity.BLOCK, (), shown(said[:120]))
+            return
+
+
+_MOST_DECODED: Final = 20_000
+
+
+def _is_heavy(order: Order) -> bool:
+    return order.pattern.severity is not Severity.NOTE and not order.pattern.keys
+
+
+def _ordered(read: Iterable[_Read], given: Mapping[str, tuple[_Given, ...]]) -> Iterator[Finding]:
+    for path, text, is_key in read:
+        yield from (replace(one.finding, path=path) for one in given.get(text, ()) if is_key or not one.in_keys)
+
+
+def _divided(found: list[Finding], read: list[_Read]) -> Iterator[Finding]:
+    """Find an order that is split over several fields, which a model reads one after the other."""
+    if len(read) < 2 or any(one.severity is not Severity.NOTE for one in found):
+        return
+    own_first = sorted(read, key=lambda one: len(one.path) > 1)  # in the order in which models see them
+    together = " ".join(one.text for one in own_first if not one.is_key)[:PART]
+    yield from (replace(_finding(one), severity=Severity.WARN) for one in orders(together) if _is_heavy(one))
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a text continues a sentence that another field began."""
+    return text[:1].islower() and _GOING_ON.match(text) is not None
+
+
+_GOING_ON: Final = re.compile(
+    r"(?:and|then|but|or|nor|(?:to )?the (?:user|person|human)|(?:all )?(?:previous|prior|earlier)|your|them|its?|"
+    r"about|into|without)\b .{0,200}\w"
+)
+
+
+def _weighed(found: list[Finding]) -> list[Finding]:
+    """Raise notes to warnings if notes of two different kinds occur in one definition."""
+    if len({one.code for one in found}) < 2 or any(one.severity is not Severity.NOTE for one in found):
+        return found
+    return [replace(one, severity=Severity.WARN) for one in found]
+
+
+# -- texts of a definition ---------------------------------------------------------------------------------------------
+
+
+class _Read(NamedTuple):
+    """A string or key of a definition, and its path."""
+
+    path: Path
+    text: str
+    is_key: bool = False
+
+
+def _texts(value: Json) -> tuple[list[str], int]:
+    """Each custom string and key once, and the size of the whole definition."""
+    found: list[str] = []
+    nodes: list[Json] = [value]
+    for node in nodes:  # breadth first: nested values are appended
+        if isinstance(node, str):
+            found.append(node)
+        elif is_object(node):
+            found += node
+            nodes += node.values()
+        elif is_array(node):
+            nodes += node
+    texts = [text for text in dict.fromkeys(found) if text not in _WELL_KNOWN]
+    return texts, len(nodes) - 1 + sum(map(len, found))
+
+
+def _strings(value: Json) -> list[_Read]:
+    """Every custom string and key with its path, in document order. Not needed for most definitions, which are found
+    harmless before."""
+    found: list[_Read] = []
+    waiting: list[tuple[Path, Json]] = [((), value)]
+    while waiting:
+        path, node = waiting.pop()
+        if isinstance(node, str):
+            if node not in _VALUES:
+                found.append(_Read(path, node))
+        elif is_object(node):
+            found += [_Read((*path, key), key, True) for key in node if key not in _KEYWORDS]
+            waiting += [((*path, key), inner) for key, inner in reversed(node.items())]
+        elif is_array(node):
+            waiting += [((*path, index), inner) for index, inner in reversed(list(enumerate(node)))]
+    return found
+
+
+_KEYWORDS: Final = frozenset(
+    {"name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta", "src", "mimeType"}
+    | {"type", "properties", "required", "items", "enum", "default", "const", "anyOf", "oneOf", "allOf", "not"}
+    | {"additionalProperties", "$schema", "$defs", "$ref", "format", "minimum", "maximum", "minLength", "maxLength"}
+)
+"""Keys defined by the protocol and by JSON Schema."""
+
+
+_VALUES: Final = frozenset(
+    {"string", "number", "integer", "boolean", "object", "array", "null"}
+    | {"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"}
+)
+"""Values defined by JSON Schema."""
+
+_WELL_KNOWN: Final = _KEYWORDS | _VALUES
+
+
+# -- hidden text -------------------------------------------------------------------------------------------------------
+
+_KINDS: Final = {
+    # kind → the code, and the number from which on they are no accident
+    "terminal": ("TT9121", 1),
+    "control": ("TT9121", 1),
+    "direction": ("TT9122", 1),
+    "tag": ("TT9123", 1),
+    "invisible": ("TT9124", 8),
+    "private": ("TT9124", 8),
+    "selector": ("TT9125", 4),
+}
+
+
+def _hiding(read: _Read) -> Iterator[Finding]:
+    path, text, is_key = read
+    if text.isascii() and text.isprintable():
+        return
+    found: dict[str, int] = {}
+    if not may_hide(text) or "".join(cleaned(part, found) for part in parts(text)) == text:
+        return
+    for kind in sorted(found):
+        code, many = _KINDS[kind]
+        severity = Severity.BLOCK if is_key or found[kind] >= many else Severity.WARN
+        yield Finding(code, severity, path, excerpt(text, *_first_hidden(text)), {"count": found[kind]})
+    if tags := "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) < 0xE007F):
+        yield Finding("TT9126", Severity.BLOCK, path, shown(tags[:120]))
+
+
+def _first_hidden(text: str) -> tuple[int, int]:
+    start = next((at for at, char in enumerate(text) if not char.isascii() or not char.isprintable()), 0)
+    return start, min(len(text), start + 40)
+
+
+def _may_hide(texts: Iterable[str]) -> bool:
+    """Whether one of these texts may contain hidden characters or text out of sight."""
+    together = "".join(texts)
+    if not (together.isascii() and together.isprintable()) and may_hide(together):
+        return True
+    return any(map(_may_be_out_of_sight, (text for text in texts if len(text) > _LONG_TEXT)))
+
+
+def _may_be_out_of_sight(text: str) -> bool:
+    """Whether a text has a long gap, or a word of HTML markup."""
+    return "<!--" in text or "display:" in text or _WIDE.search(text) is not None
+
+
+_LONG_TEXT: Final = 100
+_WIDE: Final = re.compile(r"[ \t\n][ \t\n]{19}")  # any match of _BLANKS has one, or one of the words
+_BLANKS: Final = re.compile(r"[ \t]{80}|\n[ \t]{0,8}(?:\n[ \t]{0,8}){19}|<!--|\bdisplay:\s?none\b")
+
+
+def _out_of_sight(read: _Read) -> Iterator[Finding]:
+    """Find text that a person does not see because of its position."""
+    path, text, _ = read
+    for match in _BLANKS.finditer(text):
+        if text[match.end() :].strip():
+            yield Finding("TT9127", Severity.WARN, path, excerpt(text, match.end(), match.end() + 80))
+            return
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def _odd_name(name: str) -> Iterator[Finding]:
+    """Judge a name outside of the protocol's character set. A Chinese name is not portable; a mix of scripts is a
+    disguise."""
+    scripts = {_script(char) for char in name if char.isalpha()}
+    mixed = len(scripts) > 1 and bool(scripts & _PASS_FOR_LATIN)
+    disguised = not name.isascii() and latin(name).isascii()
+    if mixed or disguised:
+        yield Finding("TT9131", Severity.BLOCK, ("name",), shown(name[:120]), {"plain": shown(latin(name)[:120])})
+    elif name != name.strip() or any(not char.isprintable() for char in name):
+        yield Finding("TT9130", Severity.BLOCK, ("name",), shown(repr(name[:120])))
+    else:
+        yield Finding("TT9129", Severity.NOTE, ("name",), shown(name[:120]))
+
+
+_PASS_FOR_LATIN: Final = LOOK_LATIN | {"FULLWIDTH", "LATIN?"}
+
+
+def _script(char: str) -> str:
+    said = script(char)
+    return "LATIN?" if said == "LATIN" and not char.isascii() and latin(char).isascii() else said
+
+
+# -- headers and icons -------------------------------------------------------------------------------------------------
+
+
+def _headers(definition: dict[str, Json]) -> Iterator[Finding]:
+    schema = definition.get("inputSchema")
+    if is_object(schema):
+        try:
+            find_mirrors(schema)
+        except DefinitionError as error:
+            problem = error.facts.get("problem", "")
+            yield Finding("TT9141", Severity.BLOCK, ("inputSchema",), shown(str(problem)[:120]), {"problem": problem})
+
+
+_PICTURE: Final = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif|bmp|x-icon)[;,]", re.IGNORECASE)
+
+
+def _icons(definition: dict[str, Json]) -> Iterator[Finding]:
+    icons = definition.get("icons")
+    for index, icon in enumerate(icons if is_array(icons) else ()):
+        source = icon.get("src") if is_object(icon) else None
+        path = ("icons", index, "src")
+        if not isinstance(source, str):
+            yield Finding("TT9142", Severity.BLOCK, path, "")
+        elif _is_vector(icon, source):
+            yield Finding("TT9143", Severity.WARN, path, shown(source[:120]))
+        elif not source.lower().startswith("https://") and not _PICTURE.match(source):
+            yield Finding("TT9142", Severity.BLOCK, path, shown(source[:120]))
+
+
+def _is_vector(icon: Mapping[str, Json], source: str) -> bool:
+    """Whether an icon is SVG, which may hold scripts, by https or as data. The reader may refuse a remote one; as data
+    it is already here."""
+    lowered = source.lower()
+    is_svg = "svg" in str(icon.get("mimeType", "")).lower() or lowered.partition("?")[0].endswith(".svg")
+    return (is_svg and lowered.startswith("https://")) or lowered.startswith("data:image/svg+xml")

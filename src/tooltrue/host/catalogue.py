@@ -1,0 +1,270 @@
+"""One catalogue over all servers: a stable table from names to tools, while servers come and go.
+
+Its order and its names depend only on the definitions of the servers. A server that is away keeps its place: its tools
+are marked as unavailable in :attr:`Catalogue.rows`, and stay in the list, so that the list a model has seen does not
+change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
+from tooltrue.host.looking import Quarantined
+from tooltrue.host.naming import alias
+from tooltrue.host.remote import Remote
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.types import (
+    Completion,
+    InputRequiredResult,
+    PromptOutcome,
+    ReadOutcome,
+    ToolOutcome,
+    Value,
+    replaced,
+)
+from tooltrue.tools.toolset import (
+    Change,
+    CompletionGet,
+    Entry,
+    LibraryOperation,
+    PromptGet,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Unwatch,
+    unknown,
+)
+
+__all__ = ["Catalogue", "Part", "Row"]
+
+T = TypeVar("T")
+
+
+class Part(Value, frozen=True):
+    """A server's place in the catalogue: its mark, and the names that the operator gives to some of its tools."""
+
+    remote: Remote
+    mark: str
+    rename: Mapping[str, str] = {}
+
+    def called(self, name: str) -> str:
+        return self.rename.get(name) or alias(self.mark, name)
+
+
+class Row(Value, frozen=True):
+    """A line of the catalogue: the name here, and the tool it stands for. ``tool`` has the name here."""
+
+    alias: str
+    part: Part
+    name: str
+    tool: Tool
+
+    @property
+    def server(self) -> str:
+        return self.part.remote.server
+
+    @property
+    def is_available(self) -> bool:
+        return self.part.remote.is_there
+
+
+class _PromptRow(Value, frozen=True):
+    part: Part
+    name: str
+    prompt: wire.Prompt
+
+
+_MOST_ADDRESSES = 1_000
+"""Limit for the addresses of the parts of one resource. Each is looked up at every server, and no other call is served
+meanwhile."""
+
+
+class Catalogue:
+    """A provider over several. The exact table is the only way from a name to a tool.
+
+    A resource that two servers list belongs to the one that stands earlier, in whichever order they start.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = tuple(parts)
+        self._rows: dict[str, Row] = {}
+        self._listed: tuple[Tool, ...] = ()
+        self._prompts: dict[str, _PromptRow] = {}
+        self._lists: dict[str, tuple[Any, ...]] = {"resources": (), "templates": (), "prompts": ()}
+        self._aside: tuple[Quarantined, ...] = ()
+        self._watchers: list[Callable[[Change], None]] = []
+        for part in self._parts:
+            part.remote.watch(self._changed)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All tools, available or not, by their names here."""
+        return tuple(self._rows.values())
+
+    @property
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """The quarantined definitions, with the reason for each."""
+        return (*(one for part in self._parts for one in part.remote.quarantined), *self._aside)
+
+    def _changed(self, change: Change) -> None:
+        aside: list[Quarantined] = []
+        self._rows = self._table(aside)
+        self._listed = tuple(row.tool for row in self._rows.values())
+        self._prompts = self._prompt_table(aside)
+        self._lists = {
+            "resources": self._once("resource", lambda remote: remote.resources, lambda one: one.uri, aside),
+            "templates": self._once("template", lambda remote: remote.templates, lambda one: one.uriTemplate, aside),
+            "prompts": tuple(row.prompt for row in self._prompts.values()),
+        }
+        self._aside = tuple(aside)
+        for changed in tuple(self._watchers):
+            changed(change)
+
+    def _table(self, aside: list[Quarantined]) -> dict[str, Row]:
+        rows: dict[str, Row] = {}
+        every = [(part, tool) for part in self._parts for tool in part.remote.tools]
+        # A name that the operator has given takes precedence over an equal name made from a label.
+        for part, tool in sorted(every, key=lambda pair: pair[1].name not in pair[0].rename):
+            name = part.called(tool.name)
+            if name in rows:
+                problem = DefinitionError.of("TT9263", name=name, other=f"{rows[name].server}: {rows[name].name}")
+                aside.append(Quarantined(part.remote.server, "tool", tool.name, problem))
+                continue
+            known = self._rows.get(name)
+            if known is None or known.part is not part or known.tool.input is not tool.input:
+                known = Row(name, part, tool.name, _called(tool, name))
+            rows[name] = known  # the same object, so that callers who remember it recognize it
+        return dict(sorted(rows.items()))
+
+    def _prompt_table(self, aside: list[Quarantined]) -> dict[str, _PromptRow]:
+        table: dict[str, _PromptRow] = {}
+        for part in self._parts:
+            for prompt in part.remote.prompts:
+                name = alias(part.mark, prompt.name)
+                if name in table:
+                    problem = DefinitionError.of("TT9263", name=name, other=table[name].part.remote.server)
+                    aside.append(Quarantined(part.remote.server, "prompt", prompt.name, problem))
+                else:
+                    table[name] = _PromptRow(part, prompt.name, replaced(prompt, name=name))
+        return dict(sorted(table.items()))
+
+    def _once(
+        self,
+        kind: Literal["resource", "template"],
+        listed: Callable[[Remote], tuple[T, ...]],
+        key: Callable[[T], str],
+        aside: list[Quarantined],
+    ) -> tuple[T, ...]:
+        """The entries of all servers, without duplicates, sorted."""
+        found: dict[str, tuple[str, T]] = {}
+        for part in self._parts:
+            for entry in listed(part.remote):
+                server = part.remote.server
+                owner, _ = found.setdefault(key(entry), (server, entry))
+                if owner != server:
+                    problem = DefinitionError.of("TT9264", servers=f"{owner}, {server}")
+                    aside.append(Quarantined(server, kind, key(entry), problem))
+        return tuple(entry for _, (_, entry) in sorted(found.items()))
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
+
+    # --- tools --------------------------------------------------------------------------------------------------------
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        return self._listed
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        return self.row(name).tool
+
+    def row(self, name: str) -> Row:
+        """The row of a name. Raises ``UnknownTool`` if there is none."""
+        row = self._rows.get(name)
+        if row is None:
+            raise UnknownTool(name)
+        return row
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        row = self.row(call.name)
+        if call.tool is not None and call.tool.input is not row.tool.input:
+            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        return await row.part.remote.call_tool(replaced(call, name=row.name, tool=row.tool))
+
+    # --- library ------------------------------------------------------------------------------------------------------
+
+    def offers(self) -> frozenset[str]:
+        return frozenset[str]().union(*(part.remote.offers() for part in self._parts))
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return self._lists["resources"]
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return self._lists["templates"]
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return self._lists["prompts"]
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        match operation:
+            case PromptGet() | CompletionGet(of="prompt"):
+                return (self._prompt(operation).prompt,)
+            case ResourceRead() | CompletionGet():
+                return (await self._owner(operation))[1]
+
+    def _prompt(self, operation: PromptGet | CompletionGet) -> _PromptRow:
+        if operation.name not in self._prompts:
+            raise unknown(operation)
+        return self._prompts[operation.name]
+
+    async def _owner(self, operation: ResourceRead | CompletionGet) -> tuple[Remote, tuple[Entry, ...]]:
+        """The server that owns a resource or template: a listed resource goes before templates, then the earlier
+        server."""
+        found: list[tuple[Remote, tuple[Entry, ...]]] = []
+        for part in self._parts:
+            with contextlib.suppress(UnknownEntry):
+                found.append((part.remote, await part.remote.find_entries(operation)))
+        fixed = [one for one in found if isinstance(one[1][0], wire.Resource)]
+        owner = next(iter(fixed or found), None)
+        if owner is None:
+            raise unknown(operation)
+        return owner
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        remote, _ = await self._owner(read)
+        outcome = await remote.read_resource(read)
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
+        addresses = list(dict.fromkeys(part.uri for part in outcome.contents))[:_MOST_ADDRESSES]
+        own = {uri for uri in addresses if await self._may_name(remote, uri, read)}
+        parts = [part if part.uri in own else replaced(part, uri=read.uri) for part in outcome.contents]
+        return replaced(outcome, contents=parts)
+
+    async def _may_name(self, remote: Remote, uri: str, read: ResourceRead) -> bool:
+        """Whether a part of a resource of this server may have this address: not one of another server."""
+        if uri == read.uri:
+            return True
+        try:
+            owner, _ = await self._owner(replaced(read, uri=uri))
+        except UnknownEntry:
+            return True
+        return owner is remote
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        row = self._prompt(get)
+        return await row.part.remote.get_prompt(replaced(get, name=row.name))
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        if get.of == "template":
+            remote, _ = await self._owner(get)
+            return await remote.complete(get)
+        row = self._prompt(get)
+        return await row.part.remote.complete(replaced(get, name=row.name))
+
+
+def _called(tool: Tool, name: str) -> Tool:
+    return replaced(tool, definition=replaced(tool.definition, name=name))

@@ -1,0 +1,105 @@
+"""Puts one question to a model without executing its calls: their results come from the question's file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from tooltrue.contract.contract import digest
+from tooltrue.contract.portable import fitting
+from tooltrue.contract.profile import profile
+from tooltrue.errors import ParseError
+from tooltrue.host.evaluation.answers import Answer, Made
+from tooltrue.host.evaluation.comparing import Schemas, reached
+from tooltrue.host.evaluation.questions import Question
+from tooltrue.host.exposed import Exposed, exposed
+from tooltrue.host.models.model import (
+    Message,
+    Model,
+    SystemMessage,
+    ToolMessage,
+    ToolReply,
+    ToolUse,
+    Turn,
+    Usage,
+    UserMessage,
+)
+from tooltrue.host.models.uses import as_written
+from tooltrue.jsonrpc.messages import Json, decode, is_object
+from tooltrue.protocol.types import Tool
+
+__all__ = ["Asks", "Choosing", "begun", "made"]
+
+
+class Asks(Protocol):
+    """A subject that can be asked. ``key`` identifies all that an answer depends on beside the question."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def schemas(self) -> Schemas: ...
+
+    async def answer(self, question: Question) -> Answer: ...
+
+
+class Choosing:
+    """A model that is shown ``tools`` and chooses which to call. ``settings`` are the other settings that influence its
+    answers; they are part of the key. ``left_out`` are tools that its provider does not accept, and why."""
+
+    def __init__(self, model: Model, tools: Iterable[Tool], system: str = "", settings: Json = None) -> None:
+        listed = tuple(tools)
+        self._model = model
+        self._system = system
+        self._shown = exposed(listed, model.shape, fitting(profile(model.profile)))
+        self.left_out = self._shown.left_out
+        self.schemas = {tool.name: tool.inputSchema for tool in listed}
+        self.key = digest([model.name, model.shape, system, settings, [*self._shown.tools]])
+
+    async def answer(self, question: Question) -> Answer:
+        """Collect the model's calls until one differs from the expected call, or there are no more. Raises
+        ``ModelError``."""
+        messages, calls, used = begun(question, self._system), list[Made](), Usage()
+        while True:
+            turn = await self._model.answer(messages, self._shown.tools)
+            used += turn.usage
+            before = len(calls)
+            calls += made(turn, self._shown)
+            if len(calls) == before or not self._goes_on(question, calls):
+                return Answer(tuple(calls), turn.message.text, used.input, used.output)
+            messages += [turn.message, _told(question, turn.message.uses, before)]
+
+    def _goes_on(self, question: Question, calls: Sequence[Made]) -> bool:
+        """Whether more is expected, and the question has a result for every call so far."""
+        is_on_its_way = reached(question, tuple(calls), self.schemas) == len(calls)
+        return is_on_its_way and (len(calls) < len(question.calls) or question.answer is not None)
+
+
+def begun(question: Question, system: str) -> list[Message]:
+    said: list[Message] = [SystemMessage(system)] if system else []
+    return [*said, UserMessage((question.text,))]
+
+
+def made(turn: Turn, shown: Exposed, names: Mapping[str, str] | None = None) -> list[Made]:
+    """The calls of an answer, by the names of the tools; empty for one that was cut, since its calls may be
+    incomplete."""
+    if turn.stop == "length":
+        return []
+    called = [(shown.names.get(use.name, use.name), use) for use in turn.message.uses]
+    return [Made((names or {}).get(name, name), _arguments(use)) for name, use in called]
+
+
+def _arguments(use: ToolUse) -> dict[str, Json] | str:
+    """The arguments as execution would decode them, or the raw text if they are not an object."""
+    with contextlib.suppress(ParseError, UnicodeError):
+        said = decode(as_written(use))
+        if is_object(said):
+            return said
+    return str(use.arguments).encode(errors="replace").decode()
+
+
+def _told(question: Question, uses: Sequence[ToolUse], first: int) -> ToolMessage:
+    return ToolMessage(
+        tuple(ToolReply(use, (question.calls[first + number].result,)) for number, use in enumerate(uses))
+    )

@@ -1,0 +1,65 @@
+"""Comparison of given with expected arguments: an explicit default is equal to an omitted argument."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from tooltrue.contract.contract import canonical
+from tooltrue.host.evaluation.answers import Answer, Made
+from tooltrue.host.evaluation.questions import Expected, Question
+from tooltrue.jsonrpc.messages import Json, is_object
+
+__all__ = ["Schemas", "Verdict", "fields", "is_as_expected", "reached", "says"]
+
+Schemas: TypeAlias = Mapping[str, Mapping[str, Json]]
+"""The input schema of each tool, by its name."""
+Verdict: TypeAlias = Literal["right", "different", "missing", "extra"]
+
+
+def fields(expected: Expected, made: Made, schemas: Schemas) -> dict[str, Verdict]:
+    """The verdict on each argument that was expected, or given. Empty if the arguments are not graded."""
+    if expected.arguments is None:
+        return {}
+    given = made.arguments if is_object(made.arguments) else {}
+    defaults = _defaults(schemas.get(expected.tool, {}))
+    wanted, had = {**defaults, **expected.arguments}, {**defaults, **given}
+    return {name: _verdict(name, wanted, had) for name in sorted(wanted.keys() | had.keys())}
+
+
+def _verdict(name: str, wanted: Mapping[str, Json], had: Mapping[str, Json]) -> Verdict:
+    if name not in had:
+        return "missing"
+    if name not in wanted:
+        return "extra"
+    return "right" if canonical(wanted[name]) == canonical(had[name]) else "different"
+
+
+def _defaults(schema: Mapping[str, Json]) -> dict[str, Json]:
+    properties = schema.get("properties")
+    inner = properties.items() if is_object(properties) else ()
+    return {name: one["default"] for name, one in inner if is_object(one) and "default" in one}
+
+
+def is_as_expected(expected: Expected, made: Made, schemas: Schemas) -> bool:
+    """Whether the tool is the expected one, and so are the arguments, if they are graded."""
+    is_read = expected.arguments is None or is_object(made.arguments)
+    return made.tool == expected.tool and is_read and set(fields(expected, made, schemas).values()) <= {"right"}
+
+
+def reached(question: Question, calls: tuple[Made, ...], schemas: Schemas) -> int:
+    """The number of calls, from the first, that were as expected."""
+    for number, (expected, made) in enumerate(zip(question.calls, calls, strict=False)):
+        if not is_as_expected(expected, made, schemas):
+            return number
+    return min(len(question.calls), len(calls))
+
+
+def says(answer: Answer, words: str | None) -> bool:
+    """Whether the final text contains ``words``, regardless of case and width."""
+    return words is None or _folded(words) in _folded(answer.text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,0 +1,128 @@
+"""Questions and their expected answers, read from a JSON Lines file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
+from tooltrue.protocol.types import Value, replaced
+from tooltrue.spelling import closest
+
+__all__ = ["Expected", "Question", "absent", "check_tools", "questions_in", "renamed"]
+
+
+class Expected(Value, frozen=True):
+    """An expected call. ``arguments`` of ``None`` are not graded; ``result`` is the model's reply to it, if more calls
+    follow."""
+
+    tool: str
+    arguments: dict[str, Json] | None = None
+    result: str = ""
+
+
+class Question(Value, frozen=True):
+    """``calls`` are in the expected order, empty if no tool should be called. ``answer`` is text that the model's final
+    text has to contain. ``place`` is the line of the file."""
+
+    text: str
+    calls: tuple[Expected, ...]
+    answer: str | None = None
+    place: str = ""
+
+    def data(self) -> dict[str, Json]:
+        """All that the model's answer depends on."""
+        calls = [{"tool": one.tool, "arguments": one.arguments, "result": one.result} for one in self.calls]
+        return {"question": self.text, "calls": calls, "answer": self.answer}
+
+
+_CALL: Final = frozenset({"tool", "arguments", "result"})
+_LINE: Final = frozenset({"question", "answer"})
+
+
+def questions_in(text: str, file: str) -> list[Question]:
+    """Parse a file with one question a line: ``{"question": TEXT, "tool": NAME, "arguments": {…}}``, or
+    ``"steps": [{"tool": …, "result": …}, …]`` for several calls; ``"tool": null`` for no call; optionally
+    ``"answer": TEXT``. The key ``"query"``, as in search tests, is an alias of ``"question"``.
+    ``ConfigurationError`` for any other line, and for a file without questions."""
+    found = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not found:
+        raise ConfigurationError.of("TT9881", place=file, problem="there is none")
+    return found
+
+
+def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Collection[str]) -> list[Question]:
+    """The questions adapted to ``tools``: a tool that is named differently there is expected by that name. ``names``
+    maps old names to new ones, and is read in both directions."""
+    every = {**names, **{new: old for old, new in names.items()}}
+    other = {name: every[name] for name in every if name not in tools and every[name] in tools}
+    return [
+        replaced(one, calls=tuple(replaced(call, tool=other.get(call.tool, call.tool)) for call in one.calls))
+        for one in questions
+    ]
+
+
+def absent(questions: Collection[Question], tools: Collection[str]) -> dict[str, int]:
+    """The tools that questions expect and that are not among ``tools``: name → number of questions."""
+    return Counter(name for one in questions for name in {call.tool for call in one.calls} - {*tools})
+
+
+def check_tools(questions: Collection[Question], tools: Collection[str], target: str) -> None:
+    """``ConfigurationError`` where a question expects a tool that is not among those of ``target``."""
+    for question in questions:
+        for call in question.calls:
+            if call.tool not in tools:
+                nearest = closest(call.tool, tools)
+                raise ConfigurationError.of(
+                    "TT9882", place=question.place, tool=call.tool, target=target, nearest=nearest
+                )
+
+
+def _question(line: str, place: str) -> Question:
+    try:
+        said = _as_asked(decode(line.encode()))
+        if problem := next(_problems(said), None):
+            raise ConfigurationError.of("TT9881", place=place, problem=problem)
+    except ParseError as error:
+        raise ConfigurationError.of("TT9881", place=place, problem=str(error).removesuffix(".")) from None
+    steps = said["steps"] if "steps" in said else [said] if said["tool"] is not None else []
+    return Question(said["question"], tuple(map(_expected, steps)), said.get("answer"), place)
+
+
+def _as_asked(said: Json) -> Json:
+    if not is_object(said) or "query" not in said or "question" in said:
+        return said
+    return {"question": said["query"], **{name: value for name, value in said.items() if name != "query"}}
+
+
+def _problems(said: Json) -> Iterator[str]:
+    if not is_object(said) or not isinstance(said.get("question"), str) or not said["question"].strip():
+        yield '"question" has to be text'
+    elif not isinstance(said.get("answer", ""), str):
+        yield '"answer" has to be text'
+    elif ("steps" in said) == ("tool" in said):
+        yield 'it needs either "tool" or "steps"'
+    elif "tool" in said:
+        yield from _problems_of_call({name: said[name] for name in said.keys() - _LINE})
+    elif not is_array(said["steps"]) or not said["steps"]:
+        yield '"steps" has to be an array of calls'
+    else:
+        yield from (f"nobody knows what {name!r} is" for name in sorted(said.keys() - _LINE - {"steps"}))
+        for step in said["steps"]:
+            yield from _problems_of_call(step) if is_object(step) and step.get("tool") else ['a step needs a "tool"']
+
+
+def _problems_of_call(said: dict[str, Json]) -> Iterator[str]:
+    yield from (f"nobody knows what {name!r} is" for name in sorted(said.keys() - _CALL))
+    if not isinstance(said["tool"], str | None):
+        yield '"tool" has to be a name, or null for none'
+    if not is_object(said.get("arguments", {})):
+        yield '"arguments" has to be an object'
+    if not isinstance(said.get("result", ""), str):
+        yield '"result" has to be text'
+
+
+def _expected(said: dict[str, Json]) -> Expected:
+    return Expected(said["tool"], said.get("arguments"), said.get("result", ""))

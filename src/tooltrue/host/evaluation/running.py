@@ -1,0 +1,67 @@
+"""Puts one question to a model whose calls run: behind the guard that the toolset already has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+from tooltrue.contract.contract import digest
+from tooltrue.host.calls import Hooks
+from tooltrue.host.evaluation.answers import Answer
+from tooltrue.host.evaluation.choosing import begun, made
+from tooltrue.host.evaluation.comparing import Schemas
+from tooltrue.host.evaluation.questions import Question
+from tooltrue.host.exposed import LeftOut
+from tooltrue.host.models.model import Model, Turn
+from tooltrue.host.run import Conversation, MakeContext, RunLimits, local
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.tools.toolset import Toolset
+
+__all__ = ["Running"]
+
+
+class Running:
+    """A model that uses ``toolset``. ``names`` maps its names of tools to those used in questions. Each question is a
+    conversation of its own, limited to ``steps`` answers of the model."""
+
+    def __init__(
+        self,
+        model: Model,
+        toolset: Toolset,
+        names: Mapping[str, str],
+        *,
+        context: MakeContext = local,
+        system: str = "",
+        steps: int = 32,
+    ) -> None:
+        self._model = model
+        self._toolset = toolset
+        self._names = names
+        self._context = context
+        self._system = system
+        self._limits = RunLimits(steps=steps)
+        self.left_out: tuple[LeftOut, ...] = ()
+        self.schemas: Schemas = {}
+        self.key = ""
+
+    async def listed(self, settings: Json = None) -> Self:
+        """Load the tools, and return this object. To be awaited before the first question."""
+        shown = await self._talk(Hooks()).exposed()
+        tools = [tool.definition for tool in await self._toolset.list_tools(self._context())]
+        self.left_out = shown.left_out
+        self.schemas = {self._names.get(tool.name, tool.name): tool.inputSchema for tool in tools}
+        about = [self._model.name, self._model.shape, self._system, settings, [*shown.tools], "run", self._limits.steps]
+        self.key = digest(about)
+        return self
+
+    async def answer(self, question: Question) -> Answer:
+        """All calls of the model, in the order in which it made them. Raises ``ModelError``."""
+        turns = list[Turn]()
+        talk = self._talk(Hooks(turn=turns.append))
+        shown = await talk.exposed()
+        done = await talk.say(begun(question, self._system))
+        calls = tuple(call for turn in turns for call in made(turn, shown, self._names))
+        return Answer(calls, done.text, done.usage.input, done.usage.output)
+
+    def _talk(self, hooks: Hooks) -> Conversation:
+        return Conversation(self._model, self._toolset, hooks=hooks, limits=self._limits, context=self._context)

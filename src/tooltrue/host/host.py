@@ -1,0 +1,536 @@
+"""A host: many servers behind one object, and one guard around all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias, overload
+
+from tooltrue.client.answers import Elicitation, Reply, Sample
+from tooltrue.client.client import Client, Progress, Result, Target
+from tooltrue.client.config import AskInput, Config, ServerConfig, read_config
+from tooltrue.client.questions import QuestionGate, QuestionLimits
+from tooltrue.contract.neighbours import Neighbours
+from tooltrue.errors import ConfigurationError, ToolError, TooltrueError
+from tooltrue.host.asking import Front
+from tooltrue.host.catalogue import Catalogue, Part, Row
+from tooltrue.host.effects import effects_by
+from tooltrue.host.exposed import Exposed, exposed
+from tooltrue.host.guarding import Hosting
+from tooltrue.host.guarding import guarding as guarded_by
+from tooltrue.host.judging import Judge, scanned
+from tooltrue.host.launches import ApproveLaunch, Launches
+from tooltrue.host.logs import Heard, Listening
+from tooltrue.host.looking import Quarantined, Suspicion
+from tooltrue.host.models.model import Given, Model
+from tooltrue.host.naming import check_alias, marks
+from tooltrue.host.pins import Pin, Pins, Review, instance_of
+from tooltrue.host.reaching import reached
+from tooltrue.host.remote import Remote
+from tooltrue.host.run import Run, run
+from tooltrue.host.servers import Life, Patience, State, Wake
+from tooltrue.loading import load
+from tooltrue.policy.approvals import Approvals, approvals_url
+from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.config import read
+from tooltrue.policy.globs import Globs, globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.recorder import Recorder
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult, Value, replaced
+from tooltrue.state.facts import Facts, MemoryFacts
+from tooltrue.state.log import Log
+from tooltrue.state.on_demand import OnDemand
+from tooltrue.tools.tasks import Task
+from tooltrue.tools.toolset import (
+    LOCAL,
+    SILENT,
+    Change,
+    Channel,
+    Effect,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
+
+__all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus"]
+
+Elicit: TypeAlias = Callable[[str, Elicitation], "Reply | Awaitable[Reply]"]
+"""Answers a server's question to the person. Called with the server's label and the question."""
+
+Guarding: TypeAlias = Callable[[Provider, Guard, Facts, Recorder, Approvals], Provider]
+"""Puts the layers around the provider of all servers."""
+
+_MAX_WAITING = 1_000
+_ANSWER_SECONDS = 60.0
+
+_log = logging.getLogger("tooltrue")
+
+
+class ServerStatus(Value, frozen=True):
+    """The state of a server. ``reason`` says why it cannot be used; ``starts`` counts how often it has been started."""
+
+    name: str
+    state: State
+    reason: TooltrueError | None = None
+    tools: int = 0
+    starts: int = 0
+    server: str = ""
+    version: str = ""
+    revision: str = ""
+    instructions: str | None = None
+
+
+class Announcement(Value, frozen=True):
+    """A change: a server has a new state, tools were found or lost (``names``, as this host calls them), definitions
+    are quarantined (``held``; ``names`` as their server calls them, and ``reviews`` has those that can be accepted), or
+    listed despite suspicious content (``warned``; ``suspicions`` has the findings)."""
+
+    kind: Literal["server", "found", "lost", "held", "warned"]
+    server: str = ""
+    state: State | None = None
+    reason: TooltrueError | None = None
+    names: tuple[str, ...] = ()
+
+
+class Host:
+    """``async with Host(servers) as host``: the tools of all servers, by stable names, behind one guard.
+
+    ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
+    ``approve_launch`` is shown each command before it is started for the first time, and after each change; without it,
+    a command that has not been approved before is refused. ``ask_input`` supplies the inputs of a file; ``elicit`` and
+    ``sample`` answer the requests of servers, each server within ``questions``, restarts included; ``roots`` are the
+    folders disclosed to them. ``heard`` receives the log messages of servers.
+
+    ``pins`` store the contract of each server of a file at first use, and quarantine changes until they are accepted;
+    ``judge`` decides about servers without a pin. ``front`` puts questions to a person, such as ``terminal()`` or
+    ``callback(function)``; without one, a call that needs approval is refused with a ticket for
+    ``tooltrue approvals``. ``rules`` is the operator's file; it takes precedence over ``guard`` and ``hosting``, the
+    settings of the layers. ``guarding`` replaces the layers. ``audit`` says where records go, as for
+    :class:`tooltrue.Server`.
+    """
+
+    def __init__(
+        self,
+        servers: Config | Mapping[str, ServerConfig | Target],
+        *,
+        approve_launch: ApproveLaunch | None = None,
+        ask_input: AskInput | None = None,
+        elicit: Elicit | None = None,
+        sample: Sample | None = None,
+        roots: Sequence[str | Path] | None = None,
+        questions: QuestionLimits | None = None,
+        heard: Heard | None = None,
+        pins: Pins | bool = True,
+        judge: Judge = scanned,
+        front: Front | None = None,
+        rules: str | Path | None = None,
+        guard: Guard | None = None,
+        hosting: Hosting | None = None,
+        guarding: Guarding | None = None,
+        audit: Audit | Log | str | bool | None = None,
+        facts: Facts | None = None,
+        patience: Patience | None = None,
+        launches: Launches | None = None,
+    ) -> None:
+        self.config = servers if isinstance(servers, Config) else _config_of(servers)
+        self.patience = patience or Patience()
+        self._approve_launch = approve_launch
+        self._ask_input = ask_input
+        self._elicit = elicit
+        self._sample = sample
+        self._roots = roots
+        self._questions = questions or QuestionLimits()
+        self._heard = heard
+        self._launches = launches or Launches()
+        self._inputs: dict[str, str] = {}
+        self._at_person = asyncio.Lock()  # one question after the other
+        self._pins: dict[str, Pin] = {}
+        if pins is not False and isinstance(servers, Config):
+            kept = Pins() if pins is True else pins
+            self._pins = {one.label: kept.of(servers.name, one) for one in servers.servers}
+        self._is_of_a_file = isinstance(servers, Config)
+        self._queues: set[asyncio.Queue[Announcement]] = set()
+        self._stack = AsyncExitStack()
+
+        named = marks(one.label for one in self.config.servers)
+        self._lives = {one.label: self._life_of(one, judge) for one in self.config.servers}
+        self.catalogue = Catalogue(
+            [Part(self._lives[one.label].remote, named[one.label], dict(one.rename)) for one in self.config.servers]
+        )
+        self._names: frozenset[str] = frozenset()
+        self._held: frozenset[tuple[str, str]] = frozenset()
+        self._warned: frozenset[tuple[str, str]] = frozenset()
+        self.catalogue.watch(self._changed)
+
+        self._common = Task()  # the taint of calls that belong to no task
+        guard, self.hosting = _settings(guard or Guard(), hosting or Hosting(), rules, audit)
+        facts = MemoryFacts() if facts is None else facts
+        self._recorder = Recorder(guard.audit)
+        open_facts = load("state.urls:open_facts")
+        self._tickets = OnDemand(lambda: open_facts(approvals_url(guard.confirm.store)), facts)
+        guarding = guarding or guarded_by(self.hosting, front)
+        self.provider = guarding(self.catalogue, guard, facts, self._recorder, Approvals(self._tickets))
+        """All servers as one provider, behind the guard."""
+
+    def _life_of(self, one: ServerConfig, judge: Judge) -> Life:
+        _check_renamed(one)
+        remote = Remote(
+            one.label,
+            instance=instance_of(self.config.name, one),
+            effects=effects_by(_said(one), hints=one.hints),
+            visible=_visible(one),
+            seconds=one.seconds,
+            judge=self._pins[one.label].judge if one.label in self._pins else judge,
+            neighbours=partial(self._neighbours, one.label),
+        )
+        patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
+        life = Life(remote, self._connecting(one), patience, self._told)
+        remote.trouble = life.doubt
+        return life
+
+    @classmethod
+    def from_config(cls, path: str | Path, **settings: Any) -> Self:
+        """The servers of a file: ``mcpServers`` JSON, VS Code's ``servers``, or TOML. ``ConfigurationError`` names the
+        mistake in the file, and its place. ``settings`` are those of the class."""
+        return cls(read_config(path), **settings)
+
+    # --- opening and closing ------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """Start all servers. Returns once each is ready or has failed, and at the latest after ``patience.ready``;
+        servers that are still starting continue to do so."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._recorder.open())
+            await stack.enter_async_context(self._tickets)
+            await stack.enter_async_context(self._living())
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    @contextlib.asynccontextmanager
+    async def _living(self) -> AsyncGenerator[None]:
+        """Runs a task per server. Leaving the context ends the tasks, and the server processes with them."""
+        loop = asyncio.get_running_loop()
+        enabled = [self._lives[one.label] for one in self.config.servers if one.enabled]
+        for life in self._lives.values():
+            life.state = "starting" if life in enabled else "disabled"
+        tasks = [loop.create_task(life.run(), name=f"server {life.name}") for life in enabled]
+        try:
+            await self._all_settled(enabled)
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for life in enabled:
+                life.end()
+
+    async def _all_settled(self, lives: Sequence[Life]) -> None:
+        waiting = {asyncio.ensure_future(life.settled.wait()) for life in lives}
+        is_asked = True
+        while waiting and is_asked:  # the time a person takes to answer counts against no server
+            is_asked = self._at_person.locked()
+            _, waiting = await asyncio.wait(waiting, timeout=self.patience.ready)
+            is_asked = is_asked or self._at_person.locked()
+        for one in waiting:
+            one.cancel()
+
+    def _neighbours(self, label: str) -> Neighbours:
+        """The known tools of the other servers. The order of the file decides which server came first, so no server can
+        influence it."""
+        labels = list(self._lives)
+        tools = {name: [tool.name for tool in life.remote.tools] for name, life in self._lives.items() if name != label}
+        return Neighbours(tools, frozenset(labels[labels.index(label) :]))
+
+    def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
+        # One gate per server: its connections come and go.
+        gate = QuestionGate(self._questions, one.label)
+        listening = None if self._heard is None else Listening(one.label, self._heard)
+
+        async def connect(wake: Wake) -> Client:
+            target, settings = await self._reached(one)
+            elicit = self._elicit
+            return Client(
+                target,
+                timeout=max(one.seconds or 0.0, _ANSWER_SECONDS),  # calls pass the file's limit themselves
+                on_tools_changed=wake.changed,
+                on_resources_changed=wake.changed,
+                on_prompts_changed=wake.changed,
+                on_lost=wake.was_lost,
+                on_log=listening,
+                elicit=None if elicit is None else partial(elicit, one.label),
+                sample=self._sample,
+                roots=self._roots,
+                questions=gate,
+                **settings,
+            )
+
+        return connect
+
+    async def _reached(self, one: ServerConfig) -> tuple[Target, dict[str, Any]]:
+        """The client's target, and its settings. ``ConfigurationError`` where a person has not agreed to it."""
+        if one.target is not None:
+            return one.target, {}
+        async with self._at_person:
+            return await reached(
+                one,
+                self.config,
+                self._launches,
+                self._approve_launch,
+                self._ask_input,
+                self._inputs,
+                is_of_a_file=self._is_of_a_file,
+            )
+
+    # --- what there is ------------------------------------------------------------------------------------------------
+
+    @property
+    def servers(self) -> tuple[ServerStatus, ...]:
+        """The state of each server, in the order of the file."""
+        return tuple(_status(life) for life in self._lives.values())
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Which name stands for which tool of which server, and whether that tool is available now."""
+        return self.catalogue.rows
+
+    @property
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """The quarantined definitions, with the reason for each."""
+        return self.catalogue.quarantined
+
+    async def list_tools(self) -> list[wire.Tool]:
+        """The tools that the guard allows, by their names here."""
+        return [tool.definition for tool in await self.tools()]
+
+    @overload
+    async def tools(self) -> tuple[Tool, ...]: ...
+
+    @overload
+    async def tools(self, provider: str) -> Exposed: ...
+
+    async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | Exposed:
+        """The same tools as layers see them; or in the format of ``openai``, ``openai-responses``, ``anthropic`` or
+        ``gemini``, with a mapping from the model's names back to tools, and the tools that were left out."""
+        tools = await self.provider.list_tools(self.context())
+        return tools if provider is None else exposed((tool.definition for tool in tools), provider)
+
+    @property
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """Findings in definitions that are listed nevertheless. A person should see them."""
+        return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
+
+    @property
+    def reviews(self) -> tuple[Review, ...]:
+        """Changes published by servers that await acceptance."""
+        found = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
+        return tuple(review for review in found if review is not None)
+
+    def accept(self, review: Review, names: Sequence[str] | None = None) -> None:
+        """Accept a review on behalf of a person: the tools in ``names``, or all of it. They appear at once.
+        ``ConfigurationError`` where the server has published something else since."""
+        self._pins[review.server].accept(review, names)
+        self._lives[review.server].wake.look_again()
+
+    @property
+    def audit_log(self) -> Log:
+        """The audit log."""
+        return self._recorder.log
+
+    async def changes(self) -> AsyncIterator[Announcement]:
+        """Changes from now on, as they happen. The queue is bounded: the oldest unread change is dropped."""
+        queue: asyncio.Queue[Announcement] = asyncio.Queue(_MAX_WAITING)
+        self._queues.add(queue)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self._queues.discard(queue)
+
+    def _told(self, life: Life) -> None:
+        self._announce(Announcement("server", life.name, life.state, life.reason))
+
+    def _changed(self, change: Change) -> None:
+        before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
+        if lost := before - self._names:
+            self._announce(Announcement("lost", names=tuple(sorted(lost))))
+        if found := self._names - before:
+            self._announce(Announcement("found", names=tuple(sorted(found))))
+        if lost or found:
+            for life in self._lives.values():
+                life.wake.look_beside()
+        held_before, self._held = self._held, frozenset((one.server, one.name) for one in self.catalogue.quarantined)
+        self._announce_new("held", self._held - held_before)
+        warned_before, self._warned = self._warned, frozenset((one.server, one.name) for one in self.suspicions)
+        self._announce_new("warned", self._warned - warned_before)
+
+    def _announce_new(self, kind: Literal["held", "warned"], named: Set[tuple[str, str]]) -> None:
+        for server in sorted({server for server, _ in named}):
+            names = tuple(sorted(name for owner, name in named if owner == server))
+            self._announce(Announcement(kind, server, names=names))
+
+    def _announce(self, announcement: Announcement) -> None:
+        for queue in self._queues:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(announcement)
+
+    def task(self) -> Task:
+        """Create a task: the work for one request of the user, with a budget of its own."""
+        return self.hosting.task()
+
+    def _task_of_none(self) -> Task:
+        """A task for a call that belongs to no task. It carries the taint of all other such calls."""
+        task = self.task()
+        task.meets_with(self._common)
+        return task
+
+    def context(self, channel: Channel = SILENT, *, task: Task | None = None) -> RequestContext:
+        """The facts of a request that this host makes, as part of ``task`` if given."""
+        return RequestContext(LOCAL, channel, task=task)
+
+    # --- using it -----------------------------------------------------------------------------------------------------
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        progress: Progress | None = None,
+        task: Task | None = None,
+        **more: Any,
+    ) -> Result:
+        """Call a tool by its name here, through the guard. A failure is a result with ``is_error``, for the model;
+        ``UnknownTool`` is raised. The call is part of ``task``, made by :meth:`task`. Without one, it has a budget of
+        its own, and carries the taint of all other calls without a task."""
+        channel = SILENT if progress is None else _Progress(progress)
+        context = self.context(channel, task=task or self._task_of_none())
+        outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
+        if isinstance(outcome, InputRequiredResult):
+            raise ToolError.of("TT2009")
+        return Result.of(outcome)
+
+    async def run(self, model: Model, messages: Given, *, task: Task | None = None, **settings: Any) -> Run:
+        """Let ``model`` answer with the available tools, through the guard, as part of ``task``, or of a new one.
+        Messages of an earlier run bring its taint along. ``settings`` are those of :func:`tooltrue.host.run.run`.
+        Raises ``ModelError``."""
+        settings = {"context": lambda: self.context(task=task or self.task()), **settings}
+        return await run(model, messages, self.provider, **settings)
+
+    async def read_resource(self, uri: str, *, task: Task | None = None) -> list[Any]:
+        """Read the resource at ``uri``, through the guard, as part of ``task``. Without a task, the address counts as
+        the caller's own choice, and the taint of the content goes to all calls without a task."""
+        part = task or self.task()
+        try:
+            outcome = await self.provider.read_resource(ResourceRead(uri, self.context(task=part)))
+        finally:
+            if task is None:
+                self._common.meet_all(part.has_met())
+        if not isinstance(outcome, ReadResourceResult):
+            raise ToolError.of("TT2009")
+        return outcome.contents
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, *, task: Task | None = None
+    ) -> PromptResult:
+        """The messages of a prompt, by its name here, through the guard, as part of ``task``."""
+        context = self.context(task=task or self._task_of_none())
+        outcome = await self.provider.get_prompt(PromptGet(name, dict(arguments or {}), context))
+        if not isinstance(outcome, PromptResult):
+            raise ToolError.of("TT2009")
+        return outcome
+
+
+class _Progress:
+    """The channel that reports the progress of one call."""
+
+    def __init__(self, told: Progress) -> None:
+        self._told = told
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self._told(progress, total, message)
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+def _status(life: Life) -> ServerStatus:
+    facts = life.client.facts if life.client is not None else None
+    known = {} if facts is None else {"server": facts.name, "version": facts.version, "revision": facts.revision}
+    tools = len(life.remote.tools)
+    return ServerStatus(
+        life.name, life.state, life.reason, tools, life.starts, instructions=life.remote.instructions, **known
+    )
+
+
+def _settings(
+    guard: Guard, hosting: Hosting, rules: str | Path | None, audit: Audit | Log | str | bool | None
+) -> tuple[Guard, Hosting]:
+    """The settings of the layers, overridden by the operator's file."""
+    guard = replaced(guard, server=guard.server or "host")
+    if rules is not None:
+        operators = read(rules)
+        guard, hosting = operators.over(guard, guard.server), hosting.over(operators)
+    if audit is not None:
+        guard = replaced(guard, audit=Audit.of(audit))
+    return replaced(guard, audit=guard.audit.at(guard.server)), hosting
+
+
+def _config_of(servers: Mapping[str, ServerConfig | Target]) -> Config:
+    every = tuple(
+        one if isinstance(one, ServerConfig) else ServerConfig(label, label, hints=_is_here(one), target=one)
+        for label, one in servers.items()
+    )
+    return Config("", Path.cwd(), every)
+
+
+def _is_here(target: Target) -> bool:
+    """Whether the server is an object of this process, whose author vouches for its annotations."""
+    return not isinstance(target, str | Sequence)
+
+
+def _visible(one: ServerConfig) -> Callable[[str], bool]:
+    """A predicate for the tools that the operator's file includes."""
+    only = None if one.only is None else globs(one.only)
+    without = globs(one.without) if one.without else None
+
+    def visible(name: str) -> bool:
+        return (only is None or only.match(name)) and (without is None or not without.match(name))
+
+    return visible
+
+
+def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
+    """The effect that the operator's file gives a tool; if several patterns match, the worst."""
+    worst: tuple[Effect, ...] = ("destructive", "open-world", "write", "read")
+    unknown = set(one.effects) - set(worst)
+    if unknown:
+        raise ConfigurationError.of("TT9213", path=one.path, names=", ".join(sorted(unknown)))
+    patterns: list[tuple[Effect, Globs]] = [
+        (effect, globs(one.effects[effect])) for effect in worst if one.effects.get(effect)
+    ]
+
+    def said(name: str) -> Effect | None:
+        return next((effect for effect, pattern in patterns if pattern.match(name)), None)
+
+    return said
+
+
+def _check_renamed(one: ServerConfig) -> None:
+    for name in one.rename.values():
+        check_alias(name)
+    if len(set(one.rename.values())) < len(one.rename):
+        raise ConfigurationError.of("TT9214", path=one.path)

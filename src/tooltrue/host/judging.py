@@ -1,0 +1,59 @@
+"""Admission of the definitions that a server publishes, before they are shown to anyone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.neighbours import Neighbours
+from tooltrue.contract.scan import scan, scan_text
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol.types import Value
+
+__all__ = ["Entry", "Judge", "Judged", "poisoned", "scanned", "suspicious"]
+
+Entry: TypeAlias = tuple[str, str]
+"""A definition of a contract: its section (``tools``, ``prompts`` or ``resources``), and its name or URI."""
+
+
+class Judged(Value, frozen=True):
+    """The parts of a contract to quarantine: definitions, each with the reason, and the instructions of the server.
+    ``findings`` are all suspicious contents, quarantined or not."""
+
+    held: Mapping[Entry, DefinitionError] = {}
+    holds_instructions: bool = False
+    findings: Mapping[Entry, tuple[Finding, ...]] = {}
+
+
+Judge: TypeAlias = Callable[[Contract, Neighbours], Judged]
+"""Judges a contract before it is shown to anyone, on a thread of its own. The neighbours are the tools of other
+servers. Of resources, a contract has only the templates: single resources are data that comes and goes."""
+
+
+def scanned(contract: Contract, neighbours: Neighbours) -> Judged:
+    """Quarantine text that seems meant for a model and hidden from a person."""
+    found = suspicious(contract, neighbours)
+    held = {entry: poisoned(entry[1], what) for entry, what in found.items() if is_blocked(what)}
+    return Judged(held, is_blocked(_instructions(contract, neighbours)), found)
+
+
+def suspicious(contract: Contract, neighbours: Neighbours) -> dict[Entry, tuple[Finding, ...]]:
+    """The findings of each suspicious definition."""
+    own = frozenset(contract.tools)
+    every = [
+        ((section, name), definition)
+        for section, entries in contract.sections()
+        for name, definition in sorted(entries.items())
+    ]
+    return {entry: found for entry, definition in every if (found := scan(definition, neighbours, own))}
+
+
+def _instructions(contract: Contract, neighbours: Neighbours) -> tuple[Finding, ...]:
+    return scan_text(contract.instructions or "", neighbours=neighbours, own=frozenset(contract.tools))
+
+
+def poisoned(name: str, found: Iterable[Finding]) -> DefinitionError:
+    said = "; ".join(f"{one.place}: {one.say()} {one.excerpt}".strip() for one in found)
+    return DefinitionError.of("TT9270", name=name[:128], findings=said[:1_000])

@@ -1,0 +1,87 @@
+"""Models by name: ``anthropic:claude-…``, ``deepseek:deepseek-chat``, or any model behind a URL.
+
+A key is sent to the endpoint that it belongs to, and to no other.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.models.access import Access, key_of
+from tooltrue.host.models.model import Model
+from tooltrue.loading import load
+from tooltrue.protocol.types import Value
+
+__all__ = ["ENDPOINTS", "Known", "model_of"]
+
+
+class Known(Value, frozen=True):
+    """An endpoint known by name. Without ``variable`` it needs no key. ``profile`` defaults to that of its API."""
+
+    api: str
+    variable: str | None
+    url: str
+    profile: str = ""
+
+
+ENDPOINTS: dict[str, Known] = {
+    "anthropic": Known("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com"),
+    "deepseek": Known("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "deepseek"),
+    "gemini": Known("openai", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini"),
+    "glm": Known("openai", "ZAI_API_KEY", "https://open.bigmodel.cn/api/paas/v4"),
+    "kimi": Known("openai", "MOONSHOT_API_KEY", "https://api.moonshot.cn/v1", "kimi"),
+    "ollama": Known("openai", None, "http://127.0.0.1:11434/v1", "ollama"),
+    "openai": Known("openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "openai-responses": Known("openai-responses", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "qwen": Known("openai", "DASHSCOPE_API_KEY", "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen"),
+    "vllm": Known("openai", None, "http://127.0.0.1:8000/v1"),
+}
+
+# API → its package, which is an extra of the same name, and the class that implements it
+_APIS = {
+    "anthropic": ("anthropic", "host.models.anthropic_messages:Anthropic"),
+    "openai": ("openai", "host.models.openai_chat:OpenAIChat"),
+    "openai-responses": ("openai", "host.models.openai_responses:OpenAIResponses"),
+}
+
+
+def model_of(
+    name: str,
+    *,
+    base_url: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = 120.0,
+    retries: int = 2,
+    **settings: Any,
+) -> Model:
+    """The model that ``PROVIDER:MODEL`` names, or ``MODEL`` of the OpenAI-compatible endpoint at ``base_url``.
+
+    The key is that of the provider, from the environment (``OPENAI_API_KEY``, …); with a ``base_url`` of another host
+    it is ``TOOLTRUE_MODEL_KEY``, if set. ``settings`` are those of the provider's class: ``stream``, ``sees``,
+    ``max_tokens``, ``more``. ``ConfigurationError`` for an unknown name, an invalid URL, a missing key, or a missing
+    package.
+    """
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        raise ConfigurationError.of("TT9827", url=base_url)
+    provider, colon, model = name.partition(":")
+    if not colon or provider not in ENDPOINTS:
+        if base_url is None:
+            raise ConfigurationError.of("TT9528", model=name, known=", ".join(ENDPOINTS))
+        provider, model = "openai", name
+    known = ENDPOINTS[provider]
+    package, place = _APIS[known.api]
+    if importlib.util.find_spec(package) is None:
+        command = load("extras:install_command")(package)
+        raise ConfigurationError.of("TT9526", model=name, package=package, command=command)
+    variable = known.variable if base_url is None or _is_same(base_url, known.url) else None
+    access = Access(key_of(name, variable, environment), base_url or known.url, seconds, retries)
+    return load(place)(model, access, **{"profile": known.profile or known.api, **settings})
+
+
+def _is_same(url: str, known: str) -> bool:
+    """Whether a URL leads to the host that a provider's key is for."""
+    return urlsplit(url)[:2] == urlsplit(known)[:2]

@@ -1,0 +1,48 @@
+"""A tool in the format of a provider's API. Only the envelope: fitting names, schemas and descriptions to the provider
+is up to the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.protocol.types import Tool
+
+__all__ = ["SHAPES", "Shape", "shape_of"]
+
+Shape: TypeAlias = Callable[[Tool], dict[str, Json]]
+
+
+def _function(tool: Tool) -> dict[str, Json]:
+    return {"name": tool.name, "description": tool.description or "", "parameters": tool.inputSchema}
+
+
+def _openai(tool: Tool) -> dict[str, Json]:
+    return {"type": "function", "function": _function(tool)}
+
+
+def _responses(tool: Tool) -> dict[str, Json]:
+    # Strict would refuse every optional parameter, and the arguments are validated here in any case.
+    return {"type": "function", **_function(tool), "strict": False}
+
+
+def _anthropic(tool: Tool) -> dict[str, Json]:
+    return {"name": tool.name, "description": tool.description or "", "input_schema": tool.inputSchema}
+
+
+SHAPES: dict[str, Shape] = {
+    "anthropic": _anthropic,
+    "gemini": _function,
+    "openai": _openai,
+    "openai-responses": _responses,
+    "plain": _function,
+}
+
+
+def shape_of(provider: str) -> Shape:
+    """The format of a provider. ``ConfigurationError`` for an unknown one."""
+    if provider not in SHAPES:
+        raise ConfigurationError.of("TT9501", provider=provider, known=", ".join(SHAPES))
+    return SHAPES[provider]

@@ -1,0 +1,217 @@
+"""Pins: the accepted contract of each server, and the drift since.
+
+The whole contract of a server is stored at first use, in the user's own state folder and never in a repository: its
+tools, prompts and resource templates, and its instructions. Later, a definition that is new or has changed, beyond
+white space and other cosmetic differences, is quarantined until a person has seen the change and accepts it. A poisoned
+definition is quarantined from the first time on.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tooltrue.client.client import Target
+from tooltrue.client.config import ServerConfig
+from tooltrue.contract.contract import Contract, Definition, digest
+from tooltrue.contract.diff import Change, Class, Diff, diff
+from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.lock import Lock, find, read, write
+from tooltrue.contract.neighbours import NOBODY, Neighbours
+from tooltrue.errors import ConfigurationError, DefinitionError, StateError
+from tooltrue.host.judging import Entry, Judged, scanned, suspicious
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.policy.approvals import place_of
+from tooltrue.protocol.types import replaced
+from tooltrue.state.places import state_folder
+
+__all__ = ["Pin", "Pins", "Review", "instance_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A pending review: the changes since the last acceptance, and the suspicious findings in them. ``digest``
+    identifies all that is published, so that only the contract that was shown can be accepted."""
+
+    server: str
+    digest: str
+    changes: Diff
+    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict[str, tuple[Finding, ...]])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools, prompts and templates that a change or finding concerns."""
+        return frozenset({one.subject for one in self.changes.changes if one.subject} | self.findings.keys())
+
+    def data(self) -> dict[str, Json]:
+        findings = {name: [one.data() for one in found] for name, found in self.findings.items()}
+        return {**self.changes.data(), "findings": findings}
+
+    def lines(self, language: str = "en") -> Iterator[str]:
+        yield from self.changes.lines(language)
+        for name, found in self.findings.items():
+            yield from (f"{one.severity.value:<9} {name} {one.place}  {one.say(language)}" for one in found)
+
+
+def instance_of(file: str, server: ServerConfig) -> str:
+    """An identity that tells servers of the same label apart: the file that names the server, and its command or
+    address."""
+    return f"{place_of(file)} #{_key(file, server)}"
+
+
+def _key(file: str, server: ServerConfig) -> str:
+    way: list[str] = [server.url] if server.url is not None else [server.command or "", *server.args]
+    target: Target | None = server.target
+    if isinstance(target, str | Sequence):  # it stands in no file
+        way = [target] if isinstance(target, str) else list(target)
+    return digest([os.path.abspath(file), server.label, way])[:32]
+
+
+class Pins:
+    """The accepted contracts. ``folder`` defaults to one in the user's state folder; tests override it."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def of(self, file: str, server: ServerConfig) -> Pin:
+        """The pin of a server as this file names it. With another command or address it is another server."""
+        key = _key(file, server)
+        folder = self._folder or state_folder() / "pins"
+        return Pin(server.label, folder / f"{key}.lock", folder / f"{key}.new.lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The pin of one server: ``file`` holds the accepted contract, ``waiting`` a changed one under review. ``unseen``
+    are the definitions pinned on first use by this object and not reviewed yet: one of them may turn out to be poisoned
+    once other servers are connected."""
+
+    server: str
+    file: Path
+    waiting: Path
+    unseen: set[Entry] = field(default_factory=set[Entry], compare=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def judge(self, contract: Contract, neighbours: Neighbours) -> Judged:
+        """Decide which published definitions to quarantine. ``ConfigurationError`` where the pin cannot be read."""
+        seen = scanned(contract, neighbours)
+        with self.lock:
+            accepted = self._accepted(contract, seen)
+            held = dict(self._held(contract, accepted, seen))
+            judged = Judged(held, contract.instructions != accepted.instructions, seen.findings)
+            self._wait(contract if held or judged.holds_instructions else None)
+        return judged
+
+    def _accepted(self, contract: Contract, seen: Judged) -> Contract:
+        """The accepted contract, without unreviewed definitions found poisoned since; on first use, all that is not
+        poisoned."""
+        if not self.file.exists():
+            kept = _only(contract, lambda entry: entry not in seen.held)
+            kept = replaced(kept, instructions=None) if seen.holds_instructions else kept
+            self.unseen.update(_entries(kept))
+            self._write(self.file, kept)
+            return kept
+        accepted = read(self.file).contract
+        now, before = _entries(contract), _entries(accepted)
+        if taken_back := {one for one in self.unseen & seen.held.keys() if now.get(one) == before.get(one)}:
+            self.unseen.difference_update(taken_back)
+            accepted = _only(accepted, lambda entry: entry not in taken_back)
+            self._write(self.file, accepted)
+        return accepted
+
+    def _held(self, contract: Contract, accepted: Contract, seen: Judged) -> Iterator[tuple[Entry, DefinitionError]]:
+        before = _entries(accepted)
+        changes: defaultdict[Entry, list[Change]] = defaultdict(list)
+        for change in diff(accepted, contract).changes:
+            changes[(str(change.path[0]), change.subject)].append(change)
+        for entry, definition in _entries(contract).items():
+            changed = Diff(tuple(changes[entry]))
+            if entry in seen.held and definition != before.get(entry):
+                yield entry, seen.held[entry]
+            elif _counts(changed):
+                yield entry, _changed(entry, changed, is_new=entry not in before)
+
+    def review(self, neighbours: Neighbours = NOBODY) -> Review | None:
+        """The pending review, if any."""
+        waiting = find(self.waiting)
+        pinned = None if waiting is None else find(self.file)
+        if waiting is None or pinned is None:
+            return None
+        accepted, published = pinned.contract, waiting.contract
+        changes = diff(accepted, published)
+        found: dict[str, tuple[Finding, ...]] = {}
+        for (section, name), what in suspicious(published, neighbours).items():
+            if is_blocked(what) and _counts(changes.of(name, section)):
+                found[name] = (*found.get(name, ()), *what)
+        return Review(self.server, published.pin, changes, found)
+
+    def accept(self, shown: Review, names: Collection[str] | None = None) -> None:
+        """Accept the definitions called ``names`` as they are in ``shown``; without ``names``, all of it with the
+        instructions, and definitions that are gone leave the pin. ``ConfigurationError`` where another contract is
+        pending by now."""
+        with self.lock:
+            waiting = find(self.waiting)
+            if waiting is None or waiting.contract.pin != shown.digest:
+                raise ConfigurationError.of("TT9247", server=self.server)
+            published = waiting.contract
+            if names is None:
+                self.unseen.clear()
+                self._write(self.file, published)
+                self._wait(None)
+                return
+            taken = _only(published, lambda entry: entry[1] in names)
+            self.unseen.difference_update(_entries(taken))
+            self._write(self.file, _with(read(self.file).contract, taken))
+
+    def _wait(self, contract: Contract | None) -> None:
+        if contract is None:
+            self.waiting.unlink(missing_ok=True)
+        else:
+            self._write(self.waiting, contract)
+
+    def _write(self, file: Path, contract: Contract) -> None:
+        """``StateError`` where the file cannot be written. That may pass: a full disk does not make the pin invalid."""
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write(file, Lock(contract, self.server), mode=0o600)
+        except OSError as error:
+            raise StateError.of("TT9009", file=str(file), problem=error.strerror) from error
+        except ConfigurationError as error:
+            raise StateError.of(error.code, **error.facts) from error
+
+
+def _entries(contract: Contract) -> dict[Entry, Definition]:
+    return {(section, name): one for section, entries in contract.sections() for name, one in entries.items()}
+
+
+def _only(contract: Contract, wanted: Callable[[Entry], bool]) -> Contract:
+    """The contract reduced to these definitions."""
+    sections = {
+        section: {name: one for name, one in entries.items() if wanted((section, name))}
+        for section, entries in contract.sections()
+    }
+    return replaced(contract, **sections)
+
+
+def _with(contract: Contract, more: Contract) -> Contract:
+    """The contract with these definitions added, or put in place of its own."""
+    sections = {section: dict(entries) for section, entries in contract.sections()}
+    for section, entries in more.sections():
+        sections[section] |= entries
+    return replaced(contract, **sections)
+
+
+def _counts(changes: Diff) -> bool:
+    """Whether a person has to review it."""
+    return changes.worst not in (None, Class.COSMETIC)
+
+
+def _changed(entry: Entry, changes: Diff, *, is_new: bool) -> DefinitionError:
+    name = entry[1][:128]
+    if is_new:
+        return DefinitionError.of("TT9272", name=name)
+    return DefinitionError.of("TT9271", name=name, kinds=", ".join(changes.counts()))

@@ -1,0 +1,342 @@
+"""A remote server, as a provider like any other.
+
+Its definitions are inspected before they are listed (:mod:`tooltrue.host.looking`). While the server is not connected
+its tools stay listed, and calls fail with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from tooltrue.client.client import Client, Result
+from tooltrue.contract.neighbours import NOBODY, Neighbours
+from tooltrue.errors import (
+    InvalidAnswer,
+    RequestTimeout,
+    RpcError,
+    ToolError,
+    ToolTimeout,
+    TransportError,
+    UnknownTool,
+    Unreachable,
+)
+from tooltrue.host.effects import Effects, effects_by
+from tooltrue.host.judging import Judge, scanned
+from tooltrue.host.looking import Looking, Published, Quarantined, Seen, Suspicion, published
+from tooltrue.jsonrpc.messages import is_object
+from tooltrue.policy.validate import check_arguments
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.characters import cleaned
+from tooltrue.protocol.types import (
+    BlobResource,
+    CallToolResult,
+    Completion,
+    EmbeddedResource,
+    PromptOutcome,
+    ReadOutcome,
+    ReadResourceResult,
+    TextResource,
+    ToolOutcome,
+    replaced,
+)
+from tooltrue.protocol.uris import Template
+from tooltrue.tools.content import failed
+from tooltrue.tools.threads import ThreadPool
+from tooltrue.tools.toolset import (
+    SILENT,
+    Change,
+    CompletionGet,
+    Entry,
+    Kind,
+    LibraryOperation,
+    PromptGet,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Unwatch,
+    resource_of,
+    unknown,
+)
+
+__all__ = ["Remote"]
+
+T = TypeVar("T")
+
+_THREADS: Final = ThreadPool(2)
+"""The threads that inspect definitions; each server uses one at the most."""
+
+
+class Remote:
+    """The provider for the server called ``server``, with the server's own names. ``instance`` tells it from others of
+    that label.
+
+    ``attach`` gives it a connection, ``detach`` takes it away, ``refresh`` fetches and inspects everything again,
+    ``look_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
+    when a call finds the connection broken. ``suspicions`` are the findings in definitions that are listed
+    nevertheless.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        instance: str = "",
+        effects: Effects | None = None,
+        visible: Callable[[str], bool] = lambda name: True,
+        seconds: float | None = None,
+        judge: Judge = scanned,
+        neighbours: Callable[[], Neighbours] = lambda: NOBODY,
+        trouble: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.server = server
+        self.quarantined: tuple[Quarantined, ...] = ()
+        self.suspicions: tuple[Suspicion, ...] = ()
+        self.instructions: str | None = None
+        self._looking = Looking(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
+        self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
+        self._seconds = seconds
+        self._neighbours = neighbours
+        self.trouble = trouble
+        self._client: Client | None = None
+        self._why_not: Exception = TransportError.of("TT5001")
+        self._published: Published | None = None
+        self._tools: Mapping[str, Tool] = {}
+        self._listed: tuple[Tool, ...] = ()
+        self._resources: Mapping[str, wire.Resource] = {}
+        self._templates: Mapping[str, tuple[wire.ResourceTemplate, Template]] = {}
+        self._prompts: Mapping[str, wire.Prompt] = {}
+        self._offers: frozenset[str] = frozenset()
+        self._lists: dict[str, tuple[Any, ...]] = {}
+        self._watchers: list[Callable[[Change], None]] = []
+
+    @property
+    def is_there(self) -> bool:
+        return self._client is not None
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The admitted tools, sorted by name; the same tuple while they do not change."""
+        return self._listed
+
+    @property
+    def resources(self) -> tuple[wire.Resource, ...]:
+        return self._list("resources", self._resources)
+
+    @property
+    def templates(self) -> tuple[wire.ResourceTemplate, ...]:
+        return self._list("templates", {key: one for key, (one, _) in self._templates.items()})
+
+    @property
+    def prompts(self) -> tuple[wire.Prompt, ...]:
+        return self._list("prompts", self._prompts)
+
+    async def attach(self, client: Client) -> None:
+        """Send calls to ``client``, which is connected, from now on. Raises what :meth:`refresh` raises."""
+        await self._refresh(client)
+        self._client = client
+
+    def detach(self, why: Exception) -> None:
+        """Drop the connection. Calls fail with ``why``."""
+        self._client, self._why_not = None, why
+
+    async def refresh(self) -> None:
+        """Fetch and inspect all that the server publishes now, and notify watchers of changes.
+
+        ``DefinitionError`` where it publishes more than the limits of inspection allow; ``TransportError`` or
+        ``RpcError`` where it fails to list it.
+        """
+        await self._refresh(self._here())
+
+    async def _refresh(self, client: Client) -> None:
+        said = await published(self.server, client, self._published or Published())
+        self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
+        await self._look(said)
+        self._published = said
+
+    async def look_again(self) -> None:
+        """Inspect the known definitions again: other servers' tools have changed, and definitions here may refer to
+        them."""
+        if self._published is not None:
+            await self._look(self._published)
+
+    async def _look(self, said: Published) -> None:
+        look = partial(self._looking.at, said, self._neighbours(), self._tools)
+        self._put(await self._lane.run(look))
+
+    def _put(self, seen: Seen) -> None:
+        changed: list[Kind] = [*self._put_tools(seen.tools), *self._put_library(seen)]
+        self.instructions = seen.instructions
+        notes = seen.quarantined, seen.suspicions
+        if (self.quarantined, self.suspicions) != notes:
+            self.quarantined, self.suspicions = notes
+            changed = changed or ["tools"]
+        for kind in changed:
+            self._tell(Change(kind))
+
+    def _put_tools(self, tools: Mapping[str, Tool]) -> list[Kind]:
+        listed = tuple(tool for _, tool in sorted(tools.items()))
+        if list(map(id, listed)) == list(map(id, self._listed)):
+            return []
+        self._tools, self._listed = tools, listed
+        return ["tools"]
+
+    def _put_library(self, seen: Seen) -> list[Kind]:
+        changed: list[Kind] = []
+        if (seen.resources, seen.templates) != (self._resources, self._templates):
+            changed.append("resources")
+        if seen.prompts != self._prompts:
+            changed.append("prompts")
+        if changed:
+            self._resources, self._templates, self._prompts = seen.resources, seen.templates, seen.prompts
+            self._lists = {}
+        return changed
+
+    def _tell(self, change: Change) -> None:
+        for changed in tuple(self._watchers):
+            changed(change)
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
+
+    # --- tools --------------------------------------------------------------------------------------------------------
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        return self._listed
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise UnknownTool(name)
+        return tool
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        tool = await self.find_tool(call.name, call.context)
+        if call.tool is not None and call.tool.input is not tool.input:
+            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        client = self._here()
+        arguments = check_arguments(call.tool or tool, call.arguments)
+        progress = None if call.context.channel is SILENT else call.context.channel.progress
+        name = tool.name if call.tool is None else call.tool.name  # the name under which the caller knows it
+        try:
+            return _outcome(await client.call_tool(call.name, arguments, timeout=self._seconds, progress=progress))
+        except RpcError as error:
+            return failed(ToolError.of("TT9253", server=self.server, tool=name, said=_said(error)).say())
+        except RequestTimeout as error:
+            raise ToolTimeout.of("TT9252", server=self.server, tool=name, problem=error) from None
+        except InvalidAnswer as error:
+            raise ToolError.of("TT9602", server=self.server, tool=name, problem=_plain_text(error)) from None
+        except TransportError as error:
+            self.trouble()
+            raise Unreachable.of("TT9251", server=self.server, tool=name, problem=_plain_text(error)) from None
+
+    def _here(self) -> Client:
+        if self._client is None:
+            raise Unreachable.of("TT9250", server=self.server, problem=_plain_text(self._why_not))
+        return self._client
+
+    # --- library ------------------------------------------------------------------------------------------------------
+
+    def offers(self) -> frozenset[str]:
+        return self._offers
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return self.resources
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return self.templates
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return self.prompts
+
+    def _list(self, kind: str, shelf: Mapping[str, T]) -> tuple[T, ...]:
+        if kind not in self._lists:
+            self._lists[kind] = tuple(entry for _, entry in sorted(shelf.items()))
+        return self._lists[kind]
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        match operation:
+            case ResourceRead(uri=uri):
+                if uri in self._resources:
+                    return (self._resources[uri],)
+                for definition, template in self._templates.values():
+                    if template.match(uri) is not None:
+                        return (definition, resource_of(definition, uri))
+            case PromptGet(name=name) | CompletionGet(of="prompt", name=name):
+                if name in self._prompts:
+                    return (self._prompts[name],)
+            case CompletionGet(name=name):
+                if name in self._templates:
+                    return (self._templates[name][0],)
+        raise unknown(operation)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        await self.find_entries(read)
+        return await self._asking("resources/read", _read(self._here(), read.uri))
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        await self.find_entries(get)
+        return await self._asking("prompts/get", self._here().get_prompt(get.name, get.arguments))
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        (entry, *_) = await self.find_entries(get)
+        assert isinstance(entry, wire.Prompt | wire.ResourceTemplate)
+        answer = self._here().complete(entry, get.argument, get.value, get.arguments)
+        return await self._asking("completion/complete", answer)
+
+    async def _asking(self, method: str, answer: Any) -> Any:
+        try:
+            return await self._in_time(method, answer)
+        except RpcError as error:
+            raise ToolError.of("TT9254", server=self.server, said=_said(error)) from None
+        except InvalidAnswer as error:
+            raise ToolError.of("TT9603", server=self.server, problem=_plain_text(error)) from None
+        except TransportError as error:
+            self.trouble()
+            raise ToolError.of("TT9250", server=self.server, problem=_plain_text(error)) from None
+
+    async def _in_time(self, method: str, answer: Any) -> Any:
+        """Apply the time limit that the file gives this server. Without one, only that of the guard applies."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await answer
+        except TimeoutError:
+            raise RequestTimeout.of("TT5002", method=method, seconds=self._seconds) from None
+
+
+async def _read(client: Client, uri: str) -> ReadResourceResult:
+    return ReadResourceResult(list(await client.read_resource(uri)))
+
+
+_MOST_WORDS = 1_000
+
+
+def _plain_text(error: Exception) -> str:
+    return cleaned(str(error), {})[:_MOST_WORDS]
+
+
+def _said(error: RpcError) -> str:
+    """A server's refusal in its own words: untrusted, so it is cut and cleaned."""
+    return f"{_plain_text(error)} ({error.number})"
+
+
+def _outcome(result: Result) -> CallToolResult:
+    meta = result.raw.get("_meta")
+    content = [_block(block) for block in result.content]
+    return CallToolResult(content, result.structured, result.is_error, meta if is_object(meta) else None)
+
+
+def _block(block: Any) -> Any:
+    """An embedded resource as its own type: the wire does not tag it."""
+    if not isinstance(block, EmbeddedResource) or not is_object(block.resource):
+        return block
+    said = block.resource
+    uri, kind, meta = str(said.get("uri", "")), said.get("mimeType"), said.get("_meta")
+    kind, meta = kind if isinstance(kind, str) else None, meta if is_object(meta) else None
+    if isinstance(said.get("blob"), str):
+        return replaced(block, resource=BlobResource(uri, said["blob"], kind, meta))
+    return replaced(block, resource=TextResource(uri, str(said.get("text", "")), kind, meta))

@@ -1,0 +1,452 @@
+"""One end of a JSON-RPC connection on a channel that both ends share (stdio, memory, sockets).
+
+The peer correlates answers with requests, runs the other end's requests, cancels, and owns every task it starts. It is
+the last boundary for errors: an unexpected exception in a handler is logged and answered as "Internal error" with an
+id, and the connection stays open. The meaning of the methods is the handler's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import math
+import secrets
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, Protocol
+
+from tooltrue.errors import (
+    ConnectionLost,
+    InternalError,
+    InvalidAnswer,
+    InvalidRequest,
+    ParseError,
+    RequestTimeout,
+    RpcError,
+    TransportError,
+)
+from tooltrue.jsonrpc.messages import (
+    Answer,
+    Failure,
+    Id,
+    Json,
+    Message,
+    Notification,
+    Request,
+    answered_id,
+    answered_ids,
+    decode,
+    encode_answer,
+    encode_failure,
+    encode_notification,
+    encode_request,
+    is_array,
+    parse,
+)
+from tooltrue.jsonrpc.patience import Limit, Patience
+
+__all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Exchange", "Handler", "Peer", "internal_error"]
+
+MAX_BATCH = 100
+MAX_RUNNING = 4_096
+_REASON_LENGTH = 200
+
+_log = logging.getLogger("tooltrue")
+
+
+class Exchange(Protocol):
+    """The caller of a request, as its handler sees it before the answer: it accepts notifications."""
+
+    def notify(self, method: str, params: Json) -> None: ...
+
+
+class Dialogue(Exchange, Protocol):
+    """An exchange that can also send requests to the caller before its answer is sent."""
+
+    async def ask(self, method: str, params: Json, seconds: float) -> Json:
+        """The other end's answer. Raises its ``RpcError``, ``RequestTimeout`` after ``seconds``, or
+        ``ConnectionLost``."""
+        ...
+
+    def detach(self) -> None:
+        """Release the connection if the other end can resume the exchange later; otherwise do nothing."""
+        ...
+
+
+class Handler(Protocol):
+    """Handles the requests and notifications that a peer receives."""
+
+    @property
+    def takes_batches(self) -> bool: ...
+
+    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
+        """Return the encoded result, or raise ``RpcError``. Cancelled if the caller no longer wants the answer."""
+        ...
+
+    def on_notification(self, notification: Notification) -> None: ...
+
+
+def _start_lazy(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.get_running_loop().create_task(coroutine)
+
+
+def _start_eager(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True)  # pyright: ignore
+
+
+_start = _start_eager if hasattr(asyncio, "eager_task_factory") else _start_lazy
+
+
+def internal_error(error: BaseException) -> InternalError:
+    """Log ``error`` in full under a fresh id; the returned error reveals only the id."""
+    id = secrets.token_hex(4)
+    _log.error("internal error %s", id, exc_info=error)
+    return InternalError.of("TT1020", id=id)
+
+
+class Dropped(NamedTuple):
+    """The number of frames dropped, invalid ones and unmatched answers, and the reason for the last one."""
+
+    messages: int = 0
+    last: str = ""
+
+
+class _Wait:
+    """A pending request for ``method``; ``limit`` bounds the wait, if set."""
+
+    __slots__ = ("future", "limit", "method")
+
+    def __init__(self, future: asyncio.Future[Json], method: str) -> None:
+        self.future = future
+        self.method = method
+        self.limit: Limit | None = None
+
+
+class _Call:
+    """A running request of the other end. Once it is cancelled, it sends no notifications and no answer."""
+
+    __slots__ = ("_peer", "cancelled", "method", "task")
+
+    def __init__(self, peer: Peer, method: str) -> None:
+        self._peer = peer
+        self.method = method
+        self.cancelled = False
+        self.task: asyncio.Task[None] | None = None
+
+    def notify(self, method: str, params: Json) -> None:
+        if not self.cancelled:
+            self._peer.notify(method, params)
+
+    async def ask(self, method: str, params: Json, seconds: float) -> Json:
+        return await self._peer.request(method, params, timeout=seconds, abandoned=self._take_back)
+
+    def detach(self) -> None:
+        """No-op: on a shared channel, a request has no connection of its own."""
+
+    def _take_back(self, id: Id) -> None:
+        self._peer.notify("notifications/cancelled", {"requestId": id})
+
+
+class Peer:
+    """One end of a connection.
+
+    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. An invalid frame is
+    answered with an error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` handles it. Pass every frame that arrives
+    to :meth:`feed`; end with :meth:`close`. ``patience`` holds the time limits of this end's requests. ``lost`` is
+    called once, when the transport fails.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        handler: Handler,
+        *,
+        language: str = "en",
+        unreadable: Callable[[RpcError], None] | None = None,
+        patience: Patience | None = None,
+        lost: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self._write = write
+        self._lost = lost
+        self._handler = handler
+        self._language = language
+        self._unreadable = unreadable or self._answer_unreadable
+        self._running: dict[Id, _Call] = {}
+        self._ending: set[asyncio.Task[None]] = set()  # batches, and cancelled requests that still run
+        self._waiting: dict[Id, _Wait] = {}
+        self._held: asyncio.Event | None = None
+        self.patience = patience or Patience()
+        self._last_id = 0
+        self.dropped = Dropped()
+        self._closed = False
+
+    def feed(self, frame: bytes) -> None:
+        """Accept one frame: a message, or an array of messages if the handler takes batches. Never raises."""
+        try:
+            value = decode(frame)
+            if is_array(value):
+                self._begin_batch(value)
+            else:
+                self._take(parse(value), self._write)
+        except ParseError as error:
+            self._undecoded(error, frame)
+            self._unreadable(error)
+        except RpcError as error:
+            self._misread(error)
+            self._unreadable(error)
+
+    def _undecoded(self, error: ParseError, frame: bytes) -> None:
+        """Fail the pending requests whose answers the frame holds, as far as their ids can be recognized."""
+        is_batch = frame.lstrip().startswith(b"[") and self._handler.takes_batches
+        meant = [
+            id for id in (answered_ids(frame, MAX_BATCH) if is_batch else [answered_id(frame)]) if id in self._waiting
+        ]
+        for id in meant:
+            self._refuse(id, str(error).rstrip("."))
+        if not meant:
+            self._drop(str(error))
+
+    def _misread(self, error: RpcError) -> None:
+        """Fail the pending request that an invalid message was intended to answer, if it can be identified."""
+        if isinstance(error, InvalidRequest) and error.answers is not None and error.answers in self._waiting:
+            self._refuse(error.answers, str(error.facts.get("problem", error)))
+        else:
+            self._drop(str(error))
+
+    def _refuse(self, id: Id, problem: str) -> None:
+        """Fail a pending request at once because its answer is invalid."""
+        self.fail(id, InvalidAnswer.of("TT5009", method=self._waiting[id].method, problem=problem))
+
+    def _drop(self, reason: str) -> None:
+        self.dropped = Dropped(self.dropped.messages + 1, reason.rstrip(".")[:_REASON_LENGTH])
+
+    def _answer_unreadable(self, error: RpcError) -> None:
+        id = error.id if isinstance(error, InvalidRequest) else None
+        self._write(encode_failure(id, error, self._language))
+
+    def _take(self, message: Message, reply: Callable[[bytes], None]) -> None:
+        match message:
+            case Request():
+                self._begin(message, reply)
+            case Notification():
+                self._note(message)
+            case Answer(id, result):
+                self._settle(id, result, None)
+            case Failure(id, error):
+                self._settle(id, None, error)
+
+    def _begin(self, request: Request, reply: Callable[[bytes], None]) -> None:
+        if request.id in self._running:
+            # Two answers with the same id would be indistinguishable. The first request keeps the id and its answer.
+            error = InvalidRequest.of("TT1009", id=request.id)
+        elif len(self._running) >= MAX_RUNNING:
+            error = InternalError.of("TT1021", limit=MAX_RUNNING)
+        else:
+            call = self._running[request.id] = _Call(self, request.method)
+            call.task = _start(self._answer(request, reply, call))
+            return
+        reply(encode_failure(request.id, error, self._language))
+
+    async def _answer(self, request: Request, reply: Callable[[bytes], None], call: _Call) -> None:
+        try:
+            while self._held is not None:
+                await self._held.wait()
+            answer = encode_answer(request.id, await self._handler.on_request(request, call))
+        except RpcError as error:
+            answer = encode_failure(request.id, error, self._language)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            answer = encode_failure(request.id, internal_error(error), self._language)
+        finally:
+            if not call.cancelled:  # otherwise it is removed already, and its id may be in use again
+                del self._running[request.id]
+        if not call.cancelled:
+            reply(answer)
+
+    def _note(self, notification: Notification) -> None:
+        try:
+            self._handler.on_notification(notification)
+        except Exception as error:  # noqa: BLE001 - nobody waits for an answer, but the log tells
+            internal_error(error)
+
+    def _settle(self, id: Id | None, result: Json, error: RpcError | None) -> None:
+        waiting = self._waiting.get(id) if id is not None else None
+        if waiting is None:
+            self._unmatched(id, error)
+        elif waiting.future.done():
+            _log.info("dropped a second answer")
+        elif error is None:
+            waiting.future.set_result(result)
+        else:
+            waiting.future.set_exception(error)
+
+    def _unmatched(self, id: Id | None, error: RpcError | None) -> None:
+        """Handle an answer that matches no pending request. Fails the one whose id differs in type only."""
+        _log.info("dropped an answer that nobody asked for")
+        meant = next((known for known in self._waiting if str(known) == id), None)
+        if meant is not None:
+            self._refuse(meant, f"its id is the string {id!r}, and that of the request a number")
+        elif id is None:
+            self._drop(f"an error without an id: {error}")
+        elif isinstance(id, str) or not 0 < id <= self._last_id:  # otherwise late: its request no longer waits
+            self._drop(f"an answer with the id {str(id)[:40]!r}, which no request has")
+
+    def _begin_batch(self, values: list[Json]) -> None:
+        if not self._handler.takes_batches:
+            raise InvalidRequest.of("TT1006")
+        if not values:
+            raise InvalidRequest.of("TT1007")
+        if len(values) > MAX_BATCH:
+            raise InvalidRequest.of("TT1008", limit=MAX_BATCH)
+        self._own(_start(self._batch(values)))
+
+    def _own(self, task: asyncio.Task[None]) -> None:
+        if not task.done():
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def _batch(self, values: list[Json]) -> None:
+        """Run every element as if it had arrived alone, and answer with one array (JSON-RPC 2.0, section 6)."""
+        answers: list[bytes] = []
+        before = set(self._owned())
+        for value in values:
+            try:
+                self._take(parse(value), answers.append)
+            except InvalidRequest as error:
+                self._misread(error)
+                if not error.is_answer:
+                    answers.append(encode_failure(error.id, error, self._language))
+        running = [task for task in self._owned() if task not in before and task is not asyncio.current_task()]
+        if running:
+            await asyncio.wait(running)
+        if answers:
+            self._write(b"[%b]" % b",".join(answers))
+
+    def refuse(self, error: RpcError) -> None:
+        """Report a frame that could not be read."""
+        self._unreadable(error)
+
+    def hold(self, hold: bool) -> None:
+        """Hold or release requests that have not begun; running requests continue, and cancellations are processed."""
+        if self._held is not None:
+            self._held.set()
+        self._held = asyncio.Event() if hold else None
+
+    def cancel(self, id: Id) -> bool:
+        """Cancel the other end's request with this id; it gets no answer. Returns False if it is not running."""
+        call = self._running.pop(id, None)
+        if call is None:
+            return False
+        call.cancelled = True
+        if call.task is not None:
+            self._own(call.task)
+            call.task.cancel()
+        return True
+
+    def is_asked(self, method: str) -> bool:
+        """Whether a request of the other end for this method is waiting or running."""
+        return any(call.method == method for call in self._running.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether requests of the other end are running."""
+        return bool(self._running)
+
+    def _owned(self) -> tuple[asyncio.Task[None], ...]:
+        return (*(call.task for call in self._running.values() if call.task is not None), *self._ending)
+
+    def notify(self, method: str, params: Json) -> None:
+        if not self._closed:
+            self._write(encode_notification(method, params))
+
+    async def request(
+        self,
+        method: str,
+        params: Json,
+        *,
+        timeout: float | None,
+        total: float = math.inf,
+        send: Callable[[bytes, Id], None] | None = None,
+        abandoned: Callable[[Id], None] | None = None,
+    ) -> Json:
+        """Send a request to the other end and return its result.
+
+        Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds without a sign of life
+        (:meth:`hear_of`; ``None``: no limit) or after ``total`` seconds, or ``ConnectionLost``. ``send`` replaces
+        ``write`` for transports that also need the id. If the wait ends without an answer, ``abandoned`` is called with
+        the id, to inform the other end.
+        """
+        if self._closed:
+            raise ConnectionLost.of("TT5001")
+        self._last_id += 1
+        id = self._last_id
+        future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        wait = self._waiting[id] = _Wait(future, method)
+        if timeout is not None:
+            late = functools.partial(self._late, wait, timeout, total, self.dropped.messages)
+            wait.limit = self.patience.limit(timeout, late, total)
+        try:
+            frame = encode_request(id, method, params)
+            send(frame, id) if send is not None else self._write(frame)
+            return await future
+        except (RequestTimeout, asyncio.CancelledError):
+            if abandoned is not None and not self._closed:
+                with contextlib.suppress(TransportError):  # a peer that is gone need not be informed
+                    abandoned(id)
+            raise
+        finally:
+            if wait.limit is not None:
+                wait.limit.end()
+            del self._waiting[id]
+
+    def _late(self, wait: _Wait, seconds: float, total: float, dropped_before: int, is_total: bool) -> None:
+        if wait.future.done():
+            return
+        code, limit = ("TT5022", total) if is_total else ("TT5002", seconds)
+        late = RequestTimeout.of(code, method=wait.method, seconds=limit)
+        if count := self.dropped.messages - dropped_before:
+            late = RequestTimeout.of("TT5029", problem=str(late), count=count, last=self.dropped.last)
+        wait.future.set_exception(late)
+
+    def awaits(self, id: Id) -> bool:
+        """Whether a caller still waits for the answer to this request."""
+        waiting = self._waiting.get(id)
+        return waiting is not None and not waiting.future.done()
+
+    def hear_of(self, id: Id) -> None:
+        """Restart the timeout of a request that the other end is working on; the limit ``total`` continues."""
+        waiting = self._waiting.get(id)
+        if waiting is not None and waiting.limit is not None:
+            waiting.limit.begin_anew()
+
+    def fail(self, id: Id, error: Exception) -> None:
+        """Fail a request for which the transport could not get an answer."""
+        waiting = self._waiting.get(id)
+        if waiting is not None and not waiting.future.done():
+            waiting.future.set_exception(error)
+
+    def lose(self, error: Exception) -> None:
+        """Fail all pending requests with ``error`` after the transport has failed."""
+        if not self._closed and self._lost is not None:
+            self._lost(error)
+        self._end(error)
+
+    def _end(self, error: Exception) -> None:
+        self._closed = True
+        for wait in self._waiting.values():
+            if not wait.future.done():
+                wait.future.set_exception(error)
+
+    async def drain(self) -> None:
+        """Wait until all running tasks have ended."""
+        while tasks := self._owned():
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        """Cancel running tasks, fail pending requests, and return when all tasks have ended."""
+        self._end(ConnectionLost.of("TT5001"))
+        tasks = self._owned()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)  # not gather, which could not be cancelled while one of the tasks continues

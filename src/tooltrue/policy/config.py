@@ -1,0 +1,378 @@
+"""The operator's file, ``tooltrue.toml``: its rules, and a table for each configurable part of the guard.
+
+A file is used as a whole or not at all: an unknown key, an invalid schema and a contradictory rule are errors that name
+the line. :mod:`tooltrue.policy.vetting` finds other problems of the rules.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+from tooltrue.errors import ConfigurationError, SchemaError
+from tooltrue.jsonrpc.messages import is_object
+from tooltrue.policy import lines
+from tooltrue.policy.audit_settings import OnFailure
+from tooltrue.policy.auth_table import AUTH
+from tooltrue.policy.globs import Globs, globs
+from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.vetting import dead
+from tooltrue.protocol.schema import Bounds, Schema, compile_schema
+from tooltrue.protocol.schema.dialects import dialect_of, subschemas
+from tooltrue.protocol.schema.words import ASSERTIONS
+from tooltrue.protocol.types import Value, field, replaced
+from tooltrue.spelling import closest
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.toolset import EFFECTS
+
+__all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
+
+
+# -- schema of the file ------------------------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    """A table of the file: the JSON Schemas of its keys, and a function from its values and the current :class:`Guard`
+    to the settings to change. ``required`` are the keys that it must have."""
+
+    keys: Mapping[str, Any]
+    settings: Callable[[Mapping[str, Any], Guard], Mapping[str, Any]]
+    required: tuple[str, ...] = ()
+
+
+def _limits(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"limits": replaced(guard.limits, **said)}
+
+
+def _rate(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"rate": replaced(guard.rate, **{whose: Rate(**figures) for whose, figures in said.items()})}
+
+
+def _concurrency(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"concurrency": replaced(guard.concurrency, **said)}
+
+
+def _abuse(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"abuse": replaced(guard.abuse, **said)}
+
+
+def _audit(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"audit": guard.audit.said_instead(**said)}
+
+
+def _confirm(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    effects = frozenset(said.get("effects", guard.confirm.effects))
+    return {"confirm": replaced(guard.confirm, **{**said, "effects": effects})}
+
+
+def _nothing(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    """Ignore a table that no layer uses."""
+    return {}
+
+
+def _held(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"held": {principal: frozenset(scopes) for principal, scopes in said.items()}}
+
+
+def _repair(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"repair": globs(said["tools"])}
+
+
+def _of_hosts(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    """Ignore a table that only a host uses (:mod:`tooltrue.host.guarding`)."""
+    return {}
+
+
+_SCOPES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}
+
+_TEXT: Final = {"type": "string", "minLength": 1}
+_EFFECT: Final = {"enum": list(EFFECTS)}
+_NUMBER: Final = {"type": "number", "exclusiveMinimum": 0}
+_COUNT: Final = {"type": "integer", "minimum": 1}
+_PACE: Final = {
+    "type": "object",
+    "properties": {"per_second": _NUMBER, "burst": _COUNT},
+    "required": ["per_second", "burst"],
+    "additionalProperties": False,
+}
+
+_NAMES: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
+
+_EXCUSED: Final = {
+    "type": "object",
+    "properties": {"code": _TEXT, "tools": _NAMES, "server": _NAMES, "reason": _TEXT},
+    "required": ["code", "tools", "reason"],
+    "additionalProperties": False,
+}
+
+TABLES: Final[Mapping[str, Table]] = {
+    "limits": Table(
+        {"seconds": _NUMBER, "max_bytes": _COUNT, "max_argument_bytes": _COUNT, "blocked_seconds": _NUMBER}, _limits
+    ),
+    "rate": Table({"tool": _PACE, "caller": _PACE, "server": _PACE}, _rate),
+    "concurrency": Table({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),
+    "abuse": Table({"pause": _NUMBER, "longest": _NUMBER}, _abuse),
+    "audit": Table(
+        {"on": {"type": "boolean"}, "to": _TEXT, "seal": _TEXT, "on_failure": {"enum": list(get_args(OnFailure))}},
+        _audit,
+    ),
+    "confirm": Table(
+        {
+            "effects": {"type": "array", "items": _EFFECT},
+            "session_seconds": _NUMBER,
+            "questions": _COUNT,
+            "max_shown": _COUNT,
+            "store": _TEXT,
+        },
+        _confirm,
+    ),
+    "auth": Table(AUTH, _nothing),
+    "scopes": Table({"local": _SCOPES, "local:http": _SCOPES}, _held),
+    "repair": Table({"tools": _NAMES}, _repair, ("tools",)),
+    "check": Table({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _nothing),
+    "effects": Table(dict.fromkeys(EFFECTS, _NAMES), _of_hosts),
+    "flow": Table(dict.fromkeys(("private", "public", "untrusted", "trusted", "sends", "stays"), _NAMES), _of_hosts),
+    "budget": Table(
+        {"calls": _COUNT, "bytes": _COUNT, "seconds": _NUMBER, "tokens": _COUNT, "money": _NUMBER}, _of_hosts
+    ),
+    "loops": Table(
+        {"told_after": _COUNT, "stopped_after": _COUNT, "errors_after": _COUNT, "patient": _NAMES}, _of_hosts
+    ),
+    "retry": Table({"attempts": _COUNT, "pause": _NUMBER, "longest": _NUMBER, "idempotent": _NAMES}, _of_hosts),
+    "asking": Table(
+        {"seconds": _NUMBER, "always_seconds": _NUMBER, "waiting": _COUNT, "no_seconds": _NUMBER, "edits": _COUNT},
+        _of_hosts,
+    ),
+}
+"""All tables except the rules."""
+
+_RULE: Final = {
+    "then": {"enum": ["allow", "deny", "ask", "hide"]},
+    "name": _TEXT,
+    "tools": _NAMES,
+    "resources": _NAMES,
+    "prompts": _NAMES,
+    "effect": {"anyOf": [_EFFECT, {"type": "array", "items": _EFFECT, "minItems": 1}]},
+    "server": _NAMES,
+    "principal": _NAMES,
+    "scopes": _NAMES,
+    "arguments": {"type": "object"},
+    "reason": _TEXT,
+}
+
+
+def _closed(keys: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(keys), "additionalProperties": False, "required": list(required)}
+
+
+def _schema() -> Schema:
+    rules = {"type": "array", "items": _closed(_RULE, "then"), "minItems": 1}
+    tables = {name: _closed(table.keys, *table.required) for name, table in TABLES.items()}
+    return compile_schema(_closed({"rules": rules, **tables}))
+
+
+# -- reading it --------------------------------------------------------------------------------------------------------
+
+
+class Config(Value, frozen=True, dict=True):
+    """The contents of a file. ``name`` is its name as given, ``text`` its text."""
+
+    name: str
+    text: str
+    rules: Rules | None = None
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+    def over(self, guard: Guard, server: str) -> Guard:
+        """Return ``guard`` with the settings of the file, for the server of this name."""
+        name = self.name.replace("{", "{{").replace("}", "}}")
+        for table, said in self.tables.items():
+            guard = guard.given(f"{name} [{table}]", **TABLES[table].settings(said, guard))
+        if self.rules is None:
+            return guard
+        return guard.given(name, rules=Rules(self.rules.rules, server, guard.held))
+
+    def said(self, table: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
+        """Return the settings of a table, the name of the table, and the place of each of its keys; empty without the
+        table."""
+        said = self.tables.get(table, {})
+        return said, f"{self.name} [{table}]" if said else "", {key: self.place((table, key)) for key in said}
+
+    def place(self, path: lines.Path) -> str:
+        """Return ``FILE:LINE`` of the value at ``path``, or of the nearest value around it."""
+        while path and path not in self._lines:
+            path = path[:-1]
+        return f"{self.name}:{self._lines.get(path, 1)}"
+
+    @cached_property
+    def _lines(self) -> Mapping[lines.Path, int]:
+        return lines.lines_of(self.text)
+
+
+def read(file: str | Path, text: str | None = None) -> Config:
+    """Read the file. ``ConfigurationError`` for the first problem in it. ``text`` is the file's text, if it was read
+    before."""
+    config, problems = examine(file, text)
+    if problems:
+        raise problems[0]
+    return config
+
+
+def examine(file: str | Path, text: str | None = None) -> tuple[Config, list[ConfigurationError]]:
+    """Read the file as far as possible, and return it with all its problems."""
+    name = str(file)
+    config = Config(name, text_of(file) if text is None else text)
+    try:
+        said = tomllib.loads(config.text)
+        problems = [*_misfits(config, said)]
+    except tomllib.TOMLDecodeError as error:
+        return config, [_no_toml(name, str(error))]
+    except RecursionError:
+        return config, [_no_toml(name, "it is nested too deep")]
+    if problems:
+        return config, problems
+    rules = _rules(config, said.get("rules", []), problems)
+    tables = {table: keys for table, keys in said.items() if table in TABLES}
+    config = Config(name, config.text, Rules(rules) if "rules" in said else None, tables)
+    return config, [*problems, *dead(rules, config.place)]
+
+
+def text_of(file: str | Path) -> str:
+    try:
+        return Path(file).read_bytes().decode().replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigurationError.of("TT4300", file=str(file), problem=problem) from None
+
+
+def _no_toml(name: str, said: str) -> ConfigurationError:
+    found = re.search(r" \(at line (\d+), column \d+\)$| \(at end of document\)$", said)
+    place = f"{name}:{found[1]}" if found and found[1] else name
+    return ConfigurationError.of("TT4301", place=place, problem=said[: found.start()] if found else said)
+
+
+def _misfits(config: Config, said: dict[str, Any]) -> Iterator[ConfigurationError]:
+    """Yield the values that do not fit the schema of the file."""
+    for problem in _schema().problems(said):
+        path = _path(problem.path)
+        text = str(problem).removeprefix(problem.path).strip()
+        what = problem.path.removeprefix("$").removeprefix(".") or "the file"
+        yield ConfigurationError.of("TT4302", place=config.place(path), key=what, problem=text)
+
+
+def _path(text: str) -> lines.Path:
+    """Return the steps of a JSON path."""
+    steps = re.findall(r'\.([^.\[]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]', text)
+    return tuple(int(number) if number else name or quoted for name, number, quoted in steps)
+
+
+# -- one rule after the other ------------------------------------------------------------------------------------------
+
+
+def _rules(config: Config, said: list[dict[str, Any]], problems: list[ConfigurationError]) -> tuple[Rule, ...]:
+    rules: list[Rule] = []
+    names: dict[str, int] = {}
+    for number, one in enumerate(said):
+        name = one.get("name", f"rule {number + 1}")
+        if name in names:
+            place, first = config.place(("rules", number)), config.place(("rules", names[name]))
+            problems.append(ConfigurationError.of("TT4310", place=place, name=name, first=first))
+        names.setdefault(name, number)
+        problems += [*_contradictions(config, number, one)]
+        try:
+            rules.append(_rule(number, name, one))
+        except SchemaError as error:
+            place = config.place(("rules", number, "arguments"))
+            problems.append(ConfigurationError.of("TT4307", place=place, problem=str(error).rstrip(".")))
+    return tuple(rules)
+
+
+def _rule(number: int, name: str, said: Mapping[str, Any]) -> Rule:
+    return Rule(
+        said["then"],
+        name,
+        number,
+        tools=_globs(said, "tools"),
+        resources=_globs(said, "resources"),
+        prompts=_globs(said, "prompts"),
+        effect=frozenset(_list(said["effect"])) if "effect" in said else None,
+        server=_globs(said, "server"),
+        principal=_globs(said, "principal"),
+        scopes=frozenset(_list(said.get("scopes", []))),
+        arguments=compile_schema(said["arguments"], bounds=_LINEAR) if "arguments" in said else None,
+        reason=said.get("reason", ""),
+    )
+
+
+_LINEAR: Final = Bounds()
+"""Refuses patterns that would need a limit on their steps: an argument that such a pattern gives up on would not be
+denied."""
+
+
+def _list(said: Any) -> list[Any]:
+    return [said] if isinstance(said, str) else said
+
+
+def _globs(said: Mapping[str, Any], key: str) -> Globs | None:
+    return globs(_list(said[key])) if key in said else None
+
+
+_APART: Final = (
+    ("arguments", "resources", "only tools have arguments"),
+    ("arguments", "prompts", "only the arguments of tools are judged"),
+    ("effect", "resources", "only tools have an effect"),
+    ("effect", "prompts", "only tools have an effect"),
+)
+_SILENT: Final = {"allow": "what is allowed is told no reason", "hide": "what is hidden is told no reason"}
+
+
+def _contradictions(config: Config, number: int, said: Mapping[str, Any]) -> Iterator[ConfigurationError]:
+    """Yield errors for keys that exclude each other, and for keywords in ``arguments`` that no validator knows."""
+
+    def apart(key: str, other: str, why: str) -> ConfigurationError:
+        place = config.place(("rules", number, key))
+        return ConfigurationError.of("TT4308", place=place, key=key, other=other, why=why)
+
+    yield from (apart(key, other, why) for key, other, why in _APART if key in said and other in said)
+    if "reason" in said and said["then"] in _SILENT:
+        yield apart("reason", f'then = "{said["then"]}"', _SILENT[said["then"]])
+    if "arguments" in said and said["then"] == "hide":
+        yield apart("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
+    if not _is_newest(said.get("arguments", {}).get("$schema")):
+        yield ConfigurationError.of("TT4330", place=config.place(("rules", number, "arguments", "$schema")))
+    for path, word in _unknown_words(said.get("arguments", {}), ("rules", number, "arguments")):
+        nearest = closest(word, _WORDS)
+        yield ConfigurationError.of("TT4309", place=config.place(path), word=word, nearest=nearest)
+
+
+def _is_newest(declared: Any) -> bool:
+    """Return whether a schema is of the newest dialect. An older one ignores keywords that this one knows: they would
+    be conditions that are not checked."""
+    try:
+        return dialect_of(declared) is _DIALECT
+    except SchemaError:
+        return False
+
+
+_DIALECT: Final = dialect_of(None)
+_WORDS: Final = frozenset(
+    {*ASSERTIONS, *_DIALECT.applicators, "required", "dependentRequired", "minContains", "maxContains", "$ref"}
+    | {"$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "format"}
+)
+
+
+def _unknown_words(schema: Any, at: lines.Path) -> Iterator[tuple[lines.Path, str]]:
+    """Yield the unknown keywords of a schema. JSON Schema ignores them; here they would be conditions that are not
+    checked."""
+    if not is_object(schema):
+        return
+    for word, value in schema.items():
+        if word not in _WORDS:
+            yield (*at, word), word
+        elif word in _DIALECT.applicators:
+            for path, inner in subschemas(word, value):
+                yield from _unknown_words(inner, (*at, *path))

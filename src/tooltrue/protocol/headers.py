@@ -1,0 +1,213 @@
+"""The HTTP headers that mirror a message on Streamable HTTP (2026-07-28, basic/transports/streamable-http; server/tools
+"x-mcp-header"). Header names are lower case here. A server only compares headers with the body; it never acts on them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tooltrue.errors import DefinitionError, HeaderMismatch, InvalidArguments
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
+
+__all__ = [
+    "METHOD_HEADER",
+    "NAMED",
+    "NAME_HEADER",
+    "PARAM_PREFIX",
+    "VERSION_HEADER",
+    "Mirrors",
+    "check_mirrored",
+    "check_params",
+    "check_present",
+    "decode_value",
+    "encode_value",
+    "find_mirrors",
+    "param_headers",
+    "request_headers",
+]
+
+VERSION_HEADER = "mcp-protocol-version"
+METHOD_HEADER = "mcp-method"
+NAME_HEADER = "mcp-name"
+PARAM_PREFIX = "mcp-param-"
+
+# method → the parameter mirrored in Mcp-Name
+NAMED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+Mirrors = tuple[tuple[str, tuple[str, ...], str], ...]
+"""For each annotated property: header suffix, path in the arguments, JSON type."""
+
+_SENTINEL = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+
+
+def encode_value(value: str) -> str:
+    """Encode a header value: ``value`` itself where that is safe, otherwise ``=?base64?…?=`` of its UTF-8."""
+    if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def decode_value(header: str, value: str) -> str:
+    """Decode a header value. A malformed sentinel raises ``HeaderMismatch``; it is never taken literally."""
+    value = value.strip(" \t")
+    sentinel = _SENTINEL.fullmatch(value)
+    if sentinel is None:
+        if not _PLAIN.fullmatch(value):
+            raise HeaderMismatch.of("TT1018", header=header, problem="it holds characters beyond printable ASCII")
+        return value
+    try:
+        return base64.b64decode(sentinel[1], validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise HeaderMismatch.of("TT1018", header=header, problem="not the base64 of UTF-8 text") from None
+
+
+def check_present(headers: Mapping[str, str], method: str) -> None:
+    """Raise ``HeaderMismatch`` if a stateless request lacks its version, method or (for some methods) name header."""
+    needed = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER) if method in NAMED else (VERSION_HEADER, METHOD_HEADER)
+    for header in needed:
+        if header not in headers:
+            raise HeaderMismatch.of("TT1016", header=_spelt(header))
+
+
+def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str, Json], version: str) -> None:
+    """Raise ``HeaderMismatch`` unless the headers equal the values in the body. Comparison is case-sensitive."""
+    _same(VERSION_HEADER, headers[VERSION_HEADER].strip(" \t"), version)
+    _same(METHOD_HEADER, headers[METHOD_HEADER].strip(" \t"), method)
+    if method in NAMED:
+        name = params.get(NAMED[method])
+        if isinstance(name, str):  # other types fail the validation of the parameters
+            _same(NAME_HEADER, decode_value(_spelt(NAME_HEADER), headers[NAME_HEADER]), name)
+
+
+def _same(header: str, got: str, expected: str) -> None:
+    if got != expected:
+        raise HeaderMismatch.of("TT1017", header=_spelt(header), got=got[:80], expected=expected[:80])
+
+
+def _spelt(header: str) -> str:
+    return "-".join("MCP" if part == "mcp" and "version" in header else part.title() for part in header.split("-"))
+
+
+def request_headers(method: str, params: Mapping[str, Json], version: str) -> dict[str, str]:
+    """The headers of a client's stateless request, except the parameter headers."""
+    headers = {VERSION_HEADER: version, METHOD_HEADER: method}
+    if method in NAMED and isinstance(name := params.get(NAMED[method]), str):
+        headers[NAME_HEADER] = encode_value(name)
+    return headers
+
+
+def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
+    """The ``x-mcp-header`` annotations of an input schema. ``DefinitionError`` names a rule that is broken."""
+    mirrors = tuple(_reachable(schema, ()))
+    suffixes = [suffix.lower() for suffix, _, _ in mirrors]
+    if len(set(suffixes)) < len(suffixes):
+        raise DefinitionError.of("TT3020", problem="two properties have the same header name")
+    if _count(schema) != len(mirrors):
+        raise DefinitionError.of("TT3020", problem="only properties reachable through 'properties' may have it")
+    return mirrors
+
+
+def _reachable(schema: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    properties = schema.get("properties")
+    for name, inner in properties.items() if is_object(properties) else ():
+        if not is_object(inner):
+            continue
+        if "x-mcp-header" in inner:
+            yield _mirror(inner, (*path, name))
+        yield from _reachable(inner, (*path, name))
+
+
+def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
+    suffix, kind = schema["x-mcp-header"], schema.get("type")
+    if not isinstance(suffix, str) or not _TOKEN.fullmatch(suffix):
+        raise DefinitionError.of("TT3020", problem=f"the name at {'.'.join(path)} is not an HTTP token")
+    if kind not in ("string", "integer", "boolean"):
+        raise DefinitionError.of("TT3020", problem=f"{'.'.join(path)} must be a string, integer or boolean")
+    return suffix, path, kind
+
+
+def _count(schema: Any) -> int:
+    """Count the annotations at any depth, to detect those in unsupported places."""
+    if is_array(schema):
+        return sum(map(_count, schema))
+    if not is_object(schema):
+        return 0
+    return ("x-mcp-header" in schema) + sum(_count_below(key, value) for key, value in schema.items())
+
+
+def _count_below(keyword: str, value: Any) -> int:
+    if keyword in _SCHEMAS_BY_NAME and is_object(value):
+        return sum(map(_count, value.values()))  # keys are property names, not keywords
+    return 0 if keyword in _VALUES else _count(value)
+
+
+_VALUES = frozenset({"enum", "const", "default", "examples"})
+_SCHEMAS_BY_NAME = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+
+
+def _value_at(arguments: Json, path: tuple[str, ...]) -> Json:
+    for name in path:
+        if not is_object(arguments):
+            return None
+        arguments = arguments.get(name)
+    return arguments
+
+
+def _said(value: Json) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+_MAX_INTEGER = 2**53 - 1
+
+
+def _is_too_large(value: Json) -> bool:
+    """Whether a number is outside the range that all JSON parsers read exactly (server/tools "x-mcp-header")."""
+    return isinstance(value, int | float) and not -_MAX_INTEGER <= value <= _MAX_INTEGER
+
+
+def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, str]:
+    """The ``Mcp-Param-*`` headers of a client's call. Absent and null arguments have no header.
+
+    Raises ``InvalidArguments`` for a number beyond ±(2^53 - 1): no header may mirror it.
+    """
+    headers: dict[str, str] = {}
+    for suffix, path, _ in mirrors:
+        value = _value_at(arguments, path)
+        if _is_too_large(value):
+            raise InvalidArguments.of("TT2014", name=".".join(path), value=value, limit=_MAX_INTEGER)
+        if value is not None:
+            headers[PARAM_PREFIX + suffix.lower()] = encode_value(_said(value))
+    return headers
+
+
+def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mapping[str, Json]) -> None:
+    """Raise ``HeaderMismatch`` unless each annotated argument agrees with its header, in presence and in value."""
+    for suffix, path, kind in mirrors:
+        header, value = PARAM_PREFIX + suffix.lower(), _value_at(arguments, path)
+        spelt = f"Mcp-Param-{suffix}"
+        if value is None:
+            if header in headers:
+                raise HeaderMismatch.of("TT1017", header=spelt, got=headers[header][:80], expected="no value")
+        elif header not in headers:
+            raise HeaderMismatch.of("TT1016", header=spelt)
+        elif _is_too_large(value):
+            raise HeaderMismatch.of("TT1018", header=spelt, problem=f"an integer may be {_MAX_INTEGER} at the most")
+        else:
+            got = decode_value(spelt, headers[header])
+            if got != _said(value) and not (kind == "integer" and _same_number(got, value)):
+                raise HeaderMismatch.of("TT1017", header=spelt, got=got[:80], expected="the argument's value")
+
+
+def _same_number(text: str, value: Json) -> bool:
+    # "42.0" equals 42 (server/tools, x-mcp-header: integers compare numerically).
+    return re.fullmatch(r"-?[0-9]{1,16}(\.0+)?", text) is not None and int(text.partition(".")[0]) == value

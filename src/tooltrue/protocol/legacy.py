@@ -1,0 +1,248 @@
+"""The session-based wire formats (2024-11-05 … 2025-11-25): the method table, and the translation into each revision.
+
+A :class:`Projection` converts the newest shape to one revision. Members that the revision lacks are left out or
+rendered as text (legacy digest, "Down-conversion table").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tooltrue.jsonrpc.messages import Json, encode, is_object
+from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
+from tooltrue.protocol.questions import InputRequest, sayable
+from tooltrue.protocol.types import (
+    UNSET,
+    Annotations,
+    AudioContent,
+    BlobResource,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    Implementation,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptResult,
+    ReadResourceResult,
+    Resource,
+    ResourceLink,
+    ResourceTemplate,
+    TextContent,
+    TextResource,
+    Tool,
+)
+from tooltrue.protocol.versions import Revision
+from tooltrue.protocol.wrapping import wrapped, wraps
+
+__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
+
+
+class InitializeParams(msgspec.Struct, frozen=True):
+    protocolVersion: str
+    capabilities: dict[str, Any]
+    clientInfo: dict[str, Any]
+
+
+class LevelParams(msgspec.Struct, frozen=True):
+    level: str
+
+
+class _NoParams(msgspec.Struct, frozen=True):
+    pass
+
+
+# method → (parameters, the server capability that must be advertised, or None: tools are always available)
+METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
+    "initialize": (InitializeParams, None),
+    "ping": (_NoParams, None),
+    "logging/setLevel": (LevelParams, None),
+    "tools/list": (ListParams, None),
+    "tools/call": (CallParams, None),
+    "resources/list": (ListParams, "resources"),
+    "resources/templates/list": (ListParams, "resources"),
+    "resources/read": (ReadParams, "resources"),
+    "resources/subscribe": (ReadParams, "resources"),
+    "resources/unsubscribe": (ReadParams, "resources"),
+    "prompts/list": (ListParams, "prompts"),
+    "prompts/get": (GetPromptParams, "prompts"),
+    "completion/complete": (CompleteParams, "completions"),
+}
+
+
+class Projection:
+    """Conversion of the newest shape to one session-based revision."""
+
+    def __init__(self, revision: Revision) -> None:
+        self.revision = revision
+        self._listed: Mapping[type, Callable[[Any], object]] = {
+            Tool: self._tool,
+            Resource: self._resource,
+            ResourceTemplate: self._template,
+            Prompt: self._prompt,
+        }
+
+    def initialized(self, info: Implementation, capabilities: Mapping[str, Json], instructions: str | None) -> bytes:
+        """The result of ``initialize``."""
+        body: dict[str, Json] = {
+            "protocolVersion": self.revision.name,
+            "capabilities": self._capabilities(capabilities),
+            "serverInfo": self._implementation(info),
+        }
+        if instructions:
+            body["instructions"] = instructions
+        return encode(body)
+
+    def _capabilities(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        # 2024-11-05 has the completion method, but no capability for it.
+        return {name: said for name, said in capabilities.items() if name != "completions" or self.revision.completions}
+
+    def _implementation(self, info: Implementation) -> dict[str, Json]:
+        said: dict[str, Json] = {"name": info.name, "version": info.version}
+        if self.revision.title and info.title:
+            said["title"] = info.title
+        if self.revision.icons:
+            extra = {"description": info.description, "websiteUrl": info.websiteUrl, "icons": info.icons}
+            said |= {key: value for key, value in extra.items() if value is not None}
+        return said
+
+    def understood(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        """The subset of a client's capabilities that this revision defines and that we use."""
+        revision = self.revision
+        modes = {
+            "elicitation": ["form"] * revision.elicitation + ["url"] * revision.elicitation_url,
+            "sampling": ["context", "tools"] if revision.sampling_tools else [],
+            "roots": [],
+        }
+        known: dict[str, Json] = {}
+        for name, possible in modes.items():
+            declared = capabilities.get(name)
+            if is_object(declared) and (name != "elicitation" or revision.elicitation):
+                known[name] = {mode: {} for mode in possible if mode in declared}
+        return known
+
+    def question(self, request: InputRequest, id: str) -> InputRequest | None:
+        """The question in this revision's form, or ``None`` if it has none. ``id`` is used where one is needed."""
+        revision = self.revision
+        return sayable(request, choices=revision.choices, blocks=revision.sampling_tools, identified=id)
+
+    def has_words(self, request: InputRequest) -> bool:
+        return self.question(request, "") is not None
+
+    def page(self, member: str, items: Sequence[object], next_cursor: str | None) -> bytes:
+        """One page of a list of tools, resources, templates or prompts."""
+        body: dict[str, Json] = {member: [self._listed[type(item)](item) for item in items]}
+        if next_cursor is not None:
+            body["nextCursor"] = next_cursor
+        return encode(body)
+
+    def _tool(self, tool: Tool) -> dict[str, Json]:
+        revision = self.revision
+        said: dict[str, Json] = {"name": tool.name, "inputSchema": tool.inputSchema}
+        if tool.description is not None:
+            said["description"] = tool.description
+        if revision.title and tool.title is not None:
+            said["title"] = tool.title
+        if revision.structured and tool.outputSchema is not None:
+            said["outputSchema"] = wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
+        if revision.annotations and (annotations := self._annotations(tool)):
+            said["annotations"] = annotations
+        if revision.icons and tool.icons is not None:
+            said["icons"] = tool.icons
+        if revision.meta and tool.meta is not None:
+            said["_meta"] = tool.meta
+        return said
+
+    def _annotations(self, tool: Tool) -> Json:
+        # 2025-03-26 has a title in the annotations only.
+        if tool.title is None or self.revision.title:
+            return tool.annotations
+        hints: dict[str, Json] = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
+        return {"title": tool.title, **hints}
+
+    def call(self, result: CallToolResult, output_schema: Mapping[str, Json] | None = None) -> bytes:
+        """The result of a call to a tool that has this output schema."""
+        content = [self._block(block) for block in result.content]
+        parts = [b'{"content":', encode(content)]
+        if self.revision.structured and result.structuredContent is not UNSET:
+            structured = result.encoded or encode(result.structuredContent)
+            if wraps(output_schema):
+                parts += (b',"structuredContent":{"result":', structured, b"}")
+            elif is_object(result.structuredContent):
+                parts += (b',"structuredContent":', structured)
+        parts.append(b',"isError":true' if result.isError else b',"isError":false')
+        parts.append(b',"_meta":%b}' % encode(result.meta) if result.meta else b"}")
+        return b"".join(parts)
+
+    def _block(self, block: ContentBlock) -> ContentBlock:
+        revision = self.revision
+        if isinstance(block, ResourceLink) and not revision.resource_link:
+            return TextContent(text=f"{block.title or block.name}: {block.uri}")
+        if isinstance(block, AudioContent) and not revision.audio:
+            return TextContent(text=f"[audio, {block.mimeType}: not part of protocol revision {revision.name}]")
+        return self._plainer(block)
+
+    def _plainer(self, block: ContentBlock) -> ContentBlock:
+        """The block without the members that the revision does not define."""
+        revision = self.revision
+        drop: dict[str, Any] = {}
+        if not revision.meta:
+            drop["meta"] = None
+        if not revision.last_modified and block.annotations is not None:
+            drop["annotations"] = self._annotated(block.annotations)
+        if isinstance(block, ResourceLink) and not revision.icons:
+            drop["icons"] = None
+        if isinstance(block, EmbeddedResource) and not revision.meta:
+            drop["resource"] = self._part(block.resource)
+        return msgspec.structs.replace(block, **drop) if drop else block
+
+    def _annotated(self, annotations: Annotations | None) -> Annotations | None:
+        if annotations is None or self.revision.last_modified:
+            return annotations
+        return msgspec.structs.replace(annotations, lastModified=None)
+
+    def _part(self, part: TextResource | BlobResource) -> TextResource | BlobResource:
+        return part if self.revision.meta else msgspec.structs.replace(part, meta=None)
+
+    # --- resources and prompts ---------------------------------------------------------------------------------------
+
+    def _entry(self, entry: Resource | ResourceTemplate | Prompt) -> dict[str, Any]:
+        """The replacements that drop the members which the revision does not define."""
+        revision = self.revision
+        drop: dict[str, Any] = {}
+        for member, known in (("title", revision.title), ("icons", revision.icons), ("meta", revision.meta)):
+            if not known and getattr(entry, member) is not None:
+                drop[member] = None
+        return drop
+
+    def _resource(self, resource: Resource) -> Resource:
+        drop = self._entry(resource)
+        return msgspec.structs.replace(resource, annotations=self._annotated(resource.annotations), **drop)
+
+    def _template(self, template: ResourceTemplate) -> ResourceTemplate:
+        drop = self._entry(template)
+        return msgspec.structs.replace(template, annotations=self._annotated(template.annotations), **drop)
+
+    def _prompt(self, prompt: Prompt) -> Prompt:
+        drop = self._entry(prompt)
+        if prompt.arguments is not None:
+            drop["arguments"] = list(map(self._argument, prompt.arguments))
+        return msgspec.structs.replace(prompt, **drop)
+
+    def _argument(self, argument: PromptArgument) -> PromptArgument:
+        return argument if self.revision.title else msgspec.structs.replace(argument, title=None)
+
+    def read(self, result: ReadResourceResult) -> bytes:
+        return _closed({"contents": list(map(self._part, result.contents))}, result.meta)
+
+    def prompt(self, result: PromptResult) -> bytes:
+        messages = [PromptMessage(message.role, self._block(message.content)) for message in result.messages]
+        described = {} if result.description is None else {"description": result.description}
+        return _closed({"messages": messages, **described}, result.meta)
+
+
+def _closed(members: Mapping[str, Json], meta: Mapping[str, Json] | None) -> bytes:
+    return encode({**members, "_meta": meta} if meta else members)

@@ -1,0 +1,298 @@
+"""The stateless wire format (2026-07-28): the method table, and the translation to and from :mod:`protocol.types`.
+
+Requests are self-contained: their context is in ``params._meta`` (basic "_meta").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from tooltrue.errors import InvalidParams
+from tooltrue.jsonrpc.messages import Id, Json, encode, is_id, is_object
+from tooltrue.protocol import versions
+from tooltrue.protocol.types import (
+    CallToolResult,
+    Completion,
+    Implementation,
+    InputRequiredResult,
+    PromptOutcome,
+    ReadOutcome,
+    ToolOutcome,
+)
+
+__all__ = [
+    "CAPABILITIES",
+    "CLIENT_INFO",
+    "LOG_LEVEL",
+    "LOG_LEVELS",
+    "METHODS",
+    "OPEN_ENDED",
+    "SERVER_INFO",
+    "SUBSCRIPTION_ID",
+    "VERSION",
+    "CallParams",
+    "CompleteParams",
+    "Facts",
+    "GetPromptParams",
+    "ListParams",
+    "ListenFilter",
+    "ListenParams",
+    "PromptRef",
+    "ReadParams",
+    "Results",
+    "RoundParams",
+    "TemplateRef",
+    "carries_version",
+    "convert",
+    "read_facts",
+    "request_meta",
+    "stamp",
+]
+
+_PREFIX = "io.modelcontextprotocol/"
+VERSION = _PREFIX + "protocolVersion"
+CAPABILITIES = _PREFIX + "clientCapabilities"
+CLIENT_INFO = _PREFIX + "clientInfo"
+LOG_LEVEL = _PREFIX + "logLevel"
+SERVER_INFO = _PREFIX + "serverInfo"
+SUBSCRIPTION_ID = _PREFIX + "subscriptionId"
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+T = TypeVar("T")
+
+
+class ListParams(msgspec.Struct, frozen=True):
+    cursor: str | None = None
+
+
+class RoundParams(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters that a request adds when it is retried with input (basic/patterns/mrtr)."""
+
+    inputResponses: dict[str, Any] | None = None
+    requestState: str | None = None
+
+
+class CallParams(RoundParams, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class ReadParams(RoundParams, frozen=True):
+    uri: str
+
+
+class GetPromptParams(RoundParams, frozen=True):
+    name: str
+    arguments: dict[str, str] = {}
+
+
+class PromptRef(msgspec.Struct, frozen=True, tag_field="type", tag="ref/prompt"):
+    name: str
+
+
+class TemplateRef(msgspec.Struct, frozen=True, tag_field="type", tag="ref/resource"):
+    uri: str
+
+
+class CompletedArgument(msgspec.Struct, frozen=True):
+    name: str
+    value: str
+
+
+class CompletionContext(msgspec.Struct, frozen=True):
+    arguments: dict[str, str] = {}
+
+
+class CompleteParams(msgspec.Struct, frozen=True):
+    ref: PromptRef | TemplateRef
+    argument: CompletedArgument
+    context: CompletionContext = CompletionContext()
+
+
+class ListenFilter(msgspec.Struct, frozen=True):
+    toolsListChanged: bool = False
+    promptsListChanged: bool = False
+    resourcesListChanged: bool = False
+    resourceSubscriptions: list[str] = []
+
+
+class ListenParams(msgspec.Struct, frozen=True):
+    notifications: ListenFilter
+
+
+# method → (parameters, the server capability that must be advertised, or None: tools are always available)
+METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
+    "server/discover": (ListParams, None),
+    "tools/list": (ListParams, None),
+    "tools/call": (CallParams, None),
+    "resources/list": (ListParams, "resources"),
+    "resources/templates/list": (ListParams, "resources"),
+    "resources/read": (ReadParams, "resources"),
+    "prompts/list": (ListParams, "prompts"),
+    "prompts/get": (GetPromptParams, "prompts"),
+    "completion/complete": (CompleteParams, "completions"),
+    "subscriptions/listen": (ListenParams, None),
+}
+
+
+# Methods whose result marks the end of a stream.
+OPEN_ENDED = frozenset({"subscriptions/listen"})
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """The ``_meta`` of a stateless request. ``client`` is for display only and never affects a decision."""
+
+    version: str
+    capabilities: Mapping[str, Json]
+    client: Mapping[str, Json]
+    meta: Mapping[str, Json]
+    progress_token: Id | None = None
+    log_level: str | None = None
+
+
+def carries_version(params: Mapping[str, Json]) -> bool:
+    """Whether a request is stateless, that is, its ``_meta`` names a protocol version (basic/versioning)."""
+    meta = params.get("_meta")
+    return is_object(meta) and VERSION in meta
+
+
+def read_facts(params: Mapping[str, Json]) -> Facts:
+    """Read the ``_meta`` of a stateless request. ``InvalidParams`` (TT1013) names each missing required field."""
+    given = params.get("_meta")
+    meta = given if is_object(given) else {}
+    version, capabilities = meta.get(VERSION), meta.get(CAPABILITIES)
+    if not isinstance(version, str) or not is_object(capabilities):
+        raise _missing(version, capabilities)
+    return Facts(
+        version,
+        capabilities,
+        _client_info(meta),
+        meta,
+        _token(meta),
+        _log_level(meta),
+    )
+
+
+def _missing(version: Json, capabilities: Json) -> InvalidParams:
+    wrong = [VERSION + " (a string)"] * (not isinstance(version, str))
+    wrong += [CAPABILITIES + " (an object)"] * (not isinstance(capabilities, dict))
+    error = InvalidParams.of("TT1013", missing=" and ".join(wrong), supported=", ".join(versions.ALL))
+    error.data = {"supported": list(versions.ALL)}
+    return error
+
+
+def _client_info(meta: Mapping[str, Json]) -> Mapping[str, Json]:
+    info = meta.get(CLIENT_INFO, {})
+    if not is_object(info):
+        raise InvalidParams.of("TT1012", method="the request", problem=f'_meta["{CLIENT_INFO}"] must be an object')
+    return info
+
+
+def _token(meta: Mapping[str, Json]) -> Id | None:
+    token = meta.get("progressToken")
+    if token is not None and not is_id(token):
+        raise InvalidParams.of(
+            "TT1012", method="the request", problem="_meta.progressToken must be a string or integer"
+        )
+    return token
+
+
+def _log_level(meta: Mapping[str, Json]) -> str | None:
+    level = meta.get(LOG_LEVEL)
+    if level is not None and level not in LOG_LEVELS:
+        raise InvalidParams.of("TT1024", level=str(level)[:20], allowed=", ".join(LOG_LEVELS))
+    return level
+
+
+def convert(params: Mapping[str, Json], shape: type[T], method: str) -> T:
+    """Convert ``params`` to ``shape``. Raises ``InvalidParams`` with the JSON path. Unknown members are ignored."""
+    try:
+        return msgspec.convert(params, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidParams.of("TT1012", method=method, problem=_in_json_words(str(error))) from None
+
+
+_JSON_WORDS = {"str": "string", "dict": "object", "int": "integer", "bool": "boolean", "float": "number", "`": ""}
+
+
+def _in_json_words(problem: str) -> str:
+    return re.sub(r"\b(str|dict|int|bool|float)\b|`", lambda found: _JSON_WORDS[found[0]], problem)
+
+
+class Results:
+    """Encodes the results of one server. Every result carries ``serverInfo`` (basic "_meta", SHOULD)."""
+
+    def __init__(self, info: Implementation) -> None:
+        self._meta = {SERVER_INFO: info}
+        self._tail = b',"_meta":%b}' % encode(self._meta)
+
+    def outcome(self, outcome: ToolOutcome) -> bytes:
+        if type(outcome) is CallToolResult:
+            return self.call(outcome)
+        return self._question(outcome)
+
+    def call(self, result: CallToolResult) -> bytes:
+        parts = [b'{"resultType":"complete","content":', encode(result.content)]
+        if result.structuredContent is not msgspec.UNSET:
+            parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
+        parts += (b',"isError":true' if result.isError else b',"isError":false', self._close(result.meta))
+        return b"".join(parts)
+
+    def _question(self, question: InputRequiredResult) -> bytes:
+        body: dict[str, Json] = {"resultType": "input_required"}
+        if question.inputRequests is not None:
+            body["inputRequests"] = question.inputRequests
+        if question.requestState is not None:
+            body["requestState"] = question.requestState
+        return encode(body)[:-1] + self._close(question.meta)
+
+    def _close(self, meta: Mapping[str, Json] | None) -> bytes:
+        return self._tail if not meta else b',"_meta":%b}' % encode({**meta, **self._meta})
+
+    def members(self, members: Mapping[str, Json], meta: Mapping[str, Json] | None = None) -> bytes:
+        """A complete result with these members. Values may be ``msgspec.Raw``."""
+        return encode({"resultType": "complete", **members})[:-1] + self._close(meta)
+
+    def page(self, member: str, items: Sequence[object], next_cursor: str | None, ttl_ms: int, scope: str) -> bytes:
+        """One page of a list with its cache hints, both mandatory (server/utilities/caching)."""
+        members: dict[str, Json] = {member: items, "ttlMs": ttl_ms, "cacheScope": scope}
+        if next_cursor is not None:
+            members["nextCursor"] = next_cursor
+        return self.members(members)
+
+    def read(self, outcome: ReadOutcome, ttl_ms: int, scope: str) -> bytes:
+        """The contents of a resource with their cache hints; a question has no hints (server/utilities/caching)."""
+        if isinstance(outcome, InputRequiredResult):
+            return self._question(outcome)
+        return self.members({"contents": outcome.contents, "ttlMs": ttl_ms, "cacheScope": scope}, outcome.meta)
+
+    def prompt(self, outcome: PromptOutcome) -> bytes:
+        if isinstance(outcome, InputRequiredResult):
+            return self._question(outcome)
+        members: dict[str, Json] = {"messages": outcome.messages}
+        if outcome.description is not None:
+            members["description"] = outcome.description
+        return self.members(members, outcome.meta)
+
+    def completion(self, completion: Completion) -> bytes:
+        return self.members({"completion": completion})
+
+    def closed(self, subscription: Id) -> bytes:
+        """The final result of a subscription (basic/patterns/subscriptions)."""
+        meta = {**self._meta, SUBSCRIPTION_ID: subscription}
+        return encode({"resultType": "complete", "_meta": meta})
+
+
+def stamp(params: Mapping[str, Json], subscription: Id) -> dict[str, Json]:
+    """Add the subscription id to the params of a notification."""
+    return {**params, "_meta": {SUBSCRIPTION_ID: subscription}}
+
+
+def request_meta(version: str, client: Implementation, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+    """The ``_meta`` of a client's request."""
+    return {VERSION: version, CAPABILITIES: dict(capabilities), CLIENT_INFO: client}

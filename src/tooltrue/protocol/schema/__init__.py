@@ -1,0 +1,73 @@
+"""Bounded JSON Schema validation: compiled once, used often, with explanations of refusals.
+
+A schema may be untrusted, so it is surveyed before it is compiled: depth, size, references, patterns, and the cost of
+validating one value. Schemas are never fetched. Only ``jsonschema_rs`` accepts or refuses; the explanation calls it
+again for parts of the value and decides nothing itself. Formats are asserted: a declared format is a promise.
+
+In reading order: ``dialects``, ``survey``, ``compiled``, then ``search`` for the problems and ``words`` for their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from tooltrue.errors import SchemaError
+from tooltrue.protocol.schema.compiled import Compiled, compiled
+from tooltrue.protocol.schema.dialects import dialect_of
+from tooltrue.protocol.schema.search import search
+from tooltrue.protocol.schema.survey import FOREIGN, OWN, Bounds, private_copy, survey
+from tooltrue.protocol.schema.words import Problem, explain
+
+__all__ = ["FOREIGN", "OWN", "Bounds", "Problem", "Schema", "SchemaError", "compile_schema", "explain"]
+
+
+def compile_schema(definition: Mapping[str, Any], *, bounds: Bounds = FOREIGN, assert_formats: bool = True) -> Schema:
+    """Compile a schema. Raises SchemaError, and no other exception, with the problem and its location.
+
+    Fetches no references. ``bounds`` is ``FOREIGN`` unless the author of the program wrote the schema (``OWN``).
+    """
+    root = private_copy(definition, bounds)
+    dialect = dialect_of(root.get("$schema"))
+    targets = survey(root, dialect, bounds)
+    whole = compiled(root, dialect, targets, bounds, assert_formats)
+    return Schema(root, dialect.name, whole.is_valid, whole)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """A compiled schema. ``definition`` is the published schema; it must not be changed.
+
+    Values nested deeper than about 100 levels must not be passed, because the validator recurses natively: the decoder
+    that created the value enforces the limit.
+    """
+
+    definition: dict[str, Any]
+    dialect: str
+    _is_valid: Callable[[Any], bool] = field(repr=False)
+    _compiled: Compiled = field(repr=False)
+
+    def accepts(self, value: Any) -> bool:
+        """Whether ``value`` is valid. Values outside JSON (bytes, sets, lone surrogates) are never valid."""
+        try:
+            return self._is_valid(value)
+        except ValueError:
+            return False
+
+    def problems(self, value: Any, limit: int = 8) -> tuple[Problem, ...]:
+        """The problems of ``value``: an empty tuple if it is valid, otherwise between one and ``limit``.
+
+        Takes bounded work. Strings in ``value`` are never repeated; its property names appear in paths, cut and
+        cleaned.
+        """
+        try:
+            if self._is_valid(value):
+                return ()
+        except ValueError:
+            return (Problem("$", "json", "must be JSON"),)
+        found = tuple(islice(search(self._compiled, value), max(1, limit)))
+        # A failed format explains more than a pattern on the same value, which only narrows it.
+        formats = {one.path for one in found if one.rule == "format"}
+        return tuple(one for one in found if one.rule != "pattern" or one.path not in formats)

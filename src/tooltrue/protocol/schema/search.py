@@ -1,0 +1,361 @@
+"""The search for the problems of a refused value: descends where the validator refuses, and never decides itself."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Final, cast
+
+from tooltrue.protocol.schema.compiled import Compiled
+from tooltrue.protocol.schema.dialects import HERE, subschemas
+from tooltrue.protocol.schema.survey import Place
+from tooltrue.protocol.schema.words import (
+    ASSERTIONS,
+    DECISIVE,
+    NONE,
+    Draft,
+    Node,
+    Path,
+    Problem,
+    absent,
+    described,
+    got,
+    json_path,
+    json_text,
+    printable,
+    unknown_property,
+    wrong_count,
+)
+from tooltrue.protocol.types import replaced
+
+_WORK: Final = 100_000
+_A_PLACE: Final = 40  # the approximate cost of a visit, in single verdicts
+_PER_BRANCH: Final = 8
+_LOT: Final = 1_000
+_DEEPEST: Final = 60  # subschemas nested in each other; each takes about five frames of the interpreter's stack
+
+
+def search(compiled: Compiled, value: Any) -> Iterator[Problem]:
+    """The problems of a refused value, without duplicates: allOf and references often report the same one twice."""
+    seen: set[Problem] = set()
+    for problem in _Search(compiled).below(Place((), compiled.root), value, ()):
+        if problem not in seen:
+            seen.add(problem)
+            yield problem
+
+
+class _Search:
+    """One search, limited by its budget ``work``.
+
+    Does not use ``iter_errors``, which collects every error before it yields the first: nested ``anyOf`` produces
+    exponentially many.
+    """
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.work = _WORK
+        self.depth = 0
+        self.floor: int = sys.maxsize  # parts of the value below this level are not examined
+
+    def below(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        """The problems of ``value``, which ``place`` refuses: at least one, if only a generic one."""
+        self.work -= _A_PLACE
+        if isinstance(place.node, bool):
+            yield Problem(json_path(at), "false", "is not allowed here")
+            return
+        found = False
+        self.depth += 1
+        try:
+            if self.work > 0 and self.depth < _DEEPEST and len(at) <= self.floor:
+                for problem in self.keywords(place, value, at):
+                    found = True
+                    yield problem
+        finally:
+            self.depth -= 1
+        if not found:
+            yield Problem(json_path(at), "schema", "does not fit the schema", got(value))
+
+    def fits(self, place: Place, value: Any, each: bool = False) -> bool:
+        """Whether ``value``, or each item of it, fits ``place``; True, and unreliable, once the budget is used up."""
+        self.work -= self.compiled.cost(place, each)
+        return self.work <= 0 or self.compiled.fits(place, value, each)
+
+    def into(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        """The problems of ``value`` if ``place`` refuses it."""
+        if not self.fits(place, value):
+            yield from self.below(place, value, at)
+
+    def keywords(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        node = cast("Node", place.node)
+        dialect = self.compiled.dialect
+        targets = self.compiled.targets.get(id(node), ())
+        for target in targets:
+            yield from self.into(target, value, at)
+        if targets and dialect.ref_stands_alone:
+            return
+        for rule, words in ASSERTIONS.items():
+            if rule in node and self.compiled.refuser({rule: node[rule]})(value):
+                yield self.checked(place, rule, words(node[rule], value, node), at)
+                if rule in DECISIVE:
+                    return
+        for rule, (concerned, finder) in _FINDERS.items():
+            if rule in node and rule not in dialect.ignored and isinstance(value, concerned):
+                yield from finder(self, rule, place, value, at)
+
+    def checked(self, place: Place, rule: str, draft: Draft, at: Path) -> Problem:
+        """The problem; includes the suggested value only if the validator accepts it."""
+        fitting = draft.nearest is not NONE and self.fits(place, draft.nearest) and self.work > 0
+        nearest = json_text(draft.nearest) if fitting else None
+        return Problem(json_path(at), rule, draft.expected, draft.got, draft.allowed, nearest, draft.hint)
+
+    def parts(self, value: Node) -> Iterator[tuple[str, Any]]:
+        """The properties of ``value``, as long as the budget lasts."""
+        for name, part in value.items():
+            self.work -= 1
+            if self.work <= 0:
+                return
+            yield name, part
+
+    # -- forms ---------------------------------------------------------------------------------------------------------
+
+    def all_of(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        for branch in _branches(place, rule):
+            yield from self.into(branch, value, at)
+
+    def any_of(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        branches = _branches(place, rule)
+        if not any(self.fits(branch, value) for branch in branches):
+            yield from self.closest(branches, value, at)
+
+    def one_of(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        branches = _branches(place, rule)
+        fitting = sum(self.fits(branch, value) for branch in branches)
+        if fitting == 0:
+            yield from self.closest(branches, value, at)
+        elif fitting > 1 and self.work > 0:
+            expected = f"must fit exactly one of {len(branches)} forms"
+            yield Problem(json_path(at), rule, expected, f"{fitting} at the same time")
+
+    def closest(self, branches: list[Place], value: Any, at: Path) -> Iterator[Problem]:
+        """The problems of the branch that the value most likely targets."""
+        each = self.glance(branches, value, at)
+        common = _one_choice(each)
+        if common is not None:
+            yield common
+            return
+        here = json_path(at)
+        best = min(range(len(each)), key=lambda index: _distance(each[index], here))
+        first, *others = islice(self.below(branches[best], value, at), _PER_BRANCH)
+        yield first if first.hint else replaced(first, hint=f"closest of {len(branches)} forms")
+        yield from others
+
+    def glance(self, branches: list[Place], value: Any, at: Path) -> list[list[Problem]]:
+        """The problems of each branch in the value and its direct parts, no deeper: recursive forms would multiply."""
+        floor = self.floor
+        self.floor = min(floor, len(at) + 1)
+        try:
+            return [list(islice(self.below(branch, value, at), _PER_BRANCH)) for branch in branches]
+        finally:
+            self.floor = floor
+
+    def excluded(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        inner = _child(place, rule)
+        if self.fits(inner, value) and self.work > 0:
+            yield Problem(json_path(at), rule, f"must not be {described(inner.node) or 'of the excluded form'}")
+
+    def conditional(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+        then = "then" if self.fits(_child(place, rule), value) else "else"
+        if then in place.node:
+            yield from self.into(_child(place, then), value, at)
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    def required(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        yield from self.missing(place.node[rule], "", place, value, at)
+
+    def dependent(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        """Properties required because another one is present: names, or a schema."""
+        for trigger, needs in place.node[rule].items():
+            if trigger not in value:
+                continue
+            if isinstance(needs, list):
+                why = f"because {printable(trigger, 40)} is given"
+                yield from self.missing(cast("list[str]", needs), why, place, value, at)
+            else:
+                yield from self.into(_child(place, rule, trigger), value, at)
+
+    def missing(self, names: list[str], why: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        for name in names:
+            if name not in value:
+                yield absent(self.property_node(place, name), name, at, why)
+
+    def property_node(self, place: Place, name: str) -> Any:
+        """The subschema of a property, with references followed while it is not descriptive itself."""
+        node = place.node.get("properties", {}).get(name)
+        for _ in range(8):
+            targets = self.compiled.targets.get(id(node))
+            if not targets or described(node):
+                break
+            own = cast("Node", node)
+            node = targets[0].node
+            if "description" in own and isinstance(node, dict):
+                return cast("Node", node) | {"description": own["description"]}
+        return node
+
+    def properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        for name in place.node[rule]:
+            if name in value:
+                yield from self.into(_child(place, rule, name), value[name], (*at, name))
+
+    def pattern_properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        for pattern in place.node[rule]:
+            matches = self.compiled.refuser({rule: {pattern: False}})
+            for name, part in self.parts(value):
+                if matches({name: None}):
+                    yield from self.into(_child(place, rule, pattern), part, (*at, name))
+
+    def additional_properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        yield from self.unknown(rule, list(place.node.get("properties", ())), place, value, at)
+
+    def unevaluated_properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        yield from self.unknown(rule, list(dict.fromkeys(self.names_in(place.node, 8))), place, value, at)
+
+    def names_in(self, node: Any, depth: int) -> Iterator[str]:
+        """The property names defined by ``node`` and by the subschemas that it applies in place."""
+        if not isinstance(node, dict) or depth == 0 or self.work <= 0:
+            return
+        self.work -= 1
+        node = cast("Node", node)
+        yield from node.get("properties", ())
+        for target in self.compiled.targets.get(id(node), ()):
+            yield from self.names_in(target.node, depth - 1)
+        for rule, value in node.items():
+            if self.compiled.dialect.applicators.get(rule) == HERE and rule != "not":
+                for _, child in subschemas(rule, value):
+                    yield from self.names_in(child, depth - 1)
+
+    def unknown(self, rule: str, known: list[str], place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        """The properties of ``value`` that ``rule`` covers: forbidden, or constrained by a schema."""
+        patterns = dict.fromkeys(place.node.get("patternProperties", ()), False)
+        matches = self.compiled.refuser({"patternProperties": patterns})
+        child = _child(place, rule)
+        names = frozenset(known)
+        for name, part in self.parts(value):
+            if name in names or matches({name: None}):
+                continue
+            if child.node is False:
+                yield unknown_property(rule, name, known, at)
+            else:
+                yield from self.into(child, part, (*at, name))
+
+    def property_names(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+        for name, _ in self.parts(value):
+            for problem in self.into(_child(place, rule), name, (*at, name)):
+                yield replaced(problem, rule=rule, expected=f"has a name that {problem.expected}")
+
+    # -- arrays --------------------------------------------------------------------------------------------------------
+
+    def items(self, rule: str, place: Place, value: list[Any], at: Path) -> Iterator[Problem]:
+        """The items of an array: one schema for each position, or one for all remaining items."""
+        if not isinstance(place.node[rule], list):
+            yield from self.rest(_child(place, rule), value, _listed_before(place.node, rule), at)
+            return
+        for index, (child, part) in enumerate(zip(_branches(place, rule), value, strict=False)):
+            yield from self.into(child, part, (*at, index))
+
+    def rest(self, place: Place, value: list[Any], start: int, at: Path) -> Iterator[Problem]:
+        """The items from ``start`` on, which share a schema; validated in batches, to find one bad row among many."""
+        for begin in range(start, len(value), _LOT):
+            lot = value[begin : begin + _LOT]
+            self.work -= _A_PLACE
+            if self.work <= 0:
+                return
+            if not self.fits(place, lot, each=True):
+                for index, part in enumerate(lot, begin):
+                    yield from self.into(place, part, (*at, index))
+
+    def contains(self, rule: str, place: Place, value: list[Any], at: Path) -> Iterator[Problem]:
+        """Too few or too many items that match a schema."""
+        self.work -= len(value)
+        if self.work <= 0:
+            return
+        form = _child(place, rule)
+        matching = sum(self.fits(form, part) for part in value)
+        limits: Node = {} if "minContains" in self.compiled.dialect.ignored else place.node
+        least, most = limits.get("minContains", 1), limits.get("maxContains", math.inf)
+        if self.work > 0 and not least <= matching <= most:
+            words, limit = ("at least", least) if matching < least else ("at most", most)
+            yield wrong_count(form.node, words, limit, matching, at)
+
+
+_Finder = Callable[[_Search, str, Place, Any, Path], Iterator[Problem]]
+
+# keyword → the type of value it concerns, and the method that examines it
+_FINDERS: Final[dict[str, tuple[type, _Finder]]] = {
+    "required": (dict, _Search.required),
+    "additionalProperties": (dict, _Search.additional_properties),
+    "properties": (dict, _Search.properties),
+    "patternProperties": (dict, _Search.pattern_properties),
+    "propertyNames": (dict, _Search.property_names),
+    "dependentRequired": (dict, _Search.dependent),
+    "dependentSchemas": (dict, _Search.dependent),
+    "dependencies": (dict, _Search.dependent),
+    "prefixItems": (list, _Search.items),
+    "items": (list, _Search.items),
+    "additionalItems": (list, _Search.items),
+    "contains": (list, _Search.contains),
+    "allOf": (object, _Search.all_of),
+    "anyOf": (object, _Search.any_of),
+    "oneOf": (object, _Search.one_of),
+    "if": (object, _Search.conditional),
+    "not": (object, _Search.excluded),
+    "unevaluatedProperties": (dict, _Search.unevaluated_properties),
+}
+
+
+def _child(place: Place, *steps: str) -> Place:
+    node = place.node
+    for step in steps:
+        node = node[step]
+    return Place((*place.path, *steps), node)
+
+
+def _branches(place: Place, rule: str) -> list[Place]:
+    return [Place((*place.path, *step), child) for step, child in subschemas(rule, place.node[rule])]
+
+
+def _listed_before(node: Node, rule: str) -> int:
+    """The number of items that other keywords validate one by one before ``rule`` takes the rest."""
+    before = node.get("items" if rule == "additionalItems" else "prefixItems")
+    return len(cast("list[Any]", before)) if isinstance(before, list) else 0
+
+
+# -- the closest form --------------------------------------------------------------------------------------------------
+
+_CHOICES: Final = frozenset({"enum", "const"})
+_FAR: Final = {"type": 10, "const": 20, "enum": 5, "false": 20}
+
+
+def _one_choice(branches: list[list[Problem]]) -> Problem | None:
+    """All branches merged into one problem, if they want different types, or different values of the same part."""
+    firsts = [problems[0] for problems in branches if len(problems) == 1]
+    same_part = len(firsts) == len(branches) and len({problem.path for problem in firsts}) == 1
+    if same_part and all(problem.rule == "type" for problem in firsts):
+        kinds = dict.fromkeys(problem.expected.removeprefix("must be ") for problem in firsts)
+        return replaced(firsts[0], expected=f"must be {' or '.join(kinds)}")
+    choices = [{problem.path: problem for problem in problems if problem.rule in _CHOICES} for problems in branches]
+    path = next((path for path in choices[0] if all(path in choice for choice in choices)), None)
+    if path is None:
+        return None
+    tags = [choice[path] for choice in choices]
+    allowed = tuple(dict.fromkeys(value for tag in tags for value in tag.allowed))
+    near = next((tag.nearest for tag in tags if tag.nearest is not None), None)
+    return replaced(tags[0], rule="enum", expected="must be one of", allowed=allowed, nearest=near)
+
+
+def _distance(problems: list[Problem], here: str) -> int:
+    """The distance of a value from a branch: a wrong type at the top is far, a wrong discriminator farther than a
+    typo."""
+    return sum(_FAR.get(problem.rule, 1) * (10 if problem.path == here else 1) for problem in problems)

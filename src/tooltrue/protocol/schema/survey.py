@@ -1,0 +1,309 @@
+"""The survey: examines a schema before compilation, and refuses it if it exceeds its bounds or refers outside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote, urljoin
+
+from tooltrue.protocol.schema.dialects import HERE, THERE, Dialect, dialect_of, refuse, subschemas
+from tooltrue.protocol.schema.words import Node, Path, json_path, kind, printable
+from tooltrue.protocol.types import Value
+
+
+class Bounds(Value, frozen=True):
+    """Limits on the cost of a schema. A schema above any of them is refused, never truncated."""
+
+    depth: int = 64
+    """JSON nesting levels of the schema itself."""
+    nodes: int = 20_000
+    """JSON values in the schema."""
+    refs: int = 4_000
+    chain: int = 200
+    """Subschemas on one path downward, with references followed."""
+    expansion: int = 100_000
+    """Subschemas that may apply to the parts on one path downward through a value. About 10 ns each."""
+    patterns: int = 1_000
+    pattern_chars: int = 4_000
+    pattern_bytes: int = 10_000_000
+    """Size of one compiled pattern: matching time is linear in the text times this."""
+    backtracks: int = 0
+    """Backtracking steps of a pattern with lookaround or backreferences on one text; 0 refuses such patterns."""
+
+
+OWN: Final = Bounds(backtracks=10_000)
+"""For schemas written by the author of the program."""
+
+FOREIGN: Final = Bounds(
+    nodes=10_000, refs=1_000, expansion=20_000, patterns=50, pattern_chars=1_000, pattern_bytes=500_000
+)
+"""For schemas received over the wire."""
+
+
+def private_copy(definition: Any, bounds: Bounds) -> Node:
+    """A copy of the schema as plain JSON in our own objects. Refuses schemas that are too deep, too large or not
+    JSON."""
+    if not isinstance(definition, Mapping):
+        refuse("TT3101", kind=kind(definition))
+    left = bounds.nodes
+
+    def copy(value: Any, path: Path) -> Any:
+        own = cast("type[Any]", type(value))
+        if own is str or own is bool or own is int or value is None:
+            return value
+        if isinstance(value, Mapping):
+            pairs = cast("Mapping[str, Any]", value)
+            check(path, len(pairs))
+            return {_plain_name(key, path): copy(item, (*path, key)) for key, item in pairs.items()}
+        if isinstance(value, (list, tuple)):
+            items = cast("Sequence[Any]", value)
+            check(path, len(items))
+            return [copy(item, (*path, index)) for index, item in enumerate(items)]
+        return _plain_scalar(value, path)
+
+    def check(path: Path, size: int) -> None:
+        nonlocal left
+        left -= size
+        if len(path) > bounds.depth:
+            refuse("TT3108", limit=bounds.depth)
+        if left < 0:
+            refuse("TT3109", limit=bounds.nodes)
+
+    return copy(definition, ())
+
+
+def _plain_name(key: Any, path: Path) -> str:
+    if isinstance(key, str):
+        return str.__str__(key)
+    return refuse("TT3102", path=json_path(path), kind=f"a key of type {type(key).__name__}")
+
+
+def _plain_scalar(value: Any, path: Path) -> Any:
+    """A finite float, or the plain value of an enumeration member or another subclass."""
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    return refuse("TT3102", path=json_path(path), kind=kind(value))
+
+
+class Place(NamedTuple):
+    """A subschema and its location in the document."""
+
+    path: Path
+    node: Any
+
+
+Targets = dict[int, list[Place]]
+"""The ``id()`` of a subschema → the targets of its references."""
+
+
+def survey(root: Node, dialect: Dialect, bounds: Bounds) -> Targets:
+    """Resolve the references. SchemaError for one that leads outside, to no target, into a cycle or to too much."""
+    found = _Survey(dialect, bounds)
+    start = Place((), root)
+    document = _Resource(BASE, start)
+    found.resources[""] = found.resources[BASE] = document
+    found.read(start, document)
+    if found.references:
+        for reference in found.references:  # grows: a target in an unknown keyword is read on arrival
+            found.follow(reference)
+        done: set[int] = set()
+        for reference in found.references:
+            found.refuse_circles(reference, reference.place.node, [], done)
+        found.weigh(root, 0)
+    return found.targets
+
+
+BASE: Final = "https://tooltrue.invalid/schema"
+
+
+class _Resource(NamedTuple):
+    """The document, or a part of it with its own ``$id``: the base of ``#/…`` and ``#name``."""
+
+    base: str
+    root: Place
+
+
+class _Reference(NamedTuple):
+    place: Place
+    resource: _Resource
+    keyword: str
+    text: str
+
+
+_REFERENCES: Final = frozenset({"$ref", "$dynamicRef"})
+_IN_PLACE: Final = frozenset({HERE})
+_ANYWHERE: Final = frozenset({HERE, THERE})
+# Their subschemas apply to different parts of the value, so a path downward passes through only one of them.
+_APART: Final = frozenset({"properties", "prefixItems"})
+
+
+class _Survey:
+    """Reads a schema once: collects its references and patterns, and computes the cost of one value."""
+
+    def __init__(self, dialect: Dialect, bounds: Bounds) -> None:
+        self.dialect = dialect
+        self.bounds = bounds
+        self.targets: Targets = {}
+        self.references: list[_Reference] = []
+        self.patterns = 0
+        self.resources: dict[str, _Resource] = {}
+        self.anchors: dict[tuple[str, str], Place] = {}
+        self.dynamic: dict[str, list[Place]] = {}
+        self.seen: set[int] = set()
+        self.weights: dict[int, int] = {}
+
+    def read(self, place: Place, resource: _Resource) -> None:
+        """Collect the content at ``place`` and below. Cheap, because every schema passes here at start."""
+        path, node = place
+        self.seen.add(id(node))
+        if "$id" in node or "$anchor" in node or "$dynamicAnchor" in node:
+            resource = self.identify(place, resource)
+        applicators = self.dialect.applicators
+        for keyword, value in node.items():
+            if keyword in applicators:
+                if keyword == "patternProperties" and isinstance(value, dict):
+                    for pattern in cast("Node", value):
+                        self.count_pattern(pattern, path)
+                for step, child in subschemas(keyword, value):
+                    if child.__class__ is dict:
+                        self.read(Place((*path, *step), child), resource)
+            elif keyword == "pattern":
+                self.count_pattern(value, path)
+            elif keyword in _REFERENCES and keyword not in self.dialect.ignored and isinstance(value, str):
+                self.count_reference(_Reference(place, resource, keyword, value))
+            elif keyword == "$schema" and path and dialect_of(value) is not self.dialect:
+                refuse("TT3115", path=json_path(path), dialect=printable(str(value)), outer=self.dialect.name)
+
+    def count_pattern(self, pattern: Any, path: Path) -> None:
+        self.patterns += 1
+        if self.patterns > self.bounds.patterns:
+            refuse("TT3112", limit=self.bounds.patterns)
+        if isinstance(pattern, str) and len(pattern) > self.bounds.pattern_chars:
+            refuse("TT3113", path=json_path(path), limit=self.bounds.pattern_chars)
+
+    def count_reference(self, reference: _Reference) -> None:
+        self.references.append(reference)
+        if len(self.references) > self.bounds.refs:
+            refuse("TT3110", limit=self.bounds.refs)
+
+    def identify(self, place: Place, resource: _Resource) -> _Resource:
+        """Record the identifiers of ``place``; return the resource that it and its subschemas belong to."""
+        node = cast("Node", place.node)
+        name = node.get("$id")
+        if isinstance(name, str) and not (self.dialect.ref_stands_alone and "$ref" in node):
+            if name.startswith("#"):  # draft-07 §8.2.3: an $id that is a fragment corresponds to an anchor of 2020-12
+                self.anchors[resource.base, name[1:]] = place
+            else:
+                resource = _Resource(absolute(resource.base, name).removesuffix("#"), place)
+                self.resources[resource.base] = resource
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            anchor = node.get(keyword)
+            if isinstance(anchor, str) and not self.dialect.ref_stands_alone:
+                self.anchors[resource.base, anchor] = place
+                if keyword == "$dynamicAnchor":
+                    self.dynamic.setdefault(anchor, []).append(place)
+        return resource
+
+    def follow(self, reference: _Reference) -> None:
+        found = self.targets.setdefault(id(reference.place.node), [])
+        found.append(self.resolve(reference))
+        if reference.keyword == "$dynamicRef":
+            name = reference.text.partition("#")[2]
+            found.extend(place for place in self.dynamic.get(name, ()) if place not in found)
+
+    def resolve(self, reference: _Reference) -> Place:
+        """The target of a reference within this document. Raises SchemaError if there is no such target."""
+        where, _, fragment = absolute(reference.resource.base, reference.text).partition("#")
+        resource = self.resources.get(where)
+        if resource is None:
+            refuse("TT3105", ref=printable(reference.text), path=json_path(reference.place.path))
+        if fragment and not fragment.startswith("/"):
+            found = self.anchors.get((resource.base, unquote(fragment)))
+        else:
+            found = _point(resource.root, unquote(fragment))
+        if found is None or found.node.__class__ not in (dict, bool):
+            refuse("TT3106", ref=printable(reference.text), path=json_path(reference.place.path))
+        if found.node.__class__ is dict and id(found.node) not in self.seen:
+            self.read(found, resource)
+        return found
+
+    def applied(self, node: Node, where: frozenset[str]) -> Iterator[tuple[str, list[Any]]]:
+        """The subschemas that ``node`` applies, by keyword; those of its references are under ``$ref``."""
+        targets = self.targets.get(id(node))
+        if targets:
+            yield "$ref", [place.node for place in targets]
+            if self.dialect.ref_stands_alone:
+                return
+        for keyword, value in node.items():
+            if self.dialect.applicators.get(keyword) in where:
+                yield keyword, [child for _, child in subschemas(keyword, value)]
+
+    def refuse_circles(self, start: _Reference, node: Any, active: list[int], done: set[int]) -> None:
+        """Follow the subschemas that apply to the same value as the reference ``start``; refuse an endless cycle."""
+        if isinstance(node, bool) or id(node) in done:
+            return
+        if id(node) in active:
+            refuse("TT3107", ref=printable(start.text), path=json_path(start.place.path))
+        self.bound_chain(len(active))
+        active.append(id(node))
+        for _, children in self.applied(node, _IN_PLACE):
+            for child in children:
+                self.refuse_circles(start, child, active, done)
+        active.pop()
+        done.add(id(node))
+
+    def weigh(self, node: Any, chain: int) -> int:
+        """The maximum number of subschemas that apply to the parts on one path downward through a value.
+
+        A recursive schema counts once: ``jsonschema_rs`` remembers its verdicts on such a cycle, so the cost grows only
+        with the value.
+        """
+        if isinstance(node, bool):
+            return 1
+        known = self.weights.get(id(node))
+        if known is not None:
+            return known
+        self.bound_chain(chain)
+        self.weights[id(node)] = 0
+        total = 1
+        for keyword, children in self.applied(node, _ANYWHERE):
+            costs = [self.weigh(child, chain + 1) for child in children]
+            total += max(costs, default=0) if keyword in _APART else sum(costs)
+        if total > self.bounds.expansion:
+            refuse("TT3114", limit=self.bounds.expansion)
+        self.weights[id(node)] = total
+        return total
+
+    def bound_chain(self, length: int) -> None:
+        if length > self.bounds.chain:
+            refuse("TT3111", limit=self.bounds.chain)
+
+
+def absolute(base: str, reference: str) -> str:
+    """``urljoin``, except that a fragment alone always stays in its document, whichever the scheme."""
+    if reference.startswith("#"):
+        return base + reference
+    try:
+        return urljoin(base, reference)
+    except ValueError:  # a broken address, such as "http://["
+        return reference
+
+
+def _point(start: Place, pointer: str) -> Place | None:
+    """The place that a JSON pointer addresses from ``start``, or None if it does not resolve."""
+    path, node = start
+    for text in pointer.split("/")[1:]:
+        step: Any = text.replace("~1", "/").replace("~0", "~")
+        try:
+            if isinstance(node, list):
+                step = int(step) if step.isdecimal() else None
+            node = cast("Any", node)[step]
+        except (LookupError, TypeError, ValueError):  # also an index of thousands of digits
+            return None
+        path = (*path, step)
+    return Place(path, node)

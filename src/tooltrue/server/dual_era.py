@@ -1,0 +1,230 @@
+"""Decides from one table whether a message is stateless or session-based (basic/versioning, "Server side").
+
+One process and one endpoint serve both, interleaved. :class:`Conversation` is a channel that both ends share;
+:mod:`tooltrue.server.http` does the same for single HTTP requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from typing import Any, Literal, TypeAlias
+
+from tooltrue.errors import InvalidRequest
+from tooltrue.jsonrpc.messages import Json, Notification, Request, is_id
+from tooltrue.jsonrpc.peer import Dialogue, Peer
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.types import Value, replaced
+from tooltrue.server.legacy import LegacyDoor, Session
+from tooltrue.server.modern import ModernDoor
+from tooltrue.server.served import Served, log_cancellation
+from tooltrue.tools.toolset import Principal
+from tooltrue.tracing import UNTRACED, Tracing, tracing
+from tooltrue.transport.carrier import Carrier
+
+__all__ = ["Conversation", "Doors", "Era", "Opening", "era_of"]
+
+Era: TypeAlias = Literal["modern", "handshake", "legacy"]
+
+
+class Opening(Value, frozen=True):
+    """The facts that decide. ``header`` is the HTTP version header; ``opened`` is true once a handshake has taken
+    place.
+    """
+
+    method: str
+    has_modern_meta: bool
+    opened: bool
+    on_http: bool = False
+    header: str | None = None
+
+
+# The first row that holds. A request of neither kind counts as a stateless one without its facts, and is refused so.
+_TABLE: tuple[tuple[Callable[[Opening], bool], Era], ...] = (
+    (lambda o: o.has_modern_meta, "modern"),
+    (lambda o: o.header in versions.MODERN, "modern"),
+    (lambda o: o.method == "initialize", "handshake"),
+    (lambda o: o.method == "ping", "legacy"),
+    (lambda o: o.opened, "legacy"),
+    (lambda o: o.on_http, "legacy"),  # sessions are optional there, and 2025-03-26 has no header either
+    (lambda o: True, "modern"),
+)
+
+
+def era_of(opening: Opening) -> Era:
+    return next(era for holds, era in _TABLE if holds(opening))
+
+
+class Doors:
+    """The stateless and the session-based handler of one server."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.modern = ModernDoor(served)
+        self.legacy = LegacyDoor(served)
+        self._tracing: Tracing | None = None
+
+    def open(self) -> None:
+        """Call before the first request of a channel or an application: tracing has been set up by then."""
+        self._tracing = tracing()
+
+    def traced(
+        self, request: Request, carrier: Carrier, session: Session | None = None
+    ) -> AbstractContextManager[object]:
+        """Context manager around the answer to a request."""
+        if self._tracing is None:
+            return UNTRACED
+        return self._tracing.serve(request.method, request.id, request.params, _facts(carrier, session))
+
+
+_TRANSPORTS = {"stdio": "pipe", "http": "tcp"}
+
+
+def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
+    """Span attributes that only the handler knows, by their names in the conventions. The session's id is secret; its
+    name is not.
+    """
+    facts = {"network.transport": _TRANSPORTS[carrier.kind]} if carrier.kind in _TRANSPORTS else {}
+    if carrier.peer is not None:
+        facts["client.address"] = carrier.peer
+    if session is not None:
+        facts["mcp.protocol.version"] = session.revision.name
+        if session.name:
+            facts["mcp.session.id"] = session.name
+    return facts
+
+
+class Conversation:
+    """A channel that both ends share (stdio, memory). It holds the one session that the channel may have."""
+
+    def __init__(self, doors: Doors, carrier: Carrier, principal: Principal) -> None:
+        self._doors = doors
+        self._carrier = carrier
+        self._opened_by = principal
+        self._session: Session | None = None
+        self._ready = False
+        self._is_ready_ahead = False
+        self._listening: set[asyncio.Task[None]] = set()
+        self._open_ended: set[asyncio.Task[Any] | None] = set()
+        self.peer: Peer | None = None
+
+    @property
+    def _principal(self) -> Principal:
+        conversation, principal = _SPEAKER.get() or (None, self._opened_by)
+        return principal if conversation is self else self._opened_by
+
+    @contextlib.contextmanager
+    def spoken_by(self, principal: Principal) -> Generator[None]:
+        """Within the context, attribute every message that is fed, and all work that it starts, to ``principal``."""
+        token = _SPEAKER.set((self, principal))
+        try:
+            yield
+        finally:
+            _SPEAKER.reset(token)
+
+    @property
+    def takes_batches(self) -> bool:
+        return self._session is not None and self._session.revision.batches
+
+    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
+        opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
+        match era_of(opening):
+            case "modern":
+                return await self._modern(request, exchange)
+            case "handshake":
+                with self._doors.traced(request, self._carrier):
+                    return self._initialize(request)
+            case "legacy":
+                if request.method == "logging/setLevel" and self._session is not None:
+                    self._session = replaced(self._session, level=self._doors.legacy.level(request))
+                session = self._session or _BEFORE_HANDSHAKE
+                if not self._ready and session.capabilities:
+                    session = replaced(session, capabilities={})  # no client is asked before it is ready (lifecycle)
+                with self._doors.traced(request, self._carrier, session):
+                    return await self._doors.legacy.answer(request, session, exchange, self._principal)
+
+    async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
+        with self._doors.traced(request, self._carrier):
+            return await self._answer_modern(request, exchange)
+
+    async def _answer_modern(self, request: Request, exchange: Dialogue) -> bytes:
+        answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
+        if request.method not in modern.OPEN_ENDED:
+            return await answer
+        task = asyncio.current_task()
+        self._open_ended.add(task)
+        try:
+            return await answer
+        finally:
+            self._open_ended.discard(task)
+
+    def _initialize(self, request: Request) -> bytes:
+        if self._session is not None:
+            raise InvalidRequest.of("TT1002", problem="the session has been initialized already")
+        self._session, answer = self._doors.legacy.initialize(request)
+        if self._is_ready_ahead:
+            self._begin(self._session)
+        return answer
+
+    def on_notification(self, notification: Notification) -> None:
+        match notification.method:
+            case "notifications/cancelled":
+                self._cancel(notification.params)
+            case "notifications/initialized" if self._session is not None:
+                self._begin(self._session)
+            case "notifications/initialized":
+                # A client that does not wait for the answer is read before its handshake has run.
+                self._is_ready_ahead = self.peer is not None and self.peer.is_asked("initialize")
+            case _:
+                pass  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
+
+    def _cancel(self, params: Mapping[str, Json]) -> None:
+        id = params.get("requestId")
+        if is_id(id) and self.peer is not None and self.peer.cancel(id):
+            log_cancellation(params)
+
+    def _begin(self, session: Session) -> None:
+        """The client is ready: from now on it receives change notifications, and may be asked."""
+        self._ready = True
+        self._listen(session)
+
+    def _listen(self, session: Session) -> None:
+        self._stop_listening()
+        if self.peer is not None:
+            news = self._doors.legacy.news(session, self._principal)
+            news.listen()
+            task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
+            self._listening.add(task)
+            task.add_done_callback(self._listening.discard)
+            task.add_done_callback(lambda _: news.end())  # a task that is cancelled before it begins runs no cleanup
+
+    def _stop_listening(self) -> None:
+        for task in self._listening:
+            task.cancel()
+
+    async def farewell(self) -> None:
+        """End open-ended requests with their closing answer."""
+        self._doors.served.hub.close()
+        if tasks := [task for task in self._open_ended if task is not None]:
+            await asyncio.wait(tasks)
+
+    def close(self) -> None:
+        """Stop change notifications, and cancel requests that last as long as the channel."""
+        self._stop_listening()
+        for task in tuple(self._open_ended):
+            if task is not None:
+                task.cancel()
+
+    async def ended(self) -> None:
+        """Return once the closed notification tasks have ended."""
+        if self._listening:
+            await asyncio.wait(self._listening)
+
+
+_SPEAKER: ContextVar[tuple[Conversation, Principal] | None] = ContextVar("speaker", default=None)
+"""The sender of the message being answered, and its conversation: a tool may hold another conversation meanwhile."""
+
+_BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

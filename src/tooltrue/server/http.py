@@ -1,0 +1,458 @@
+"""One HTTP endpoint for stateless and session-based clients: POST, GET and DELETE (basic/transports/streamable-http).
+
+The transport hands over bodies and header facts; this module decides the protocol era, the answer and its status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tooltrue.errors import (
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    RpcError,
+    ScopeNeeded,
+    UnsupportedVersion,
+)
+from tooltrue.jsonrpc.messages import (
+    Answer,
+    Failure,
+    Id,
+    Json,
+    Notification,
+    Request,
+    decode,
+    encode,
+    encode_answer,
+    encode_failure,
+    is_array,
+    is_id,
+    parse,
+)
+from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Dialogue, internal_error
+from tooltrue.protocol import modern, versions
+from tooltrue.protocol.headers import VERSION_HEADER
+from tooltrue.protocol.types import Value
+from tooltrue.server.dual_era import Doors, Opening, era_of
+from tooltrue.server.identity import Authenticate, Refused, challenge, known, ways_of
+from tooltrue.server.legacy import Session
+from tooltrue.server.questions import Questions, StreamDialogue
+from tooltrue.server.replay import Replay
+from tooltrue.server.served import log_cancellation, unsupported
+from tooltrue.server.standing import Standing, tell_ended
+from tooltrue.server.subscriptions import Relay
+from tooltrue.server.tally import Tally
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Page, Reply, Stream, needs_http_1_1
+
+__all__ = ["SESSION_HEADER", "Caller", "HttpDoors"]
+
+SESSION_HEADER = "mcp-session-id"
+_EVENT_HEADER = "last-event-id"
+
+# Errors that end a request before it is run decide the HTTP status; all others are an answer: 200.
+_STATUS: Mapping[type[RpcError], int] = {
+    ParseError: 400,
+    InvalidRequest: 400,
+    MethodNotFound: 404,
+    UnsupportedVersion: 400,
+}
+_MISSING_FACTS = "TT1013"
+_CANCELLED = "cancelled"
+_LISTEN = "subscriptions/listen"
+_MAX_ALONE = 1_000
+_MAX_STREAMS = 1_000
+
+
+_CallKey: TypeAlias = tuple[str, Id]
+"""Identifies a running call to all workers: its session, and its id there."""
+
+
+class Caller(Value, frozen=True):
+    """The sender of a request, with its transport facts. ``in_batch``: the request is part of an array, and so is its
+    answer.
+    """
+
+    carrier: Carrier
+    principal: Principal
+    in_batch: bool = False
+
+    def header(self, name: str) -> str | None:
+        headers = self.carrier.headers or {}
+        return headers[name].strip(" \t") if name in headers else None
+
+
+class HttpDoors:
+    """The endpoint of one server, which the HTTP transport is given to run."""
+
+    def __init__(self, doors: Doors, authenticate: Authenticate | None = None) -> None:
+        self._doors = doors
+        self._ways = ways_of(authenticate)
+        self._tells_apart = authenticate is not None
+        self._language = doors.served.language
+        self._replay = Replay(doors.served.facts, language=doors.served.language)
+        self._calls: set[asyncio.Task[bytes]] = set()
+        self._cancellable: dict[_CallKey, asyncio.Task[bytes]] = {}
+        self._running = Tally(MAX_RUNNING)
+        self._streams = Tally(_MAX_STREAMS)
+        self._questions = Questions(doors.served.facts)
+        self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
+        self._standing: dict[Standing, asyncio.Task[None]] = {}
+        self._alone: dict[Standing, None] = {}
+        self._ending = False
+
+    async def open(self) -> None:
+        """Subscribe to events of other workers. Call before the first request, on its event loop."""
+        self._doors.open()
+        await self._doors.served.facts.subscribe(_CANCELLED, self._hear_cancelled)
+        await self._questions.open()
+        await self._relay.open()
+
+    @property
+    def pages(self) -> dict[str, Page]:
+        """Public pages beside the endpoint, by path."""
+        return {path: page for way in self._ways for path, page in way.pages.items()}
+
+    @property
+    def once(self) -> frozenset[bytes]:
+        """Headers that authenticate the caller, and so may not be repeated."""
+        return frozenset(name.lower().encode() for way in self._ways for name in way.headers)
+
+    async def admit(self, carrier: Carrier) -> Caller | Reply:
+        """Authenticate a request: return its caller, or the refusal, with a challenge that names what would be
+        accepted.
+        """
+        try:
+            return Caller(carrier, await known(carrier, self._ways))
+        except (Refused, ScopeNeeded) as error:
+            return self._challenged(None, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of authentication refuses the request
+            return self._broken(error)
+
+    async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
+        """Like :meth:`admit`, and require ``scope`` if the server authenticates its callers."""
+        caller = await self.admit(carrier)
+        if isinstance(caller, Reply) or not self._tells_apart or scope in caller.principal.scopes:
+            return caller
+        return self._challenged(None, ScopeNeeded.needing((scope,)))
+
+    def _challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
+        """Return 401 or 403 with a challenge (2026-07-28, basic/authorization)."""
+        status = error.status if isinstance(error, Refused) else 403
+        asks = status == 401 or isinstance(error, ScopeNeeded)
+        headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
+        return Reply(status, encode_failure(id, error, self._language), headers)
+
+    def _broken(self, error: BaseException) -> Reply:
+        """Return 500, for answers of which only the status is read."""
+        return Reply(500, encode_failure(None, internal_error(error), self._language))
+
+    async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
+        """Return the reply to one POST. Messages sent to ``stream`` meanwhile make the transport answer with a
+        stream.
+        """
+        try:
+            return await self._message(decode(body), caller, stream)
+        except InvalidRequest as error:
+            return self._failure(error.id, error)
+        except RpcError as error:
+            return self._failure(None, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            return self._failure(None, internal_error(error))
+
+    async def _message(self, value: Json, caller: Caller, stream: Stream) -> Reply:
+        if is_array(value):
+            return await self._batch(value, caller, stream)
+        message = parse(value)
+        if isinstance(message, Request):
+            return await self._request(message, caller, stream)
+        return await self._note(message, caller)
+
+    async def _request(self, request: Request, caller: Caller, stream: Stream) -> Reply:
+        era = era_of(
+            Opening(
+                request.method,
+                modern.carries_version(request.params),
+                opened=caller.header(SESSION_HEADER) is not None,
+                on_http=True,
+                header=caller.header(VERSION_HEADER),
+            )
+        )
+        try:
+            match era:
+                case "modern":
+                    if stream.whole and request.method == _LISTEN:
+                        return needs_http_1_1()
+                    door = self._doors.modern
+                    with self._doors.traced(request, caller.carrier):
+                        result = await door.answer(request, stream, caller.carrier, caller.principal)
+                    return Reply(200, encode_answer(request.id, result))
+                case "handshake":
+                    with self._doors.traced(request, caller.carrier):
+                        return self._initialize(request, caller)
+                case "legacy":
+                    return await self._legacy(request, caller, stream)
+        except RpcError as error:
+            return self._failure(request.id, error, legacy=era != "modern")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            return self._failure(request.id, internal_error(error))
+
+    def _initialize(self, request: Request, caller: Caller) -> Reply:
+        session, answer = self._doors.legacy.initialize(request)
+        token = self._doors.legacy.seal(session, caller.principal)
+        return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
+
+    async def _legacy(self, request: Request, caller: Caller, stream: Stream) -> Reply:
+        session = await self._session(caller)
+        if session is None:
+            return _no_session(request.id, self._language)
+        key = None if session.token is None else (session.name, request.id)
+        if key in self._cancellable:
+            # The first request keeps the id: a cancellation has to mean one of them (2025-11-25, basic).
+            raise InvalidRequest.of("TT1009", id=request.id)
+        if not self._running.take(caller.principal):
+            raise InternalError.of("TT1021", limit=MAX_RUNNING)
+        loop = asyncio.get_running_loop()
+        task, done = loop.create_task(self._answer(request, session, stream, caller)), loop.create_future()
+        self._calls.add(task)
+        if key is not None:
+            self._cancellable[key] = task
+        task.add_done_callback(lambda task: self._forget(key, caller.principal, task, done))
+        # A session-based client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on.
+        await done
+        if not task.cancelled():
+            return Reply(200, task.result())
+        if self._ending:
+            return Reply(503, encode_failure(request.id, InternalError.of("TT1053"), self._language))
+        return Reply(202)
+
+    async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
+        """Return the answer; empty if it went over a stream of the session, which a client that lost its connection can
+        resume.
+        """
+        if session.token is None or caller.in_batch:
+            dialogue = StreamDialogue(stream, self._questions, session, caller.principal)
+            return await self._answer_to(request, session, dialogue, caller)
+        recording = self._replay.record(session.token, stream, polled=session.revision.polling, request=request.id)
+        dialogue = StreamDialogue(recording, self._questions, session, caller.principal, recording.detach)
+        try:
+            answer = await self._answer_to(request, session, dialogue, caller)
+            if not recording.begun:
+                return answer
+            recording.send(answer)
+            return b""
+        except ScopeNeeded as error:
+            if not recording.begun:
+                raise
+            recording.send(encode_failure(request.id, error, self._language))
+            return b""
+        finally:
+            if recording.begun:
+                await recording.close()
+
+    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, caller: Caller) -> bytes:
+        try:
+            with self._doors.traced(request, caller.carrier, session):
+                answer = await self._doors.legacy.answer(request, session, dialogue, caller.principal)
+            return encode_answer(request.id, answer)
+        except ScopeNeeded:
+            raise  # it has a status of its own
+        except RpcError as error:
+            return encode_failure(request.id, error, self._language)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            return encode_failure(request.id, internal_error(error), self._language)
+
+    def _forget(
+        self, key: _CallKey | None, principal: Principal, task: asyncio.Task[bytes], done: asyncio.Future[None]
+    ) -> None:
+        self._calls.discard(task)
+        self._running.give_back(principal)
+        if key is not None:
+            del self._cancellable[key]
+        if not task.cancelled():
+            task.exception()  # the caller has received it, or has gone away
+        if not done.done():
+            done.set_result(None)
+
+    async def _session(self, caller: Caller) -> Session | None:
+        """The caller's session; without a token, a bare one of the revision that the header names."""
+        version = caller.header(VERSION_HEADER)
+        if version is not None and version not in versions.LEGACY:
+            raise unsupported(version)
+        token = caller.header(SESSION_HEADER)
+        if token is None:
+            return Session(versions.BY_NAME[version or versions.ASSUMED])
+        return await self._doors.legacy.open(token, caller.principal)
+
+    async def _note(self, message: object, caller: Caller) -> Reply:
+        """Accept a notification or response of an existing session; it gets no answer.
+
+        Stateless clients cancel by closing the stream and are never asked; other messages that they POST are ignored,
+        without a look at the session that they name.
+        """
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            return Reply(202)
+        session = await self._session(caller)
+        if session is None:
+            return _no_session(None, self._language)
+        if session.token is None:
+            return Reply(202)
+        if isinstance(message, Notification) and message.method == "notifications/cancelled":
+            await self._cancel(session, message.params)
+        if isinstance(message, Answer | Failure):
+            await self._questions.answered(session.name, message)
+        return Reply(202)
+
+    async def _cancel(self, session: Session, params: Mapping[str, Json]) -> None:
+        id = params.get("requestId")
+        if not is_id(id):
+            return
+        log_cancellation(params)
+        if not self._stop((session.name, id)):
+            await self._doors.served.facts.publish(_CANCELLED, encode([session.name, id]))
+
+    def _hear_cancelled(self, payload: bytes) -> None:
+        session, id = decode(payload)
+        self._stop((session, id))
+
+    def _stop(self, call: _CallKey) -> bool:
+        task = self._cancellable.get(call)
+        return task is not None and task.cancel()
+
+    async def _batch(self, values: list[Json], caller: Caller, stream: Stream) -> Reply:
+        """Answer an array of messages, in revisions that have them (2025-03-26, basic/transports)."""
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            raise InvalidRequest.of("TT1006")
+        session = await self._session(caller)
+        if session is None:
+            return _no_session(None, self._language)
+        if not session.revision.batches:
+            raise InvalidRequest.of("TT1006")
+        if not values:
+            raise InvalidRequest.of("TT1007")
+        if len(values) > MAX_BATCH:
+            raise InvalidRequest.of("TT1008", limit=MAX_BATCH)
+        caller = Caller(caller.carrier, caller.principal, in_batch=True)
+        replies = await asyncio.gather(*(self._element(value, caller, stream) for value in values))
+        bodies = [reply.body for reply in replies if reply.body]
+        return Reply(200, b"[%b]" % b",".join(bodies)) if bodies else Reply(202)
+
+    async def _element(self, value: Json, caller: Caller, stream: Stream) -> Reply:
+        try:
+            message = parse(value)
+            if isinstance(message, Request) and message.method == "initialize":
+                error = InvalidRequest.of("TT1002", problem='"initialize" cannot be part of a batch')
+                error.id = message.id
+                raise error
+            return await self._message(value, caller, stream)
+        except InvalidRequest as error:
+            return self._failure(error.id, error)
+
+    async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
+        """Serve a session-based GET stream: the standalone stream of a session, or the rest of a stream that broke.
+
+        Returns a reply instead if the stream is refused.
+        """
+        try:
+            session = await self._named_session(caller)
+            if isinstance(session, Reply):
+                return session
+            if not self._streams.take(caller.principal):
+                error = InternalError.of("TT1054", limit=_MAX_STREAMS)
+                return Reply(503, encode_failure(None, error, self._language))
+            try:
+                await self._listen(session, caller, stream)
+            finally:
+                self._streams.give_back(caller.principal)
+        except RpcError as error:
+            return self._failure(None, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            return self._broken(error)
+        return None
+
+    async def _listen(self, session: Session, caller: Caller, stream: Stream) -> None:
+        token, last = session.token or "", caller.header(_EVENT_HEADER)
+        if last is not None:
+            may_go_on = await self._replay.resume(token, last, stream)
+            if not may_go_on or self._ending or stream.gone or await self._session(caller) is None:
+                return
+        standing = Standing(self._doors, session, caller.principal)
+        recording = self._replay.record(token, stream, polled=session.revision.polling)
+        task = asyncio.get_running_loop().create_task(standing.run(recording))
+        self._standing[standing] = task
+        task.add_done_callback(lambda _: self._forget_standing(standing))
+        try:
+            await standing.released.wait()
+        finally:
+            self._left(standing)
+
+    def _left(self, standing: Standing) -> None:
+        """Mark a stream whose connection is gone. A limited number waits to be resumed: the most recently abandoned
+        ones.
+        """
+        if standing in self._standing:
+            standing.left()
+            self._alone[standing] = None
+            if len(self._alone) > _MAX_ALONE:
+                longest = next(iter(self._alone))
+                del self._alone[longest]  # at once: it takes a while to end
+                longest.close()
+
+    def _forget_standing(self, standing: Standing) -> None:
+        del self._standing[standing]
+        self._alone.pop(standing, None)
+
+    async def delete(self, caller: Caller) -> Reply:
+        """End a session, and its streams."""
+        try:
+            session = await self._named_session(caller)
+            if isinstance(session, Reply):
+                return session
+            await self._doors.legacy.end(session)
+            await tell_ended(self._doors.served.facts, session)
+        except RpcError as error:
+            return self._failure(None, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            return self._broken(error)
+        return Reply(204)
+
+    async def _named_session(self, caller: Caller) -> Session | Reply:
+        """Return the session that a GET or DELETE names, or a reply if there is none.
+
+        Raises ``RpcError`` for an unknown version. A request that names no session, or a stateless revision, gets 405
+        with ``Allow: POST``.
+        """
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            return Reply(405, headers=(("allow", "POST"),))
+        if caller.header(SESSION_HEADER) is None:
+            if caller.header(_EVENT_HEADER) is not None:
+                raise InvalidRequest.of("TT1016", header="Mcp-Session-Id")
+            return Reply(405, headers=(("allow", "POST"),))
+        return await self._session(caller) or _no_session(None, self._language)
+
+    def closing(self) -> None:
+        """Prepare for shutdown: end long-lived streams, and cancel the session-based calls that still run."""
+        self._ending = True
+        self._doors.served.hub.close()
+        for task in tuple(self._calls):
+            task.cancel()
+
+    def _failure(self, id: Id | None, error: RpcError, *, legacy: bool = False) -> Reply:
+        if isinstance(error, ScopeNeeded):
+            return self._challenged(id, error)
+        body = encode_failure(id, error, self._language)
+        if legacy and not isinstance(error, UnsupportedVersion):
+            return Reply(200, body)
+        if error.code == _MISSING_FACTS or -32099 <= error.number <= -32020:
+            return Reply(400, body)
+        return Reply(_STATUS.get(type(error), 200), body)
+
+
+def _no_session(id: Id | None, language: str) -> Reply:
+    return Reply(404, encode_failure(id, InvalidParams.of("TT1019"), language))

@@ -1,0 +1,181 @@
+"""Identifies callers. stdio and memory: ``local``. HTTP: by the authentication methods, or ``local:http`` on this
+machine.
+
+An authentication method is an :class:`Authentication`: OAuth (``server/oauth.py``), API keys (``server/keys.py``), a
+trusted proxy or an address (``server/proxies.py``), or a function of the author. Credentials end here: no code behind
+this module has the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from tooltrue.errors import InvalidRequest, RpcError, ScopeNeeded
+from tooltrue.tools.toolset import LOCAL, Principal
+from tooltrue.transport.addresses import is_loopback
+from tooltrue.transport.carrier import Carrier
+
+if TYPE_CHECKING:  # a server on stdio does without
+    from tooltrue.transport.http_server import Page
+
+__all__ = [
+    "LOCAL_HTTP",
+    "Authenticate",
+    "Authentication",
+    "Refused",
+    "bearer",
+    "challenge",
+    "described",
+    "known",
+    "ways_of",
+]
+
+LOCAL_HTTP = Principal("local:http")
+
+
+class Authentication:
+    """A method to authenticate HTTP callers. ``parameters`` go into the challenge of a 401; ``headers`` are the headers
+    that it reads, and may not be repeated in a request; ``pages`` are public pages beside the endpoint; ``shown``
+    describes the admitted callers in a few words.
+    """
+
+    shown: str = "of its own"
+
+    parameters: Mapping[str, str] = {}
+    headers: Sequence[str] = ()
+    pages: Mapping[str, Page] = {}
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        """Return the caller, or ``None`` if the request carries no credentials of this method. Raises :class:`Refused`
+        for invalid credentials, and :class:`ScopeNeeded` for insufficient scopes.
+        """
+        raise NotImplementedError
+
+
+Authenticate: TypeAlias = (
+    Callable[[Carrier], Principal | Awaitable[Principal | None] | None] | Authentication | Sequence[Authentication]
+)
+"""A function from a request to its principal (``None``: 401), or authentication methods, of which the first that
+applies decides. Headers are in ``carrier.headers``.
+"""
+
+
+class Refused(RpcError):
+    """The credentials of a request are not accepted."""
+
+    number = InvalidRequest.number
+    status = 401
+    error = ""
+
+    @classmethod
+    def malformed(cls, code: str, **facts: object) -> Refused:
+        return cls._made(400, "invalid_request", code, facts)
+
+    @classmethod
+    def token(cls, problem: str) -> Refused:
+        """An invalid token or key, and why."""
+        return cls._made(401, "invalid_token", "TT1102", {"problem": problem})
+
+    @classmethod
+    def unknowable(cls) -> Refused:
+        """The service that validates the credentials cannot be reached: the request is refused."""
+        return cls._made(503, "temporarily_unavailable", "TT1104", {})
+
+    @classmethod
+    def elsewhere(cls, address: str) -> Refused:
+        """The server has no authentication, and the request does not come from this machine."""
+        return cls._made(403, "", "TT1105", {"address": address[:80]})
+
+    @classmethod
+    def _made(cls, status: int, error: str, code: str, facts: Mapping[str, object]) -> Refused:
+        refused = cls.of(code, **facts)
+        refused.status, refused.error = status, error
+        return refused
+
+
+def ways_of(given: Authenticate | None) -> Sequence[Authentication]:
+    """Normalize to a sequence of authentication methods; loopback only, if none is given."""
+    if given is None:
+        return (_ThisMachine(),)
+    if isinstance(given, Authentication):
+        return (given,)
+    return (_Function(given),) if callable(given) else tuple(given)
+
+
+async def known(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
+    """Return the principal of a message. Raises :class:`Refused` and :class:`ScopeNeeded`."""
+    if carrier.kind != "http":
+        return LOCAL
+    for way in ways:
+        principal = await way.principal(carrier)
+        if principal is not None:
+            return principal
+    raise Refused.of("TT1101")
+
+
+def described(given: Authenticate | None) -> str:
+    """Describe how callers are identified, for ``tooltrue inspect``."""
+    return f"stdio: local; HTTP: {', '.join(way.shown for way in ways_of(given))}"
+
+
+def bearer(carrier: Carrier) -> str | None:
+    """Return the token of ``Authorization: Bearer``, or ``None``."""
+    scheme, _, token = (carrier.headers or {}).get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def challenge(ways: Iterable[Authentication], error: RpcError) -> str:
+    """Return the value of ``WWW-Authenticate``: what would be accepted (RFC 6750, section 3; RFC 9728, section 5.1)."""
+    said = {name: value for way in ways for name, value in way.parameters.items()}
+    if isinstance(error, ScopeNeeded):
+        needed = {*error.scopes, *said.get("scope", "").split()} - {"offline_access"}
+        said |= {"error": "insufficient_scope", "scope": " ".join(sorted(needed))}
+    elif isinstance(error, Refused) and error.error:
+        said["error"] = error.error
+    if "error" in said:
+        said["error_description"] = "".join(c for c in str(error) if " " <= c <= "~" and c not in '"\\')
+    return ("Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items())).strip()
+
+
+@dataclass(frozen=True)
+class _Function(Authentication):
+    function: Callable[[Carrier], Principal | Awaitable[Principal | None] | None]
+    shown = "as a function says"
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        found = self.function(carrier)
+        return found if found is None or isinstance(found, Principal) else await found
+
+
+class _ThisMachine(Authentication):
+    """No authentication: a caller is on this machine, or is refused.
+
+    Our own server listens on loopback only, but the application may be mounted elsewhere, or stand behind a tunnel.
+    """
+
+    shown = "this machine alone, as local:http"
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        headers = carrier.headers or {}
+        if carrier.peer not in _HERE and not is_loopback(carrier.peer or ""):
+            raise Refused.elsewhere(carrier.peer or "")
+        if "forwarded" in headers or "x-forwarded-for" in headers:
+            _check_forwarded(headers)
+        return LOCAL_HTTP
+
+
+_HERE = ("127.0.0.1", "::1", None)  # the usual spellings, without parsing; a local socket has no address
+
+
+def _check_forwarded(headers: Mapping[str, str]) -> None:
+    """Refuse requests that a local proxy forwards for other machines; those that it forwards for this machine are
+    local.
+    """
+    forwarded = headers.get("forwarded")
+    if forwarded is not None:
+        raise Refused.elsewhere(forwarded)
+    for address in headers["x-forwarded-for"].split(","):
+        if not is_loopback(address.strip()):
+            raise Refused.elsewhere(address.strip())

@@ -1,0 +1,334 @@
+"""The handler of session-based revisions (2024-11-05 … 2025-11-25): a handshake opens a session on the same provider.
+
+A session holds the results of the handshake. On a channel it lives as long as the channel; on HTTP the client carries
+it as a sealed token, so that the server stores no session and any worker can serve it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, TypeVar
+
+from tooltrue.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
+from tooltrue.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
+from tooltrue.jsonrpc.peer import Dialogue
+from tooltrue.protocol import legacy, versions
+from tooltrue.protocol.modern import (
+    LOG_LEVELS,
+    CallParams,
+    CompleteParams,
+    GetPromptParams,
+    ListParams,
+    ReadParams,
+    convert,
+)
+from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from tooltrue.server.asking import answered_by, for_callers
+from tooltrue.server.sealing import BadSeal
+from tooltrue.server.served import (
+    LISTINGS,
+    SILENT,
+    Listing,
+    RequestChannel,
+    Served,
+    check_uri,
+    completion_get,
+    page_of,
+)
+from tooltrue.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
+from tooltrue.tools.content import failed
+from tooltrue.tools.rounds import Rounds
+from tooltrue.tools.toolset import (
+    Kind,
+    Principal,
+    PromptGet,
+    RequestContext,
+    ResourceFollow,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Trail,
+)
+
+__all__ = ["LegacyDoor", "Session"]
+
+OutcomeT = TypeVar("OutcomeT")
+
+_DEFAULT_LEVEL = "info"
+_ENDED, _HAS_LEVEL = b"ended", b"level"
+
+
+class Session(Value, frozen=True):
+    """The results of a handshake: the revision, and the client's capabilities. ``token`` exists on HTTP only, and with
+    it ``name``, which identifies the session wherever workers share data: the token itself is never written
+    anywhere.
+
+    ``level`` is the log level, ``info`` until the client sets another. ``follows`` are the resources that it has
+    subscribed to; ``None`` if they are stored elsewhere, or not at all.
+    """
+
+    revision: versions.Revision
+    capabilities: Mapping[str, Json] = {}
+    token: str | None = None
+    name: str = ""
+    level: str = _DEFAULT_LEVEL
+    follows: Follows | None = None
+
+
+class LegacyDoor:
+    """Answers session-based requests. The session belongs to the caller."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._projections = {name: legacy.Projection(versions.BY_NAME[name]) for name in versions.LEGACY}
+        self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
+        self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
+            "ping": self._ping,
+            "logging/setLevel": self._set_level,
+            **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
+            "tools/call": self._call_tool,
+            "resources/read": self._read_resource,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
+        }
+
+    def initialize(self, request: Request) -> tuple[Session, bytes]:
+        """Open a session: agree on a revision, and return the session with the encoded answer (basic/lifecycle)."""
+        params = convert(request.params, legacy.InitializeParams, request.method)
+        revision = versions.agree(params.protocolVersion)
+        served = self._served
+        answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
+        understood = self._projections[revision.name].understood(params.capabilities)
+        return Session(revision, understood, follows=Followed()), answer
+
+    def level(self, request: Request) -> str:
+        """Return the level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
+        level = convert(request.params, legacy.LevelParams, request.method).level
+        if level not in LOG_LEVELS:
+            raise InvalidParams.of("TT1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
+        return level
+
+    async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
+        """Return the encoded result, or raise ``RpcError``."""
+        shape, capability = legacy.METHODS.get(request.method, (None, None))
+        if request.method == "initialize":
+            raise InvalidRequest.of("TT1002", problem="the session has been initialized already")
+        if shape is None or (capability is not None and capability not in self._served.offers()):
+            raise MethodNotFound.of("TT1011", method=request.method[:128])
+        params = convert(request.params, shape, request.method)
+        projection = self._projections[session.revision.name]
+        asked = _Asked(request, session, exchange, principal, projection, self._served.language)
+        try:
+            return await self._answers[request.method](params, asked)
+        finally:
+            asked.close()
+
+    async def _ping(self, params: Any, asked: _Asked) -> bytes:
+        return b"{}"
+
+    async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
+        if asked.session.token is not None:  # on a channel, the owner of the session has taken it
+            await self._keep_level(asked.session, self.level(asked.request))
+        return b"{}"
+
+    async def _keep_level(self, session: Session, level: str) -> None:
+        """Store the level, unless it is the default, which takes no room."""
+        facts, seconds = self._served.facts, self._served.session_seconds
+        if level != _DEFAULT_LEVEL:
+            await facts.put(_level(session.name), level.encode(), seconds)
+            await facts.put_if_absent(_state(session.name), _HAS_LEVEL, seconds)  # an ended session stays ended
+        elif session.level != _DEFAULT_LEVEL:
+            await facts.remove(_level(session.name))
+
+    async def _list(self, listing: Listing, params: ListParams, asked: _Asked) -> bytes:
+        items = await listing.items(self._served.provider, asked.context())
+        revision = asked.session.revision.name
+        key = (revision, listing.method)
+        known = self._lists.get(key)
+        if known is not None and known[0] is items and params.cursor is None:
+            return known[1]
+        page = page_of(self._served, listing, items, params.cursor, asked.principal)
+        said = [listing.said(item) for item in page.items]
+        encoded = self._projections[revision].page(listing.member, said, page.next_cursor)
+        if params.cursor is None and page.next_cursor is None:
+            self._lists[key] = (items, encoded)
+        return encoded
+
+    async def _call_tool(self, params: CallParams, asked: _Asked) -> bytes:
+        async def run(rounds: Rounds) -> ToolOutcome:
+            call = ToolCall(params.name, params.arguments, asked.context(rounds), admit=asked.called)
+            return await self._served.provider.call_tool(call)
+
+        try:
+            outcome = await self._answered(run, params.name, asked)
+        except ToolError as error:
+            outcome = failed(error.say(self._served.language))
+        return asked.projection.call(outcome, asked.tool and asked.tool.definition.outputSchema)
+
+    async def _read_resource(self, params: ReadParams, asked: _Asked) -> bytes:
+        check_uri(params.uri)
+
+        async def run(rounds: Rounds) -> ReadOutcome:
+            return await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(rounds)))
+
+        with _in_old_numbers(), for_callers():
+            return asked.projection.read(await self._answered(run, params.uri, asked))
+
+    async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
+        async def run(rounds: Rounds) -> PromptOutcome:
+            get = PromptGet(params.name, params.arguments, asked.context(rounds))
+            return await self._served.provider.get_prompt(get)
+
+        with for_callers():
+            return asked.projection.prompt(await self._answered(run, params.name, asked))
+
+    async def _answered(
+        self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
+    ) -> OutcomeT:
+        """Return the outcome once all questions have been answered."""
+        seconds = self._served.question_seconds
+        return await answered_by(run, asked.dialogue, asked.projection, asked.session.capabilities, name, seconds)
+
+    async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+        check_uri(params.uri)
+        with _in_old_numbers():  # hidden resources send no notifications
+            await self._served.provider.read_resource(ResourceFollow(params.uri, asked.context()))
+        follows = self._follows(asked.session)
+        if follows is None:
+            raise InvalidParams.of("TT1019")
+        await follows.add(params.uri)
+        return b"{}"
+
+    async def _unsubscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+        follows = self._follows(asked.session)
+        if follows is not None:
+            await follows.remove(params.uri)
+        return b"{}"
+
+    def _follows(self, session: Session) -> Follows | None:
+        """The subscriptions of a session, if there is one."""
+        if session.token is None:
+            return session.follows
+        return SharedFollowed(self._served.facts, session.name, self._served.session_seconds)
+
+    async def _complete(self, params: CompleteParams, asked: _Asked) -> bytes:
+        completion = await self._served.provider.complete(completion_get(params, asked.context()))
+        return encode({"completion": completion})
+
+    def news(self, session: Session, principal: Principal) -> News:
+        """Notifications for a session: changes of the lists that are offered now, and of the resources that it has
+        subscribed to.
+        """
+        served, offers = self._served, self._served.offers()
+        context = RequestContext(principal, SILENT, session.capabilities)
+        kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
+        return News(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
+
+    # --- sessions as tokens ------------------------------------------------------------------------------------------
+
+    def seal(self, session: Session, principal: Principal) -> str:
+        """Return the session as a token of at most 1 kB."""
+        payload = encode([session.revision.name, session.capabilities])
+        return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
+
+    async def open(self, token: str, principal: Principal) -> Session | None:
+        """Return the session of a token, or ``None`` if it belongs to another principal, or has expired or been
+        ended.
+        """
+        try:
+            revision, capabilities = decode(self._served.sealer.open("session", (principal.id,), token))
+        except BadSeal:
+            return None
+        name = hashlib.sha256(token.encode()).hexdigest()
+        state = await self._served.facts.get(_state(name))
+        if state == _ENDED:
+            return None
+        level = None if state is None else await self._served.facts.get(_level(name))
+        said = _DEFAULT_LEVEL if level is None else level.decode()
+        return Session(versions.BY_NAME[revision], capabilities, token, name, said)
+
+    async def end(self, session: Session) -> None:
+        """End a session for every worker, until it would have expired anyway."""
+        if session.token is not None:
+            await self._served.facts.put(_state(session.name), _ENDED, self._served.session_seconds)
+
+
+@contextlib.contextmanager
+def _in_old_numbers() -> Generator[None]:
+    """Before 2026-07-28, "resource not found" had an error number of its own."""
+    try:
+        yield
+    except RpcError as error:
+        if error.code == "TT1025":
+            error.number = -32002
+        raise
+
+
+def _state(name: str) -> str:
+    """The key of the one row that nearly every request reads: the session has been ended, or has a level of its own.
+    Most sessions have no such row.
+    """
+    return "session:" + name
+
+
+def _level(name: str) -> str:
+    return "session-level:" + name
+
+
+class _Asked:
+    """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call."""
+
+    __slots__ = ("_channel", "_language", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
+
+    def __init__(
+        self,
+        request: Request,
+        session: Session,
+        dialogue: Dialogue,
+        principal: Principal,
+        projection: legacy.Projection,
+        language: str,
+    ) -> None:
+        meta = request.params.get("_meta")
+        self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
+        self.request = request
+        self.session = session
+        self.dialogue = dialogue
+        self.principal = principal
+        self.projection = projection
+        self._language = language
+        self.tool: Tool | None = None
+        token: Id | None = self._meta.get("progressToken")
+        with_message = session.revision.progress_message
+        self._channel = RequestChannel(
+            dialogue,
+            token if is_id(token) else None,
+            session.level,
+            with_message=with_message,
+            detach=dialogue.detach,
+            language=language,
+        )
+
+    def called(self, tool: Tool) -> None:
+        self.tool = tool
+
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        capabilities, has_words = self.session.capabilities, self.projection.has_words
+        return RequestContext(
+            self.principal,
+            self._channel,
+            capabilities,
+            self._meta,
+            rounds,
+            has_words,
+            Trail(),
+            language=self._language,
+        )
+
+    def close(self) -> None:
+        self._channel.close()

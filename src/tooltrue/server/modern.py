@@ -1,0 +1,260 @@
+"""The handler of stateless revisions (2026-07-28): every request stands alone, no state is kept between two of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from tooltrue.errors import InvalidParams, MethodNotFound, RpcError, ToolError
+from tooltrue.jsonrpc.messages import Request
+from tooltrue.jsonrpc.peer import Exchange
+from tooltrue.protocol import headers, modern, versions
+from tooltrue.protocol.types import InputRequiredResult
+from tooltrue.server.asking import Asking, Round, Subject, for_callers
+from tooltrue.server.served import (
+    LISTINGS,
+    SILENT,
+    Listing,
+    RequestChannel,
+    Served,
+    check_uri,
+    completion_get,
+    page_of,
+    unsupported,
+)
+from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, News
+from tooltrue.tools.content import failed
+from tooltrue.tools.rounds import Rounds
+from tooltrue.tools.toolset import (
+    Kind,
+    Principal,
+    PromptGet,
+    RequestContext,
+    ResourceFollow,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Trail,
+)
+from tooltrue.transport.carrier import Carrier
+
+__all__ = ["ModernDoor"]
+
+
+class ModernDoor:
+    """Answers stateless requests. A list is encoded once for as long as the provider returns the same tuple."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._results = modern.Results(served.info)
+        self._asking = Asking(served)
+        self._pages: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
+        self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
+            "server/discover": self._discover,
+            **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
+            "tools/call": self._call_tool,
+            "resources/read": self._read_resource,
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
+            "subscriptions/listen": self._listen,
+        }
+
+    async def answer(self, request: Request, exchange: Exchange, carrier: Carrier, principal: Principal) -> bytes:
+        """Return the encoded result, or raise ``RpcError``. The order of the checks is that of the specification's own
+        suite.
+        """
+        method, params = request.method, request.params
+        if carrier.headers is not None:
+            headers.check_present(carrier.headers, method)
+        facts = modern.read_facts(params)
+        if carrier.headers is not None:
+            headers.check_mirrored(carrier.headers, method, params, facts.version)
+        if facts.version not in versions.MODERN:
+            raise unsupported(facts.version)
+        shape, capability = modern.METHODS.get(method, (None, None))
+        if shape is None or (capability is not None and capability not in self._served.offers()):
+            raise MethodNotFound.of("TT1011", method=method[:128])
+        asked = _Asked(request, facts, exchange, carrier, principal, self._served.language)
+        try:
+            return await self._answers[method](modern.convert(params, shape, method), asked)
+        finally:
+            asked.close()
+
+    async def _discover(self, params: modern.ListParams, asked: _Asked) -> bytes:
+        served = self._served
+        members: dict[str, Any] = {
+            "supportedVersions": versions.ALL,
+            "capabilities": served.capabilities(),
+            "ttlMs": served.list_ttl_ms,
+            "cacheScope": "public",
+        }
+        if served.instructions:
+            members["instructions"] = served.instructions
+        return self._results.members(members)
+
+    async def _list(self, listing: Listing, params: modern.ListParams, asked: _Asked) -> bytes:
+        items = await listing.items(self._served.provider, asked.context())
+        key = (listing.method, asked.principal.id)
+        known = self._pages.get(key)
+        if known is not None and known[0] is items and params.cursor is None:
+            return known[1]
+        page = page_of(self._served, listing, items, params.cursor, asked.principal)
+        said = [listing.said(item) for item in page.items]
+        encoded = self._results.page(listing.member, said, page.next_cursor, self._served.list_ttl_ms, _SCOPE)
+        if params.cursor is None and page.next_cursor is None:
+            self._remember(key, items, encoded)
+        return encoded
+
+    def _remember(self, key: tuple[str, str], items: tuple[Any, ...], encoded: bytes) -> None:
+        if len(self._pages) >= _KEPT_LISTS:
+            self._pages.clear()
+        self._pages[key] = (items, encoded)
+
+    async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
+        round = Round(Rounds(None, params.inputResponses))
+        if params.requestState is not None:
+            round = await self._round(params, params.name, params.arguments, asked)
+        carried, admit = asked.carrier.headers, None
+        if carried is not None or round.pin:
+            admit = functools.partial(_admit, carried, round, params.arguments)
+        context = asked.context(round.rounds)
+        call = ToolCall(params.name, params.arguments, context, admit=admit)
+        try:
+            outcome = await self._served.provider.call_tool(call)
+        except RpcError as error:
+            await self._asking.give_back(round, error)
+            raise
+        if type(outcome) is InputRequiredResult:
+            await self._asking.give_back(round)
+            tool = await self._served.provider.find_tool(params.name, context)
+            try:
+                outcome = self._ask(outcome, round, params.name, params.arguments, asked, tool)
+            except ToolError as error:
+                outcome = failed(error.say(self._served.language))
+        return self._results.outcome(outcome)
+
+    async def _read_resource(self, params: modern.ReadParams, asked: _Asked) -> bytes:
+        check_uri(params.uri)
+        round = await self._round(params, params.uri, {}, asked)
+        outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(round.rounds)))
+        if isinstance(outcome, InputRequiredResult):
+            with for_callers():
+                outcome = self._ask(outcome, round, params.uri, {}, asked)
+        return self._results.read(outcome, self._served.read_ttl_ms, _SCOPE)
+
+    async def _get_prompt(self, params: modern.GetPromptParams, asked: _Asked) -> bytes:
+        round = await self._round(params, params.name, params.arguments, asked)
+        get = PromptGet(params.name, params.arguments, asked.context(round.rounds))
+        outcome = await self._served.provider.get_prompt(get)
+        if isinstance(outcome, InputRequiredResult):
+            with for_callers():
+                outcome = self._ask(outcome, round, params.name, params.arguments, asked)
+        return self._results.prompt(outcome)
+
+    async def _round(self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], asked: _Asked) -> Round:
+        """Return the round that a request begins; the first round if it carries no state."""
+        if params.requestState is None:
+            return Round(Rounds(None, params.inputResponses))
+        subject = Subject(asked.request.method, name, arguments, asked.principal)
+        return await self._asking.resume(subject, params.requestState, params.inputResponses)
+
+    def _ask(
+        self,
+        outcome: InputRequiredResult,
+        round: Round,
+        name: str,
+        arguments: Mapping[str, Any],
+        asked: _Asked,
+        tool: Tool | None = None,
+    ) -> InputRequiredResult:
+        subject = Subject(asked.request.method, name, arguments, asked.principal)
+        return self._asking.put(outcome, round.rounds, subject, asked.facts.capabilities, tool)
+
+    async def _complete(self, params: modern.CompleteParams, asked: _Asked) -> bytes:
+        get = completion_get(params, asked.context())
+        return self._results.completion(await self._served.provider.complete(get))
+
+    async def _listen(self, params: modern.ListenParams, asked: _Asked) -> bytes:
+        """Acknowledge, then send each change until either side ends the subscription (basic/patterns/subscriptions)."""
+        id, exchange, served = asked.request.id, asked.exchange, self._served
+
+        def notify(method: str, params: Any) -> None:
+            exchange.notify(method, modern.stamp(params, id))
+
+        kinds = self._kinds(params.notifications)
+        uris = await self._readable(params.notifications.resourceSubscriptions, asked.context())
+        news = News(served.hub, served.provider, asked.context(), kinds, Followed(uris))
+        news.listen()
+        notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
+        await news.tell(notify)
+        if asked.carrier.kind != "http":  # there, the end of the stream is the signal
+            exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
+        return self._results.closed(id)
+
+    def _kinds(self, wanted: modern.ListenFilter) -> tuple[Kind, ...]:
+        asked = (wanted.toolsListChanged, wanted.promptsListChanged, wanted.resourcesListChanged)
+        offers = self._served.offers()
+        return tuple(kind for kind, is_asked in zip(KINDS, asked, strict=True) if is_asked and kind in offers)
+
+    async def _readable(self, uris: list[str], context: RequestContext) -> list[str]:
+        """Return those of ``uris`` that this caller may read: hidden resources send no notifications."""
+        readable: list[str] = []
+        for uri in dict.fromkeys(uris[:MAX_FOLLOWED]):
+            with contextlib.suppress(InvalidParams):  # but not the refusals of a paused caller or of a rate limit
+                await self._served.provider.read_resource(ResourceFollow(uri, context))
+                readable.append(uri)
+        return readable
+
+
+def _honoured(kinds: tuple[Kind, ...], uris: list[str]) -> dict[str, Any]:
+    lists: dict[str, Any] = {f"{kind}ListChanged": True for kind in kinds}
+    return {**lists, "resourceSubscriptions": uris} if uris else lists
+
+
+_SCOPE = "private"  # results may differ by the caller's authorization
+_KEPT_LISTS = 256
+
+
+def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[str, Any], tool: Tool) -> None:
+    """Check once the tool is known: its mirrored parameters, and that its definition is that of the tool that asked."""
+    if carried is not None and tool.mirrors:
+        headers.check_params(carried, tool.mirrors, arguments)
+    round.check(tool)
+
+
+class _Asked:
+    """One request with its facts, and the channel back that it asked for."""
+
+    __slots__ = ("_channel", "carrier", "exchange", "facts", "language", "principal", "request")
+
+    def __init__(
+        self,
+        request: Request,
+        facts: modern.Facts,
+        exchange: Exchange,
+        carrier: Carrier,
+        principal: Principal,
+        language: str,
+    ) -> None:
+        self.request = request
+        self.facts = facts
+        self.exchange = exchange
+        self.carrier = carrier
+        self.principal = principal
+        self.language = language
+        token, level = facts.progress_token, facts.log_level
+        wants_nothing = token is None and level is None
+        self._channel = None if wants_nothing else RequestChannel(exchange, token, level, language=language)
+
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        channel = self._channel or SILENT
+        facts = self.facts
+        return RequestContext(
+            self.principal, channel, facts.capabilities, facts.meta, rounds, trail=Trail(), language=self.language
+        )
+
+    def close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()

@@ -1,0 +1,341 @@
+"""The OAuth 2.1 resource server: accepts tokens of trusted issuers that were made for this server alone (2026-07-28,
+basic/authorization).
+
+It issues no tokens and has no login: the metadata sends clients to the issuers (RFC 9728). The token names its issuer;
+from there on only that issuer's keys and answers count for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
+
+from tooltrue.errors import ConfigurationError, ScopeNeeded
+from tooltrue.jsonrpc.messages import encode, is_array
+from tooltrue.loading import load
+from tooltrue.protocol.types import Value
+from tooltrue.protocol.wellknown import RESOURCE, resource_place
+from tooltrue.server.identity import Authentication, Refused, bearer
+from tooltrue.tools.toolset import Principal
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import Page, Reply
+
+if TYPE_CHECKING:  # its dependencies come with an extra
+    from tooltrue.server.issuer import Issuer
+
+__all__ = ["AuthorizationServer", "Introspection", "OAuth"]
+
+_ENDPOINT = "/mcp"
+_MAX_TOKEN = 8_192
+_MAX_LEEWAY = 60
+_CACHED_SECONDS = 60.0
+_REFUSED_SECONDS = 5.0
+_MAX_GOOD = 10_000
+_MAX_BAD = 1_000  # apart from the good ones, which junk shall not push out
+_MAX_SUBJECT = 512
+_NEVER_ASKED = "offline_access"  # it is between a client and its issuer, and means nothing to a server
+
+
+class _Passed(Value, frozen=True):
+    """The cached result of a token check, and its expiry."""
+
+    until: float
+    principal: Principal | None
+    problem: str = ""
+
+
+class _Kept:
+    """A cache of token checks, by the token's digest; the oldest entry is evicted first."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._found: dict[bytes, _Passed] = {}
+
+    def get(self, digest: bytes, now: float) -> _Passed | None:
+        found = self._found.get(digest)
+        return found if found is not None and found.until > now else None
+
+    def put(self, digest: bytes, passed: _Passed) -> None:
+        self._found.pop(digest, None)
+        if len(self._found) >= self._limit:
+            del self._found[next(iter(self._found))]
+        self._found[digest] = passed
+
+
+class Introspection(Value, frozen=True):
+    """How to introspect an opaque token (RFC 7662): the client credentials, and the endpoint unless the issuer's
+    metadata names it. ``always``: introspect signed tokens too, so that a revoked one ends within a minute.
+    """
+
+    client_id: str
+    client_secret: str
+    endpoint: str | None = None
+    always: bool = False
+
+    def __repr__(self) -> str:
+        return f"Introspection({self.client_id!r}, …)"
+
+
+class AuthorizationServer(Value, frozen=True):
+    """An issuer of tokens, for a server that trusts several: the location of its keys, unless its metadata names it,
+    and how to introspect its tokens.
+    """
+
+    url: str
+    jwks_uri: str | None = None
+    introspection: Introspection | None = None
+
+
+Issuers: TypeAlias = str | AuthorizationServer | Sequence[str | AuthorizationServer]
+
+
+class OAuth(Authentication):
+    """Access tokens of ``issuer``, or of several issuers, for ``resource``: the URL of this server's endpoint as
+    clients know it.
+
+    ``scopes`` are required of every request; ``optional_scopes`` are required by single tools, and are published for
+    clients. ``includes`` maps a scope to the scopes that it implies: ``{"admin": ["read", "write"]}``. ``audiences``
+    are further accepted audiences. Signed tokens are checked with the issuer's keys (``jwks_uri``, by default from its
+    metadata), others by ``introspection``; with several issuers, each is an :class:`AuthorizationServer` with settings
+    of its own. ``algorithms`` are asymmetric ones; ``leeway`` is the accepted clock difference in seconds, at most 60.
+    """
+
+    def __init__(
+        self,
+        *,
+        issuer: Issuers,
+        resource: str,
+        scopes: Iterable[str] = (),
+        optional_scopes: Iterable[str] = (),
+        includes: Mapping[str, Iterable[str]] | None = None,
+        audiences: Iterable[str] = (),
+        introspection: Introspection | None = None,
+        jwks_uri: str | None = None,
+        algorithms: Collection[str] | None = None,
+        leeway: int = 30,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if find_spec("joserfc") is None:
+            raise ConfigurationError.of("TT4201", command=load("extras:install_command")("auth"))
+        self._jwt = load("server.jwt")
+        self._scopes = _check_scopes("OAuth(scopes=…)", scopes)
+        self._optional = _check_scopes("OAuth(optional_scopes=…)", optional_scopes)
+        self._includes = _closure(includes or {})
+        self._algorithms = frozenset(algorithms or self._jwt.ALGORITHMS)
+        _check("OAuth(algorithms=…)", self._algorithms <= set(self._jwt.ALGORITHMS), ", ".join(self._jwt.ALGORITHMS))
+        _check("OAuth(leeway=…)", 0 <= leeway <= _MAX_LEEWAY, f"0 to {_MAX_LEEWAY} seconds")
+        self._leeway = leeway
+        self.resource = _canonical(_check_url("OAuth(resource=…)", resource))
+        self._audiences = tuple(map(_canonical, (self.resource, *audiences)))
+        self._clock = clock
+        servers = _servers(issuer, jwks_uri, introspection)
+        self._issuers = {server.url: _issuer(server, clock) for server in servers}
+        asked = next(((server.url, server.introspection) for server in servers if server.introspection), None)
+        self._asked = None if asked is None else asked[0]
+        self._always_asked = asked[0] if asked is not None and asked[1].always else None
+        self.shown = f"tokens of {', '.join(self._issuers)} for {self.resource}"
+        self._good = _Kept(_MAX_GOOD)
+        self._bad = _Kept(_MAX_BAD)
+        self.parameters = {
+            "resource_metadata": resource_place(self.resource),
+            **({"scope": " ".join(self._scopes)} if self._scopes else {}),
+        }
+        self.pages = self._published()
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        token = bearer(carrier)
+        if token is None:
+            return None
+        if len(token) > _MAX_TOKEN:
+            raise Refused.token(f"it is longer than {_MAX_TOKEN} characters")
+        principal = await self._holder(token)
+        if not principal.scopes.issuperset(self._scopes):
+            raise ScopeNeeded.needing(self._scopes)
+        return principal
+
+    async def _holder(self, token: str) -> Principal:
+        """Return the holder of a token. Results are cached for a while, under a digest: no token is stored."""
+        digest = hashlib.sha256(token.encode()).digest()
+        now = self._clock()
+        passed = self._good.get(digest, now) or self._bad.get(digest, now)
+        if passed is None:
+            passed = await self._judge(token)
+            (self._bad if passed.principal is None else self._good).put(digest, passed)
+        if passed.principal is None:
+            raise Refused.token(passed.problem)
+        return passed.principal
+
+    async def _judge(self, token: str) -> _Passed:
+        try:
+            issuer, claims = await self._claims(token)
+            ends = claims.get("exp", float("inf"))
+            return _Passed(min(ends + self._leeway, self._clock() + _CACHED_SECONDS), self._named(issuer, claims))
+        except self._jwt.BadToken as error:
+            return _Passed(self._clock() + _REFUSED_SECONDS, None, str(error))
+
+    async def _claims(self, token: str) -> tuple[str, Mapping[str, Any]]:
+        """Return the issuer of a token and its verified claims. Raises ``BadToken``."""
+        needed = ["aud"]
+        claims: Mapping[str, Any] = {}
+        if _is_signed(token):
+            header = self._jwt.header_of(token, self._algorithms)
+            issuer = self._trusted(header.issuer)
+            claims = self._jwt.signed_claims(token, header, await issuer.keys(header.key))
+            needed += ["iss", "exp", "sub"]
+        elif self._asked is not None:
+            issuer = self._issuers[self._asked]
+        else:
+            raise self._jwt.BadToken("it is no token that can be read")
+        if not claims or issuer.url == self._always_asked:
+            claims = {**claims, **await issuer.introspect(token)}
+        claims = {**claims, "aud": _canonical_all(claims.get("aud"))}
+        self._jwt.check_claims(
+            claims,
+            issuer=issuer.url,
+            audiences=self._audiences,
+            now=self._clock(),
+            leeway=self._leeway,
+            needed=needed,
+        )
+        return issuer.url, claims
+
+    def _trusted(self, url: str) -> Issuer:
+        found = self._issuers.get(url)
+        if found is None:
+            raise self._jwt.BadToken("it comes from another issuer")
+        return found
+
+    def _named(self, issuer: str, claims: Mapping[str, Any]) -> Principal:
+        """The principal from issuer and subject; a client that acts for itself, without a subject, gets an id of
+        another form.
+        """
+        subject, client = claims.get("sub"), claims.get("client_id")
+        if isinstance(subject, str) and 0 < len(subject) <= _MAX_SUBJECT:
+            return Principal(f"{issuer}#{subject}", self._granted(claims))
+        if subject is None and isinstance(client, str) and 0 < len(client) <= _MAX_SUBJECT:
+            return Principal(f"{issuer}?client={client}", self._granted(claims))
+        raise self._jwt.BadToken("it names no subject")
+
+    def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        said = claims.get("scope", claims.get("scp"))
+        scopes = said.split() if isinstance(said, str) else _texts(said)
+        return frozenset(scopes).union(*(self._includes.get(scope, ()) for scope in scopes))
+
+    def _published(self) -> Mapping[str, Page]:
+        """The metadata pages: at the root form, at that of the endpoint, and at that of the resource."""
+        scopes = sorted({*self._scopes, *self._optional})
+        body = encode(
+            {
+                "resource": self.resource,
+                "authorization_servers": list(self._issuers),
+                "bearer_methods_supported": ["header"],
+                **({"scopes_supported": scopes} if scopes else {}),
+            }
+        )
+
+        async def page(carrier: Carrier) -> Reply:
+            return Reply(200, body, (("cache-control", "max-age=300"),))
+
+        paths = (RESOURCE, RESOURCE + _ENDPOINT, RESOURCE + urlsplit(self.resource).path.rstrip("/"))
+        return dict.fromkeys(paths, page)
+
+
+def _servers(
+    issuer: Issuers, jwks_uri: str | None, introspection: Introspection | None
+) -> Sequence[AuthorizationServer]:
+    """Return each issuer with its settings. Raises ``ConfigurationError`` if a setting could belong to several of
+    them.
+    """
+    if isinstance(issuer, str):
+        return (AuthorizationServer(issuer, jwks_uri, introspection),)
+    given = (issuer,) if isinstance(issuer, AuthorizationServer) else issuer
+    servers = tuple(AuthorizationServer(one) if isinstance(one, str) else one for one in given)
+    for name, value in (("jwks_uri", jwks_uri), ("introspection", introspection)):
+        _check(f"OAuth({name}=…)", value is None, f"said of one of them: AuthorizationServer(…, {name}=…)")
+    urls = [server.url for server in servers]
+    _check("OAuth(issuer=…)", 0 < len(urls) == len(set(urls)), "one issuer or several, each once")
+    if len([server for server in servers if server.introspection is not None]) > 1:
+        raise ConfigurationError.of("TT1061")
+    return servers
+
+
+def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
+    """Make the issuer. The addresses in its settings may be fetched even if they are not public."""
+    login = server.introspection
+    endpoint = None if login is None else login.endpoint
+    named = [("OAuth(issuer=…)", server.url), ("jwks_uri", server.jwks_uri), ("Introspection(endpoint=…)", endpoint)]
+    fetcher = load("transport.fetch:Fetcher")([_check_url(name, place) for name, place in named if place is not None])
+    return load("server.issuer:Issuer")(
+        server.url,
+        fetcher,
+        clock,
+        jwks_uri=server.jwks_uri,
+        introspection_endpoint=endpoint,
+        login=None if login is None else (login.client_id, login.client_secret),
+    )
+
+
+def _is_signed(token: str) -> bool:
+    """Whether a token is self-contained: three parts, of which the first is a JSON object."""
+    return token.count(".") == 2 and token.startswith("ey")
+
+
+def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """Map each scope to all that it implies, transitively."""
+    direct = {scope: frozenset(others) for scope, others in includes.items()}
+
+    def all_of(scope: str, seen: frozenset[str]) -> frozenset[str]:
+        new = direct.get(scope, frozenset()) - seen
+        return new.union(*(all_of(other, seen | new) for other in new))
+
+    return {scope: all_of(scope, frozenset({scope})) for scope in direct}
+
+
+def _check(setting: str, holds: bool, wanted: str) -> None:
+    if not holds:
+        raise ConfigurationError.of("TT4009", name=setting, wanted=wanted)
+
+
+def _check_scopes(setting: str, scopes: Iterable[str]) -> Sequence[str]:
+    found = sorted({scopes} if isinstance(scopes, str) else set(scopes))
+    plain = all(scope.isascii() and scope.isprintable() and not set(scope) & set(' "\\') for scope in found)
+    _check(setting, plain and all(found) and _NEVER_ASKED not in found, f"names without spaces, and not {_NEVER_ASKED}")
+    return found
+
+
+def _check_url(setting: str, url: str) -> str:
+    parts = urlsplit(url)
+    local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+    plain = not (parts.query or parts.fragment or parts.username) and url.isascii() and '"' not in url
+    _check(setting, (parts.scheme.lower() == "https" or local) and bool(parts.hostname) and plain, _URL)
+    return url
+
+
+_URL = "an https URL (http on loopback only) without query, fragment and user"
+
+
+def _canonical(url: str) -> str:
+    """Scheme and host in lower case: only these are case-insensitive (RFC 8707, section 2). Text that is not a URL is
+    returned unchanged, and so matches no audience.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl()
+
+
+def _canonical_all(audience: Any) -> Any:
+    if isinstance(audience, str):
+        return _canonical(audience)
+    return list(map(_canonical, _texts(audience)))
+
+
+def _texts(value: Any) -> list[str]:
+    """The strings of an array; empty for any other value."""
+    entries: list[Any] = value if is_array(value) else []
+    return [entry for entry in entries if isinstance(entry, str)]

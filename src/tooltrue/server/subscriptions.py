@@ -1,0 +1,273 @@
+"""Subscribers to changes, and the decision whether a change concerns them.
+
+Changes within one turn of the loop are delivered together. They may come from any thread, and from other workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol, TypeAlias
+
+from tooltrue.errors import InvalidParams, RpcError, StateError
+from tooltrue.jsonrpc.messages import Json, decode, encode
+from tooltrue.state.facts import Facts
+from tooltrue.tools.toolset import Change, Kind, Provider, RequestContext, ResourceRead
+
+__all__ = ["KINDS", "Followed", "Follows", "Hub", "News", "Relay", "SharedFollowed"]
+
+_log = logging.getLogger("tooltrue")
+
+Hear: TypeAlias = Callable[[frozenset[Change]], None]
+Notify: TypeAlias = Callable[[str, Json], None]
+
+KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
+"""The kinds of lists; resources and templates are one kind."""
+
+MAX_FOLLOWED = 1_000
+
+
+class Hub:
+    """Listeners, for as long as it is not ``closed``. ``changed`` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Hear]] = {}
+        self._untold: dict[object, set[Change]] = {}
+        self.closed = False
+
+    def listen(self, hear: Hear) -> Callable[[], None]:
+        """Call ``hear`` on this loop after changes. Returns a function that ends it."""
+        key = object()
+        self._listeners[key] = (asyncio.get_running_loop(), hear)
+
+        def end() -> None:
+            self._listeners.pop(key, None)
+            self._untold.pop(key, None)
+
+        return end
+
+    @property
+    def listening(self) -> int:
+        """The number of listeners."""
+        return len(self._listeners)
+
+    def changed(self, change: Change) -> None:
+        for key, (loop, _) in tuple(self._listeners.items()):
+            if loop.is_closed():
+                continue
+            with self._lock:
+                is_first = key not in self._untold
+                self._untold.setdefault(key, set()).add(change)
+            if is_first:
+                loop.call_soon_threadsafe(self._tell, key)
+
+    def _tell(self, key: object) -> None:
+        with self._lock:
+            untold = self._untold.pop(key, None)
+        if untold and key in self._listeners:
+            self._listeners[key][1](frozenset(untold))
+
+    def close(self) -> None:
+        """End listeners that last as long as the server: each is called a last time, with an empty set."""
+        self.closed = True
+        for loop, hear in tuple(self._listeners.values()):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(hear, frozenset[Change]())
+
+
+# --- followed resources ----------------------------------------------------------------------------------------------
+
+
+class Follows(Protocol):
+    """The resources that a subscriber follows, by URI. ``add`` raises ``InvalidParams`` for too many."""
+
+    async def add(self, uri: str) -> None: ...
+
+    async def remove(self, uri: str) -> None: ...
+
+    async def holds(self, uri: str) -> bool: ...
+
+
+class Followed:
+    """Stored in this process: those of a subscription, or of a session on a channel."""
+
+    def __init__(self, uris: Iterable[str] = ()) -> None:
+        self._uris = set(uris)
+
+    async def add(self, uri: str) -> None:
+        if len(self._uris) >= MAX_FOLLOWED and uri not in self._uris:
+            raise InvalidParams.of("TT1044", limit=MAX_FOLLOWED)
+        self._uris.add(uri)
+
+    async def remove(self, uri: str) -> None:
+        self._uris.discard(uri)
+
+    async def holds(self, uri: str) -> bool:
+        return uri in self._uris
+
+
+class SharedFollowed:
+    """Stored in the facts, one row per resource: those of a session whose requests reach any worker.
+
+    ``session`` is its name; the rows expire after ``seconds``.
+    """
+
+    def __init__(self, facts: Facts, session: str, seconds: float) -> None:
+        self._facts = facts
+        self._session = session
+        self._seconds = seconds
+
+    async def add(self, uri: str) -> None:
+        # Rows cannot be counted, so the rate of new ones is limited.
+        if await self._facts.take(self._key(""), per_second=1.0, burst=MAX_FOLLOWED):
+            raise InvalidParams.of("TT1044", limit=MAX_FOLLOWED)
+        await self._facts.put(self._key(uri), b"1", self._seconds)
+
+    async def remove(self, uri: str) -> None:
+        await self._facts.remove(self._key(uri))
+
+    async def holds(self, uri: str) -> bool:
+        return await self._facts.get(self._key(uri)) is not None
+
+    def _key(self, uri: str) -> str:
+        return "followed:" + hashlib.sha256(encode([self._session, uri])).hexdigest()
+
+
+# --- one subscriber --------------------------------------------------------------------------------------------------
+
+
+class News:
+    """Notifications for one subscriber: a list that has changed for it, a resource that it follows and may read.
+
+    ``kinds`` are the lists that it follows. A caller of ``listen`` must call ``tell`` or ``end``.
+    """
+
+    def __init__(
+        self, hub: Hub, provider: Provider, context: RequestContext, kinds: Collection[Kind], follows: Follows
+    ) -> None:
+        self._hub = hub
+        self._provider = provider
+        self._context = context
+        self._kinds = kinds
+        self._follows = follows
+        self._heard: set[Change] = set()
+        self._something = asyncio.Event()
+        self._known: dict[Kind, object] = {}
+        self.end: Callable[[], None] = lambda: None
+
+    def listen(self) -> None:
+        """Start to collect changes: from now on none is missed."""
+        self.end = self._hub.listen(self._hear)
+
+    def _hear(self, changes: frozenset[Change]) -> None:
+        self._heard |= changes
+        self._something.set()
+
+    async def tell(self, notify: Notify) -> None:
+        """Send a notification for each change, until the server ends."""
+        try:
+            await self._look()
+            while not self._hub.closed:
+                await self._something.wait()
+                self._something.clear()
+                heard, self._heard = self._heard, set()
+                for change in sorted(heard, key=lambda change: (change.kind, change.uri)):
+                    if await self._is_news(change):
+                        notify(*_said(change))
+        finally:
+            self.end()
+
+    async def _look(self) -> None:
+        """Remember the current lists, except those that change meanwhile: these count as changed."""
+        known: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
+        await asyncio.sleep(0)  # earlier changes have been delivered by now
+        meanwhile = {change.kind for change in self._heard}
+        self._known = {kind: items for kind, items in known.items() if kind not in meanwhile}
+
+    async def _is_news(self, change: Change) -> bool:
+        if change.kind == "resource":
+            return await self._follows.holds(change.uri) and await self._may_read(change.uri)
+        if change.kind not in self._kinds:
+            return False
+        items = await self._list(change.kind)
+        is_news = change.kind not in self._known or items != self._known[change.kind]
+        self._known[change.kind] = items
+        return is_news
+
+    async def _may_read(self, uri: str) -> bool:
+        try:
+            await self._provider.find_entries(ResourceRead(uri, self._context))
+        except RpcError:
+            return False
+        return True
+
+    async def _list(self, kind: Kind) -> object:
+        provider, context = self._provider, self._context
+        try:
+            match kind:
+                case "tools":
+                    return await provider.list_tools(context)
+                case "prompts":
+                    return await provider.list_prompts(context)
+                case _:
+                    return await provider.list_resources(context), await provider.list_templates(context)
+        except Exception as error:  # noqa: BLE001 - a client that lists gets the error; here it counts as another list
+            _log.warning("the list of %s cannot be made: %s", kind, type(error).__name__)
+            return error
+
+
+def _said(change: Change) -> tuple[str, dict[str, Json]]:
+    if change.kind == "resource":
+        return "notifications/resources/updated", {"uri": change.uri}
+    return f"notifications/{change.kind}/list_changed", {}
+
+
+# --- other workers ---------------------------------------------------------------------------------------------------
+
+_CHANNEL = "changed"
+
+
+class Relay:
+    """Publishes changes of this worker to the others, and delivers theirs to the listeners here.
+
+    Lists are compared by the listeners, so a change elsewhere is reported only where it is visible.
+    """
+
+    def __init__(self, facts: Facts, provider: Provider, hub: Hub) -> None:
+        self._facts = facts
+        self._provider = provider
+        self._hub = hub
+        self._me = secrets.token_hex(8)
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Subscribe. Call on the event loop that serves."""
+        loop = asyncio.get_running_loop()
+
+        def changed(change: Change) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._start, change)
+
+        await self._facts.subscribe(_CHANNEL, self._hear)
+        self._provider.watch(changed)
+
+    def _start(self, change: Change) -> None:
+        task = asyncio.get_running_loop().create_task(self._tell(change))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, change: Change) -> None:
+        try:
+            await self._facts.publish(_CHANNEL, encode([self._me, change.kind, change.uri]))
+        except StateError as error:
+            _log.warning("other workers could not be told of a change: %s", error)
+
+    def _hear(self, payload: bytes) -> None:
+        sender, kind, uri = decode(payload)
+        if sender != self._me:  # our own changes have been delivered already
+            self._hub.changed(Change(kind, uri))

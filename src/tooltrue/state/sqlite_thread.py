@@ -1,0 +1,140 @@
+"""The thread that uses an SQLite file, one per file. SQLite 3.37 and later."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tooltrue.errors import ConfigurationError, StateError
+from tooltrue.state.store_thread import StoreThread, Work
+
+__all__ = ["Settings", "SqliteThread"]
+
+LAYOUT = 1
+"""The layout version of all tables of this package, stored in the file's ``user_version``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a thread for its file.
+
+    ``tables``       statements that create missing tables
+    ``synchronous``  ``FULL``: a commit survives a power cut; ``NORMAL``: a crash of the process only
+    ``patience``     seconds to wait for the locks of other processes
+    ``capacity``     jobs that may be queued; more are refused
+    ``linger``       seconds in which other jobs may join a job that has no waiting caller
+    """
+
+    tables: tuple[str, ...]
+    synchronous: str
+    patience: float
+    capacity: int
+    linger: float = 0.0
+
+
+class SqliteThread(StoreThread[sqlite3.Connection]):
+    def __init__(self, path: Path, settings: Settings) -> None:
+        super().__init__(_Sqlite(path, settings), settings.capacity, settings.linger)
+
+
+class _Sqlite:
+    failures: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self.place = str(path)
+        self._path = path
+        self._settings = settings
+
+    def connect(self) -> sqlite3.Connection:
+        return _connect(self._path, self._settings)
+
+    def close(self, connection: sqlite3.Connection) -> None:
+        connection.close()
+
+    def transact(self, connection: sqlite3.Connection, jobs: Sequence[Work], *, writes: bool) -> list[Any]:
+        # IMMEDIATE takes the write lock before the first read, so that a job may read, decide and write.
+        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        try:
+            answers = [work(connection) for work in jobs]
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # SQLite rolls back by itself after some errors, such as a full disk
+                connection.execute("ROLLBACK")
+            raise
+        return answers
+
+    def worded(self, error: Exception) -> StateError | None:
+        is_ours = isinstance(error, sqlite3.Error)
+        return StateError.of("TT7003", path=self._path, problem=error) if is_ours else None
+
+
+def _connect(path: Path, settings: Settings) -> sqlite3.Connection:
+    """Open the file and create its tables. Raises ConfigurationError on failure."""
+    try:
+        _create(path)
+        connection = sqlite3.connect(path, timeout=settings.patience, isolation_level=None)
+    except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: not a valid file name
+        raise ConfigurationError.of("TT7002", path=path, problem=error) from error
+    try:
+        _prepare(connection, path, settings)
+    except sqlite3.Error as error:
+        connection.close()
+        raise ConfigurationError.of("TT7002", path=path, problem=error) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(path: Path) -> None:
+    """Create the file, and missing folders, for their owner alone. Existing ones stay unchanged.
+
+    SQLite gives its auxiliary files the mode of this one.
+    """
+    for folder in reversed([folder for folder in path.parents if not folder.exists()]):
+        folder.mkdir(0o700, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, settings: Settings) -> None:
+    # A byte changed in a text must show as a changed text, not fail the read.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    _write_ahead(connection, settings.patience)
+    connection.execute(f"PRAGMA synchronous={settings.synchronous}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _lay_out(connection, path, settings.tables)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
+    """Switch to write-ahead logging: readers no longer block writers."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except sqlite3.OperationalError:
+            # Only this pragma does not wait for locks by itself; workers that start together collide here.
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _lay_out(connection: sqlite3.Connection, path: Path, tables: Sequence[str]) -> None:
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > LAYOUT:
+        raise ConfigurationError.of("TT7006", path=path, found=found, known=LAYOUT)
+    for statement in tables:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={LAYOUT}")

@@ -1,0 +1,217 @@
+"""Error handling: abandoned calls, malformed messages, and resources left at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from tooltrue.client.client import link_to
+from tooltrue.errors import ConnectionLost, MethodNotFound, RequestTimeout, RpcError
+from tooltrue.jsonrpc.messages import Id, Json, is_object
+from tooltrue.testing.checks.bench import Bench, Subject
+from tooltrue.testing.checks.functional import short
+from tooltrue.testing.checks.performance import quantile
+from tooltrue.testing.line import Line
+from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.transport.memory import MemoryLink
+from tooltrue.transport.processes import descendants
+from tooltrue.transport.stdio_client import StdioLink
+
+__all__ = ["cancellation", "cleaning_up", "flat", "malformed", "time_out"]
+
+_GIVEN_UP = 5
+
+
+async def time_out(bench: Bench) -> AsyncIterator[Finding]:
+    """Calls that time out at the client do no harm to the server: the next call is answered."""
+    called = False
+    for subject in list(bench.callable()):
+        called = True
+        for _ in range(_GIVEN_UP):
+            with contextlib.suppress(RequestTimeout, RpcError):
+                await bench.client.call_tool(subject.name, subject.good or {}, timeout=0.0)
+        answer = await bench.call(subject, subject.good or {})
+        if isinstance(answer.error, RequestTimeout | ConnectionLost):
+            yield failed("TT8501", subject.name, problem=str(answer.error))
+        else:
+            yield passed(subject.name, given_up=_GIVEN_UP)
+    if not called:
+        yield not_run("TT8909")
+
+
+async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
+    """A cancelled call gets no answer, and the server answers later requests (basic/patterns/cancellation)."""
+    subjects = sorted(bench.callable(), key=_slowness, reverse=True)
+    if not subjects or not link_to(bench.target).shared:
+        yield not_run("TT8912" if subjects else "TT8909")
+        return
+    slowest = subjects[0]
+    patience = min(bench.plan.seconds, 0.2 + 3 * _slowness(slowest))
+    async with bench.line() as line:
+        call = line.ask("tools/call", {"name": slowest.name, "arguments": slowest.good})
+        line.tell("notifications/cancelled", {"requestId": call})
+        life = line.ask(line.sign_of_life, {})
+        order = await _order(line, (call, life), bench.plan.seconds, patience)
+    if life not in order:
+        yield failed("TT8503", slowest.name)
+    elif order[-1] == call:
+        yield failed("TT8502", slowest.name)
+    elif call in order:
+        yield not_run("TT8913", slowest.name)
+    else:
+        yield passed(slowest.name)
+
+
+def _slowness(subject: Subject) -> float:
+    return max((answer.seconds for answer in subject.answers), default=0.0)
+
+
+def _usual(subject: Subject) -> float:
+    return quantile([answer.seconds for answer in subject.answers], 0.5)
+
+
+async def _order(line: Line, wanted: tuple[Id, Id], seconds: float, patience: float) -> list[Id]:
+    """The order in which two requests were answered. Once the second is, the first has ``patience`` seconds left."""
+    order: list[Id] = []
+    with contextlib.suppress(ConnectionLost):
+        while len(order) < 2:
+            message = await line.reply(patience if wanted[1] in order else seconds)
+            if message is None:
+                break
+            id = message.get("id")
+            if id in wanted:
+                order.append(id)
+    return order
+
+
+# description → the bytes that are sent, and the number of the expected error (JSON-RPC 2.0, section 5.1)
+MALFORMED: Mapping[str, tuple[bytes, int]] = {
+    "text that is no JSON": (b'{"jsonrpc": "2.0", "id": 1, "method"', -32700),
+    "JSON that is no object": (b'"hello"', -32600),
+    "a message without a version": (b'{"id": 901, "method": "ping"}', -32600),
+    "a message without a method": (b'{"jsonrpc": "2.0", "id": 902}', -32600),
+    "a method that is a number": (b'{"jsonrpc": "2.0", "id": 903, "method": 7}', -32600),
+}
+_MALFORMED_SECONDS = 2.0
+
+
+async def malformed(bench: Bench) -> AsyncIterator[Finding]:
+    """A malformed message is answered with its error, and the server goes on."""
+    wrong = 0
+    async with bench.line() as line:
+        for what, (frame, number) in MALFORMED.items():
+            line.send(frame)
+            answer = await line.reply(min(bench.plan.seconds, _MALFORMED_SECONDS))
+            if _number(answer) != number:
+                wrong += 1
+                yield failed("TT8504", what=what, number=number, answer=short(answer))
+        answer = await line.answer(line.ask("no/such/method", {}))
+        if answer is None:
+            yield failed("TT8505")
+        elif _number(answer) != MethodNotFound.number:
+            yield failed("TT8504", what="an unknown method", number=MethodNotFound.number, answer=short(answer))
+        elif not wrong:
+            yield passed(messages=len(MALFORMED) + 1)
+
+
+def _number(answer: Json) -> Json:
+    error = answer.get("error") if is_object(answer) else None
+    return error.get("code") if is_object(error) else None
+
+
+async def cleaning_up(bench: Bench) -> AsyncIterator[Finding]:
+    """A server that was started for the checks ends when its input does, with all its child processes."""
+    links = [link_to(target) for target in (bench.target, *bench.plan.carriers.values())]
+    started = [link for link in links if isinstance(link, StdioLink)]
+    for link in started:
+        async for finding in _ended(bench, link):
+            yield finding
+    if not started:
+        yield not_run("TT8914")
+
+
+async def _ended(bench: Bench, link: StdioLink) -> AsyncIterator[Finding]:
+    async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
+        for subject in bench.callable():
+            await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": subject.good}))
+        family = list(descendants(link.pid)) if link.pid is not None else []
+        has_ended = await link.end_input()
+        left = [process for process in family if _is_alive(process)]
+    if not has_ended:
+        yield failed("TT8506")
+    if left:
+        yield failed("TT8507", count=len(left))
+    if has_ended and not left:
+        yield passed(processes=len(family) + 1)
+
+
+def _is_alive(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+_WINDOWS = 3
+_CALLS = 100
+_PATIENCE_IN_TIMEOUTS = 10
+
+
+async def flat(bench: Bench) -> AsyncIterator[Finding]:
+    """The resources of a server do not grow with each call: objects and tasks in this process, descriptors and
+    processes in its own. Only read-only tools are called; others may well store their arguments."""
+    readers = [subject for subject in bench.callable() if subject.reads]
+    link = link_to(bench.target)
+    if not readers or not isinstance(link, MemoryLink | StdioLink):
+        yield not_run("TT8915" if readers else "TT8909")
+        return
+    before = len(asyncio.all_tasks())
+    async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
+        gauge = _in_this_process if isinstance(link, MemoryLink) else partial(_in_process, link.pid or 0)
+        for subject in readers:
+            if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
+                yield not_run("TT8916", subject.name)
+            else:
+                yield _grown(subject, await _marks(line, subject, gauge))
+    left = len(asyncio.all_tasks()) - before
+    if left > 0:
+        yield failed("TT8509", count=left)
+
+
+async def _marks(line: Line, subject: Subject, gauge: Callable[[], Mapping[str, int]]) -> list[Mapping[str, int]]:
+    """The resources after the first calls, which may fill caches, and after each hundred from there."""
+    marks: list[Mapping[str, int]] = []
+    for _ in range(_WINDOWS + 1):
+        for _ in range(_CALLS):
+            await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": subject.good}))
+        marks.append(gauge())
+    return marks
+
+
+def _grown(subject: Subject, marks: list[Mapping[str, int]]) -> Finding:
+    """A resource leaks if it grows by one a call in every window: less is noise."""
+    more = {what: marks[-1][what] - marks[0][what] for what in marks[0]}
+    for what in more:
+        if all(later[what] - earlier[what] >= _CALLS for earlier, later in pairwise(marks)):
+            return failed("TT8508", subject.name, what=what, count=more[what], calls=_WINDOWS * _CALLS)
+    return passed(subject.name, calls=_WINDOWS * _CALLS, **{f"more_{what}": count for what, count in more.items()})
+
+
+def _in_this_process() -> Mapping[str, int]:
+    gc.collect()
+    return {"blocks": sys.getallocatedblocks(), "tasks": len(asyncio.all_tasks())}
+
+
+def _in_process(process: int) -> Mapping[str, int]:
+    try:
+        descriptors = len(os.listdir(f"/proc/{process}/fd"))
+        threads = len(os.listdir(f"/proc/{process}/task"))
+    except OSError:
+        descriptors = threads = 0
+    return {"descriptors": descriptors, "threads": threads, "processes": len(list(descendants(process)))}

@@ -1,0 +1,83 @@
+"""Integration: the server is the same, however it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from tooltrue.client.client import Client
+from tooltrue.errors import RpcError, TransportError
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.protocol import versions
+from tooltrue.testing.checks.bench import Bench, Subject
+from tooltrue.testing.report import Finding, failed, not_run, passed
+
+__all__ = ["capabilities", "carriers_agree", "eras_agree", "revisions"]
+
+
+async def capabilities(bench: Bench) -> AsyncIterator[Finding]:
+    """A server with tools declares the capability (server/tools "Capabilities")."""
+    is_said = "tools" in bench.facts.capabilities
+    yield passed() if is_said or not bench.subjects else failed("TT8206")
+
+
+async def revisions(bench: Bench) -> AsyncIterator[Finding]:
+    """Every supported revision works, and has the same tools."""
+    names = sorted(subject.name for subject in bench.subjects)
+    spoken = [name for name in versions.ALL if name in (*bench.facts.supported, bench.facts.revision)]
+    wrong = 0
+    for revision in spoken:
+        try:
+            async with Client(bench.target, timeout=bench.plan.seconds, revision=revision) as client:
+                listed = sorted(tool.name for tool in await client.list_tools())
+        except (RpcError, TransportError) as error:
+            wrong += 1
+            yield failed("TT8201", revision=revision, problem=str(error))
+            continue
+        if listed != names:
+            wrong += 1
+            yield failed("TT8202", revision=revision, names=", ".join({*listed} ^ {*names}) or "…")
+    if not wrong:
+        yield passed(revisions=len(spoken))
+
+
+async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
+    """The same call has the same answer in the newest stateless and the newest session-based revision.
+
+    Separate connections are compared, since a command is another process each time. A tool whose answers differ between
+    two connections in one revision (a clock, a process number) is not compared.
+    """
+    supported = (*bench.facts.supported, bench.facts.revision)
+    newest = [[name for name in era if name in supported][:1] for era in (versions.MODERN, versions.LEGACY)]
+    if [] in newest:
+        yield not_run("TT8907")
+        return
+    [modern], [legacy] = newest
+    subjects = list(bench.callable())
+    first, second, other = [await _answers(bench, subjects, revision) for revision in (modern, modern, legacy)]
+    comparable = [subject.name for subject in subjects if first[subject.name] == second[subject.name]]
+    different = [name for name in comparable if other[name] != first[name]]
+    for name in different:
+        yield failed("TT8203", name, other=legacy, revision=modern)
+    if not different:
+        yield passed(compared=len(comparable)) if comparable else not_run("TT8909")
+
+
+async def _answers(bench: Bench, subjects: Sequence[Subject], revision: str) -> dict[str, Json]:
+    async with Client(bench.target, timeout=bench.plan.seconds, revision=revision, elicit=bench.elicit) as client:
+        await client.list_tools()  # over HTTP, a client needs the schemas for its headers
+        return {subject.name: (await bench.call(subject, subject.good or {}, client)).content for subject in subjects}
+
+
+async def carriers_agree(bench: Bench) -> AsyncIterator[Finding]:
+    """The server is reached over each carrier of the plan, and has the same tools there."""
+    here = await bench.client.list_tools()
+    for name, target in bench.plan.carriers.items():
+        try:
+            async with Client(target, timeout=bench.plan.seconds) as client:
+                there = await client.list_tools()
+        except (RpcError, TransportError) as error:
+            yield failed("TT8204", carrier=name, problem=str(error))
+            continue
+        yield passed(tools=len(there)) if there == here else failed("TT8205", carrier=name)
+    if not bench.plan.carriers:
+        yield not_run("TT8908")

@@ -1,0 +1,192 @@
+"""Security: refused calls have no effect, hostile texts do no harm, and errors leak no internals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+from tooltrue.errors import ConnectionLost, InvalidParams
+from tooltrue.jsonrpc.messages import Json, encode_request, is_array, is_object
+from tooltrue.testing.checks.bench import Answer, Bench, Subject, few
+from tooltrue.testing.checks.functional import broken, short
+from tooltrue.testing.making import Path
+from tooltrue.testing.report import Finding, failed, not_run, passed
+
+__all__ = ["arguments_no_object", "deep_nesting", "hostile_texts", "invalid_calls", "leaks", "unknown_tool"]
+
+
+async def invalid_calls(bench: Bench) -> AsyncIterator[Finding]:
+    """Arguments that break the schema are refused, and have no effect on the answers of the read-only tools."""
+    subjects = list(bench.callable())
+    before = await bench.picture()
+    for subject in subjects:
+        problems: list[Finding] = []
+        sent = [sample for sample in subject.samples.invalid if is_object(sample.value)][: 5 * bench.plan.calls]
+        for sample in sent:
+            answer = await bench.call(subject, sample.value)
+            if answer.succeeded:
+                problems.append(
+                    failed("TT8301", subject.name, rule=sample.rule, path=sample.path, arguments=short(sample.value))
+                )
+            elif not answer.refused:
+                problems += broken(subject, answer, bench.plan.seconds)
+            if subject.is_out:
+                break
+        for problem in few(problems):
+            yield problem
+        if not problems:
+            yield passed(subject.name, refused=len(sent)) if sent else not_run("TT8910", subject.name)
+    after = await bench.picture()
+    changed = [name for name in before if name in after and before[name] != after[name]]
+    if changed:
+        yield failed("TT8303", readers=", ".join(sorted(changed)))
+
+
+_NO_OBJECTS: tuple[Json, ...] = ([], "text", 7, True)
+
+
+async def arguments_no_object(bench: Bench) -> AsyncIterator[Finding]:
+    """Arguments are an object (server/tools "Calling Tools")."""
+    subject = next(bench.callable(), None)
+    if subject is None:
+        yield not_run("TT8909")
+        return
+    async with bench.line() as line:
+        wrong = 0
+        for arguments in _NO_OBJECTS:
+            answer = await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": arguments}))
+            if answer is None or not _is_refusal(answer):
+                wrong += 1
+                yield failed("TT8304", subject.name, arguments=short(arguments), answer=short(answer))
+    if not wrong:
+        yield passed()
+
+
+def _is_refusal(answer: Mapping[str, Json]) -> bool:
+    result, error = answer.get("result"), answer.get("error")
+    if is_object(result):
+        return result.get("isError") is True
+    return is_object(error) and error.get("code") in (-32602, -32600)
+
+
+async def unknown_tool(bench: Bench) -> AsyncIterator[Finding]:
+    """An unknown tool is an error of the protocol, -32602 (server/tools "Error Handling")."""
+    async with bench.line() as line:
+        answer = await line.answer(line.ask("tools/call", {"name": "no_such_tool", "arguments": {}}))
+    error = (answer or {}).get("error")
+    code = error.get("code") if is_object(error) else None
+    if is_object(error):
+        bench.hear("no_such_tool", str(error.get("message")), "no_such_tool")
+    yield passed() if code == InvalidParams.number else failed("TT8305", answer=short(answer))
+
+
+# description → the text that is sent
+HOSTILE: Mapping[str, str] = {
+    "path upwards": "../../../../../../../../etc/passwd",
+    "absolute path": "/etc/passwd",
+    "file URL": "file:///etc/passwd",
+    "shell": "x; id; $(id) `id` | id",
+    "SQL": "x' OR '1'='1'; --",
+    "template": "{0.__class__.__mro__} {{7*7}} ${7*7} %s%n",
+    "terminal": "\x1b[31mred\x1b[0m\x1b]0;title\x07",
+    "direction": "\u202egpj.exe\u2066",
+    "zero": "a\x00b",
+    "lines": "a\r\nContent-Length: 0\r\n\r\n",
+    "long": "x" * 1_000_000,
+}
+_OBEYED = re.compile(r"root:[^:\n]*:0:0:|uid=\d+\(")
+_RAW = re.compile("[\x00\x07\x1b\u202e\u2066]")
+_LONGEST_ERROR = 100_000
+
+
+async def hostile_texts(bench: Bench) -> AsyncIterator[Finding]:
+    """Texts with a meaning for a shell, a path, a terminal: answered, not obeyed, not repeated raw in an error."""
+    for subject in list(bench.callable()):
+        problems: list[Finding] = []
+        sent = 0
+        for what, arguments in _hostile(subject):
+            answer = await bench.call(subject, arguments)
+            sent += 1
+            problems += _harm(subject, what, answer, bench.plan.seconds)
+            if subject.is_out:
+                break
+        for problem in few(problems):
+            yield problem
+        if not problems:
+            yield passed(subject.name, texts=sent) if sent else not_run("TT8911", subject.name)
+
+
+def _hostile(subject: Subject) -> Iterator[tuple[str, dict[str, Json]]]:
+    fullest = max(subject.valid, key=_count_of_texts, default=None)
+    if fullest is None:
+        return
+    places = list(_text_places(fullest))[:3]
+    for what, text in HOSTILE.items():
+        for place in places:
+            yield what, _replaced(fullest, place, text)
+
+
+def _count_of_texts(value: Json) -> int:
+    return len(list(_text_places(value)))
+
+
+def _text_places(value: Json, path: Path = ()) -> Iterator[Path]:
+    if isinstance(value, str):
+        yield path
+    for step, inner in value.items() if is_object(value) else enumerate(value) if is_array(value) else ():
+        yield from _text_places(inner, (*path, step))
+
+
+def _replaced(value: Json, path: Path, text: str) -> Json:
+    if not path:
+        return text
+    copied: Any = dict(value) if is_object(value) else list(value)
+    copied[path[0]] = _replaced(copied[path[0]], path[1:], text)
+    return copied
+
+
+def _harm(subject: Subject, what: str, answer: Answer, seconds: float) -> Iterator[Finding]:
+    yield from broken(subject, answer, seconds)
+    said = answer.result.text if answer.result is not None else answer.words
+    if found := _OBEYED.search(said):
+        yield failed("TT8307", subject.name, what=what, found=found[0])
+    if _RAW.search(answer.words):
+        yield failed("TT8308", subject.name, what=what)
+    if len(answer.words) > _LONGEST_ERROR:
+        yield failed("TT8310", subject.name, what=what, size=len(answer.words))
+
+
+_DEPTHS = (90, 10_000)
+
+
+async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
+    """Excessively nested arguments are refused, and the server stays alive."""
+    subject = next(bench.callable(), None)
+    if subject is None:
+        yield not_run("TT8909")
+        return
+    for depth in _DEPTHS:
+        async with bench.line() as line:
+            mark = "nested"
+            plain = encode_request(7, "tools/call", line.params({"name": subject.name, "arguments": {"deep": mark}}))
+            line.send(plain.replace(b'"nested"', b"[" * depth + b"]" * depth))
+            try:
+                answer = await line.reply(bench.plan.seconds)
+                lives = await line.lives()
+            except ConnectionLost:
+                answer, lives = None, False
+        if not lives:
+            yield failed("TT8311", depth=depth)
+        elif answer is None:
+            yield failed("TT8312", depth=depth)
+        else:
+            yield passed(depth=depth)
+
+
+async def leaks(bench: Bench) -> AsyncIterator[Finding]:
+    """The errors of the whole run leak no internals."""
+    for (tool, what), excerpt in bench.leaks.items():
+        yield failed("TT8306", tool, what=what, excerpt=short(excerpt, 80))
+    if not bench.leaks:
+        yield passed(errors=bench.errors)

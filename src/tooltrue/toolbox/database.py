@@ -1,0 +1,158 @@
+"""One SQLite file, or one in memory, for the toolbox: one transaction at a time, from any thread.
+
+The owner of ``sqlite3`` for the internal stores of toolbox families. A transaction is atomic, even when the process is
+killed during it, and committed data survives a power loss. Several processes may use one file: each waits for the
+others for a few seconds. A transaction that exceeds its time is interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tooltrue.errors import ConfigurationError, ToolError
+
+__all__ = ["Database", "Rows"]
+
+Rows = list[tuple[Any, ...]]
+
+_PATIENCE = 5.0
+"""Seconds to wait for other processes."""
+_SECONDS = 10.0
+"""For one transaction."""
+_INSTRUCTIONS = 20_000
+"""Instructions of SQLite's virtual machine between two checks of the clock."""
+
+
+class Database:
+    """A store with ``tables``, opened on first use. ``kind`` marks files of this sort: others are refused.
+
+    ``path`` is ``None`` for one in memory, which ends with the process.
+    """
+
+    def __init__(self, path: Path | None, kind: int, tables: Sequence[str]) -> None:
+        self._path = path
+        self._kind = kind
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self._ends = 0.0
+
+    def check(self) -> None:
+        """``ConfigurationError`` where the file cannot be used."""
+        with self._lock:
+            self._opened()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def reading(self) -> Generator[sqlite3.Connection]:
+        """A transaction that sees one state of the file throughout."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Generator[sqlite3.Connection]:
+        """An exclusive write transaction; committed at its end, rolled back when it raises."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Generator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                connection = self._opened()
+            except ConfigurationError as error:
+                raise ToolError.of("TT6604", problem=error.facts["problem"]) from error
+            self._ends = time.monotonic() + _SECONDS
+            try:
+                connection.execute(begin)
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as error:
+                _undo(connection)
+                if isinstance(error, sqlite3.DatabaseError) and (worded := _worded(error)):
+                    raise worded from error
+                raise
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            if self._connection is not None and self._file != self._identity():
+                self._connection.close()  # the file was replaced, for example by a backup
+                self._connection = None
+            if self._connection is None:
+                self._connection = self._open()
+        except (sqlite3.Error, OSError) as error:
+            shown = "memory" if self._path is None else str(self._path)
+            raise ConfigurationError.of("TT6605", place=shown, problem=str(error)) from error
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is not None:
+            # For its owner alone; SQLite gives the files beside it the same mode.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._file = self._identity()
+        connection = sqlite3.connect(
+            self._path or ":memory:", timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _identity(self) -> tuple[int, int] | None:
+        """The identity of the file; ``None`` if it does not exist, and for a store in memory."""
+        try:
+            found = None if self._path is None else os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        return None if found is None else (found.st_dev, found.st_ino)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        found: int = connection.execute("PRAGMA application_id").fetchone()[0]
+        is_new = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+        if found != self._kind and not (is_new and found == 0):
+            raise sqlite3.DatabaseError("it is a database of something else")
+        for statement in self._tables:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id={self._kind}")
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.set_progress_handler(self._is_late, _INSTRUCTIONS)
+
+    def _is_late(self) -> bool:
+        return self._ends != 0.0 and time.monotonic() > self._ends
+
+
+def _undo(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):  # SQLite has rolled back by itself after some errors, such as a full disk
+        connection.execute("ROLLBACK")
+
+
+def _worded(error: sqlite3.DatabaseError) -> ToolError | None:
+    """The error for the model; ``None`` for a mistake of ours."""
+    name = error.sqlite_errorname.split("_")[1] if hasattr(error, "sqlite_errorname") else ""
+    match name:
+        case "BUSY" | "LOCKED":
+            return ToolError.of("TT6606", seconds=_PATIENCE)
+        case "INTERRUPT":
+            return ToolError.of("TT6607", seconds=_SECONDS)
+        case _ if isinstance(error, sqlite3.OperationalError) or name in ("CORRUPT", "NOTADB"):
+            return ToolError.of("TT6604", problem=str(error))
+        case _:
+            return None

@@ -1,0 +1,78 @@
+"""One page of a search as a call that can be cancelled: its start, its ignore rules, and the thread it runs on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+
+from tooltrue.toolbox.confined import DEPTH, Folder, Folders, Names, Target, worded
+from tooltrue.toolbox.files.searching import Ignoring, Place, Search, Wanted
+from tooltrue.toolbox.files.values import FileLimits, SearchResult
+from tooltrue.toolbox.files.walking import Walk, after_cursor, inside, inside_all
+from tooltrue.tools.threads import Lane
+from tooltrue.tools.toolset import Context
+
+__all__ = ["Searcher"]
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    folders: Folders
+    limits: FileLimits
+    lane: Lane
+    clock: Callable[[], float]
+
+    async def page(
+        self, wanted: Wanted, path: str, context: Context, *, include_ignored: bool, place: Place | None
+    ) -> SearchResult:
+        """The matches from ``place`` on, as many as fit in size and time. Cancelling the call ends the search soon."""
+        target = self.folders.target(path)
+        shown = target.shown if target else "."
+
+        def tell(looked_at: int, matches: int) -> None:
+            context.progress(looked_at, None, f"{looked_at} entries looked at, {matches} matches")
+
+        result = SearchResult(path=shown, matches=[], looked_at=0)
+        search = Search(wanted, self.limits, self.clock, tell, result, context.slices)
+        guide = None if include_ignored else Ignoring()
+        try:
+            # A thread cannot be stopped from here; the search is signalled, and ends at its next entry.
+            await asyncio.shield(self.lane.run(partial(self._run, search, target, guide, place)))
+        finally:
+            search.stop()
+        return result
+
+    def _run(self, search: Search, target: Target | None, guide: Ignoring | None, place: Place | None) -> None:
+        shown = search.result["path"]
+        start = () if shown == "." else tuple(shown.split("/"))
+        after = after_cursor(place.way if place else "", start)
+        walk = Walk(guide=guide, again=place is not None and place.offset > 0)
+        if target is None:
+            meetings = inside_all(walk, self.folders, DEPTH, after)
+        else:
+            _tell_of_parents(guide, target, start)
+            meetings = inside(walk, target, start, DEPTH, after)
+        with worded(shown, target), closing(meetings):
+            search.run(meetings, partial(self._folder_of, target), len(start), place)
+
+    def _folder_of(self, target: Target | None, way: Names) -> Folder:
+        return self.folders[way[0]] if target is None else target.folder
+
+
+def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> None:
+    """Load the ignore rules of the directories above the one to search, which apply in it as well."""
+    if guide is None:
+        return
+    above = len(start) - len(target.names)
+    with worded(target.shown, target), target.folder.find((*target.names, "."), target.shown, "read") as spot:
+        names = spot.names[:-1]
+    for depth in range(len(names)):
+        with (
+            worded(target.shown),
+            target.folder.find((*names[:depth], "."), target.shown, "read") as spot,
+            spot.directory() as fd,
+        ):
+            guide.entered((*start[:above], *names[:depth]), fd)

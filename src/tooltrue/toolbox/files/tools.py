@@ -1,0 +1,674 @@
+"""The files tools as a model reads them, and the order in which each does its work.
+
+The methods of :class:`Files` are ordinary functions for a thread pool, except for the search, which can be cancelled;
+``declared`` has their registration. :mod:`tooltrue.toolbox.confined` decides which paths they accept and keeps them
+inside the folders.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass
+from dataclasses import replace as replaced
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tooltrue.errors import NeedsAgreement, ToolError
+from tooltrue.protocol.types import CallToolResult, TextContent
+from tooltrue.toolbox.confined import Folders, PathRules, Spot, Target, is_directory, worded
+from tooltrue.toolbox.encodings import HEAD
+from tooltrue.toolbox.files import media
+from tooltrue.toolbox.files.declared import TOOLS, WRITING, Cursor, PathArgument, Version
+from tooltrue.toolbox.files.editing import Change, Text, changes, edited, unified_diff
+from tooltrue.toolbox.files.locking import alone
+from tooltrue.toolbox.files.patterns import Glob
+from tooltrue.toolbox.files.reading import Source, check_range, read_at
+from tooltrue.toolbox.files.rearranging import Doomed, check_source, delete, doomed, kind_of, make_directory, move
+from tooltrue.toolbox.files.searcher import Searcher
+from tooltrue.toolbox.files.searching import Wanted, finder_of, place_of
+from tooltrue.toolbox.files.text_codec import text_codec_of
+from tooltrue.toolbox.files.values import (
+    KINDS,
+    CreatedDirectory,
+    DeletedEntry,
+    DirectoryEntry,
+    DirectoryListing,
+    Edit,
+    EditedFile,
+    FileContent,
+    FileInfo,
+    FileLimits,
+    Kind,
+    Media,
+    Mode,
+    MovedEntry,
+    ReadEncoding,
+    Roots,
+    SearchResult,
+    WriteEncoding,
+    WrittenFile,
+    version_of,
+)
+from tooltrue.toolbox.files.walking import Meetings, Met, Walk, after_cursor, inside, inside_all
+from tooltrue.toolbox.files.writing import (
+    Content,
+    Growth,
+    Old,
+    append,
+    check_version,
+    check_write,
+    create,
+    encoded,
+    opened_to_replace,
+    replace,
+    spot_to_write,
+    spot_with_parents,
+)
+from tooltrue.tools.binding.forms import Form
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.threads import ThreadPool
+from tooltrue.tools.toolset import Context
+from tooltrue.wording import Worded
+
+__all__ = ["Files", "toolset"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The result of an edit before it is written: the file's text, the changes, and the new content."""
+
+    text: Text
+    changes: list[Change]
+    data: bytes
+
+
+class Files:
+    """The tools over ``roots``. The folders stay open until :meth:`close`; calls may come from many threads.
+
+    ``ConfigurationError`` when a root is no directory. Every refusal of a method is a ``ToolError``. With ``read_only``
+    every change is refused.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        *,
+        limits: FileLimits | None = None,
+        rules: PathRules | None = None,
+        read_only: bool = False,
+        threads: ThreadPool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folders = Folders(roots, rules)
+        self._limits = limits or FileLimits()
+        self._read_only = read_only
+        self._growth = Growth(self._limits)
+        lane = (threads or ThreadPool(4)).lane("search_files")
+        self._searcher = Searcher(self._folders, self._limits, lane, clock)
+        # One at a time: two concurrent appends would each copy the old file, and one of them would be lost.
+        self._changing = threading.Lock()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The first part of each path when there are several folders."""
+        return self._folders.labels
+
+    def close(self) -> None:
+        """Close the folders; every later call is refused."""
+        with self._changing:
+            self._folders.close()
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Looking
+
+    def list_roots(self) -> Roots:
+        """List the served folders, and how much can be written. (列出可用的根目录)
+
+        Use to learn what paths begin with. Not for what is in a folder: use list_directory. Side effects: none.
+        """
+        return Roots(
+            roots=list(self._folders.labels) if self._folders.several else ["."],
+            read_only=self._read_only,
+            largest_write=0 if self._read_only else self._limits.write_bytes,
+            bytes_left=0 if self._read_only else self._growth.bytes_left,
+            entries_left=0 if self._read_only else self._growth.entries_left,
+        )
+
+    def list_directory(
+        self,
+        path: Annotated[str, "Directory"] = ".",
+        depth: Annotated[int, "Levels; 1 is the directory alone", Field(ge=1, le=10)] = 1,
+        cursor: Cursor = "",
+        limit: Annotated[int, "Most entries", Field(ge=1, le=1000)] = 200,
+    ) -> DirectoryListing:
+        """List what is in a directory, by name. (列举目录)
+
+        Use to see which files there are. Not for content: use read_file; not to find a file: use search_files. For
+        more pass next_cursor. Side effects: none.
+        """
+        target = self._folders.target(path)
+        shown = target.shown if target else "."
+        start = () if shown == "." else tuple(shown.split("/"))
+        walk = Walk(self._limits.entries + 2)
+        after = after_cursor(cursor, start)
+        entries = (
+            inside_all(walk, self._folders, depth, after)
+            if target is None
+            else inside(walk, target, start, depth, after)
+        )
+        with worded(shown, target), closing(entries):
+            return self._page(shown, entries, walk, min(limit, self._limits.entries))
+
+    def _page(self, shown: str, meetings: Meetings, walk: Walk, most: int) -> DirectoryListing:
+        """One page: as many entries as fit, at least one."""
+        listing = DirectoryListing(path=shown, entries=[])
+        room = self._limits.entry_bytes
+        for met in meetings:
+            entry = _entry(met)
+            room -= len(entry["path"].encode())
+            if listing["entries"] and (room < 0 or len(listing["entries"]) >= most):
+                listing["next_cursor"] = listing["entries"][-1]["path"]
+                break
+            listing["entries"].append(entry)
+        if walk.unshown:
+            listing["unshown"] = walk.unshown
+        return listing
+
+    def file_info(self, path: PathArgument) -> FileInfo:
+        """Tell type, size, times, permissions and media type of a file or directory. (文件信息)
+
+        Use before reading what may be large. Not for content: use read_file. Side effects: none.
+        """
+        target = self._folders.target(path)
+        if target is None:
+            raise ToolError.of("TT6074", labels=", ".join(self.labels))
+        with worded(target.shown, target), target.folder.find(target.names, target.shown, "read") as spot:
+            found = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
+            info = FileInfo(
+                path=target.shown,
+                type=kind_of(found),
+                size=found.st_size,
+                modified=datetime.fromtimestamp(found.st_mtime_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
+                permissions=stat.filemode(found.st_mode),
+                version=version_of(found),
+            )
+            if info["type"] == "file":
+                with spot.file() as fd:
+                    _look_into(info, read_at(fd, HEAD, 0), spot.name)
+            return info
+
+    def read_file(
+        self,
+        path: PathArgument,
+        encoding: Annotated[ReadEncoding, "If the one that is found is wrong; base64 for bytes"] = "auto",
+        start_line: Annotated[int, "First line", Field(ge=1)] = 1,
+        end_line: Annotated[int, "Last line, included; 0 for no end", Field(ge=0)] = 0,
+        offset: Annotated[int, "First byte, instead of lines", Field(ge=0)] = 0,
+        limit: Annotated[int, "Most bytes", Field(ge=1, le=512 << 10)] = 64 << 10,
+        *,
+        context: Context | None = None,
+    ) -> FileContent:
+        """Read a file, or a part of it, as text or base64. (读取文件)
+
+        Use when content is needed. Not for pictures: use read_media. For more pass
+        next_start_line or next_offset. Side effects: none.
+        """
+        check_range(encoding, start_line, end_line, offset)
+        target = self._file(path)
+        with (
+            worded(target.shown, target),
+            target.folder.find(target.names, target.shown, "read") as spot,
+            spot.file() as fd,
+        ):
+            limits = replaced(self._limits, read_bytes=min(limit, self._limits.read_bytes))
+            source = Source(fd, target.shown, limits, [] if context is None else context.slices)
+            if encoding == "base64":
+                return source.as_base64(offset)
+            if offset:
+                return source.as_text(encoding, offset)
+            return source.as_lines(encoding, start_line, end_line)
+
+    def read_media(self, path: PathArgument, context: Context) -> Media | CallToolResult:
+        """Read a picture, a sound or a PDF, as what it is. (读取图片、音频)
+
+        Use to see or hear a file. Not for text, SVG included: use read_file. A PDF, or more than 1 MiB, is a link for
+        15 minutes. Side effects: none.
+        """
+        target = self._file(path)
+        with (
+            worded(target.shown, target),
+            target.folder.find(target.names, target.shown, "read") as spot,
+            spot.file() as fd,
+        ):
+            size = os.fstat(fd).st_size
+            kind = media.sniffed(read_at(fd, media.HEAD, 0))
+            if kind is None:
+                raise ToolError.of("TT6075", path=target.shown)
+            if size > self._limits.kept_bytes:
+                raise ToolError.of("TT6076", path=target.shown, size=size, limit=self._limits.kept_bytes)
+            data = read_at(fd, size, 0)
+        said = TextContent(text=f"{target.shown}: {kind}, {len(data)} bytes")
+        linked = kind == "application/pdf" or len(data) > self._limits.media_bytes
+        shown = context.keep(data, target.names[-1], mime_type=kind) if linked else media.block_of(data, kind)
+        facts = Media(path=target.shown, media_type=kind, size=len(data), linked=linked)
+        return CallToolResult([said, shown], dict(facts))
+
+    # Searching
+
+    async def search_files(
+        self,
+        context: Context,
+        path: Annotated[str, "Directory, with all in it"] = ".",
+        name: Annotated[
+            str,
+            "Glob: '*.py' at any depth, 'src/**/*.py' from path down; {a,b} too",
+            Field(max_length=500),
+        ] = "",
+        content: Annotated[str, "Text in a line; else names alone", Field(max_length=500, pattern=r"^[^\r\n]*$")] = "",
+        regex: Annotated[bool, "content is an RE2 pattern"] = False,
+        ignore_case: Annotated[bool, "In content"] = False,
+        context_lines: Annotated[int, "Lines around each", Field(ge=0, le=10)] = 0,
+        include_ignored: Annotated[bool, "Also what .gitignore leaves out"] = False,
+        limit: Annotated[int, "Most matches", Field(ge=1, le=1000)] = 100,
+        cursor: Cursor = "",
+    ) -> SearchResult:
+        """Search for files by name, by the text in them, or both. (搜索文件)
+
+        Use to find where something is. Not to read a known file: use read_file. Leaves out, and counts,
+        binary files, secrets and links. For more pass next_cursor. Side effects: none.
+        """
+        if not name and not content:
+            raise ToolError.of("TT6077")
+        wanted = Wanted(
+            Glob.of(name) if name else None,
+            None if not content else finder_of(content, regex=regex, ignore_case=ignore_case),
+            context_lines,
+            limit,
+        )
+        place = place_of(cursor)
+        return await self._searcher.page(wanted, path, context, include_ignored=include_ignored, place=place)
+
+    # Changing
+
+    def write_file(
+        self,
+        path: PathArgument,
+        content: Annotated[str, "Text or base64"],
+        encoding: Annotated[WriteEncoding, "Of content: base64 for bytes"] = "utf-8",
+        mode: Annotated[Mode, "create refuses an existing file"] = "create",
+        create_parents: Annotated[bool, "Make missing directories"] = False,
+        if_version: Version = "",
+        context: Context | None = None,
+    ) -> WrittenFile:
+        """Write a file: make a new one, replace one, or add to its end. (写入文件)
+
+        Use to store text or bytes. Not to change a part of a file: use edit_file. Secrets and files that run by
+        themselves are refused. Side effects: changes the file; overwrite loses the old content.
+        """
+        given = encoded(content, encoding, self._limits.write_bytes)
+        data = given.data
+        target = self._file(path)
+        self._check_write(target, given, mode, create_parents, if_version)
+        self._ask_to_write(target, context)
+        with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
+            self._ask_at(spot, context)
+            found = spot.status()
+            if mode == "create" or found is None:
+                check_version(spot, found, if_version)
+                return create(spot, found, data, self._growth)
+            with opened_to_replace(spot, if_version) as old:
+                if mode == "append":
+                    return append(spot, old, data, self._limits, self._growth)
+                return replace(spot, old, data, self._growth)
+
+    def edit_file(
+        self,
+        path: PathArgument,
+        edits: Annotated[
+            list[Edit],
+            "All found in the file as it is; no overlap",
+            Field(min_length=1, max_length=100),
+        ],
+        dry_run: Annotated[bool, "Only show the diff"] = False,
+        if_version: Version = "",
+        context: Context | None = None,
+    ) -> EditedFile:
+        """Edit a text file: replace exact pieces of text, all of them or none. (编辑文件)
+
+        Use to change a part of a file that you have read. Not for a whole file: use write_file. Encoding and line
+        endings stay. Side effects: changes the file; none with dry_run.
+        """
+        target = self._file(path)
+        with self._changes(target), spot_to_write(target) as spot, self._alone(spot):
+            if spot.status() is None:
+                raise FileNotFoundError(2, "")
+            with opened_to_replace(spot, if_version) as old:
+                plan = self._planned(old, edits, target.shown)
+                version, size = version_of(old.status), len(plan.data)
+                if not dry_run:
+                    self._ask_at(spot, context)
+                    version = replace(spot, old, plan.data, self._growth)["version"]
+        result = EditedFile(
+            path=target.shown, dry_run=dry_run, replaced=len(plan.changes), diff="", size=size, version=version
+        )
+        if (encoding := plan.text.codec.encoding) != "utf-8":
+            result["encoding"] = encoding
+        self._show(result, plan.text, plan.changes)
+        return result
+
+    def _planned(self, old: Old, edits: Sequence[Edit], shown: str) -> _Plan:
+        """The result of ``edits`` on a file. ``ToolError`` where they do not fit it."""
+        text = self._text_of(old, shown)
+        found = changes(text, edits, shown)
+        data = text.encode(edited(text.content, found))
+        if len(data) > self._limits.write_bytes:
+            raise ToolError.of("TT6054", path=shown, size=len(data), limit=self._limits.write_bytes)
+        return _Plan(text, found, data)
+
+    def _text_of(self, old: Old, shown: str) -> Text:
+        size = old.status.st_size
+        if size > self._limits.write_bytes:
+            raise ToolError.of("TT6078", path=shown, size=size, limit=self._limits.write_bytes)
+        return Text.of(read_at(old.fd, size, 0), shown)
+
+    def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
+        """Add the diff, as many lines of it as fit; bytes that are not text are shown as replacement characters."""
+        room, lines = self._limits.diff_chars, unified_diff(text.content, found, result["path"])
+        shown: list[str] = []
+        for line in lines:
+            room -= len(line)
+            if room < 0:
+                result["diff_cut"] = len(lines) - len(shown)
+                break
+            shown.append(line)
+        result["diff"] = "".join(shown).encode(errors="surrogateescape").decode(errors="replace")
+
+    def create_directory(self, path: PathArgument, context: Context | None = None) -> CreatedDirectory:
+        """Make a directory, and those above it that are missing. (创建目录)
+
+        Use to prepare a place. Not for one file: use write_file. Side effects: makes directories.
+        """
+        target = self._named(path)
+        self._check_directory(target)
+        self._ask_to_write(target, context)
+        with self._changes(target):
+            return make_directory(target, self._growth)
+
+    def move_file(
+        self,
+        source: PathArgument,
+        destination: Annotated[str, "New path, its name included"],
+        create_parents: Annotated[bool, "Make missing directories"] = False,
+        context: Context | None = None,
+    ) -> MovedEntry:
+        """Move or rename a file or directory, in one step. (移动或重命名文件)
+
+        Use to put something elsewhere. Not to replace: an existing destination is refused. Side
+        effects: what was at source is at destination.
+        """
+        here, there = self._named(source), self._named(destination)
+        self._check_move(here, there, create_parents)
+        self._ask_to_write(there, context)
+        with (
+            self._changes(there),
+            worded(here.shown, here),
+            here.folder.find(here.names, here.shown, "write") as old,
+        ):
+            if old.status() is None:
+                raise FileNotFoundError(2, "")
+            with worded(there.shown, there), self._spot(there, create_parents) as new, self._alone(old, new):
+                self._ask_at(new, context)
+                return move(old, here.folder, new)
+
+    def delete_file(
+        self,
+        path: PathArgument,
+        context: Context,
+        recursive: Annotated[bool, "Also a directory that is not empty"] = False,
+        if_version: Version = "",
+    ) -> DeletedEntry:
+        """Delete a file, a link (not what it points to), or a directory. (删除文件)
+
+        Use only when the user wants it gone. Not to replace a file: use write_file. A person is asked, as a rule.
+        Side effects: what is deleted is lost.
+        """
+        target = self._named(path)
+        with (
+            self._changes(target),
+            target.folder.find(target.names, target.shown, "write") as spot,
+            self._alone(spot),
+        ):
+            check_version(spot, spot.status(), if_version)
+            what = doomed(spot, target.folder, recursive, self._limits)
+            self._ask(what, target.shown, context)
+            delete(spot, what)
+            self._growth.add(-what.bytes, -what.entries)
+            return DeletedEntry(path=target.shown, type=what.kind, entries=what.entries, bytes=what.bytes)
+
+    def _ask(self, what: Doomed, shown: str, context: Context) -> None:
+        """Return once a person has agreed to a large deletion; at once for a small one."""
+        if context.agreed or not (what.is_directory or what.bytes > self._limits.unasked_bytes):
+            return
+        question = _question("TT6090" if what.is_directory else "TT6089", context, path=shown, **_facts(what))
+        if not context.can_ask(question):
+            refusal = NeedsAgreement.of("TT6079", path=shown, entries=what.entries, bytes=what.bytes)
+            raise refusal.because(question.message)
+        # The figures are part of the key: the approval covers only what the person was shown.
+        if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
+            raise ToolError.of("TT6080", path=shown)
+
+    def _ask_to_write(self, target: Target, context: Context | None) -> None:
+        """Require approval for a file that other programs obey, before anything is created on the way there."""
+        if not self._read_only and not target.folder.rules.denial(target.names, "write"):
+            self._agreed(target.folder.rules.asks(target.names), target.shown, context)
+
+    def _ask_at(self, spot: Spot, context: Context | None) -> None:
+        """The same for the resolved place, after links were followed."""
+        self._agreed(spot.rules.asks(spot.names), spot.shown, context)
+
+    def _agreed(self, asks: bool, shown: str, context: Context | None) -> None:
+        if not asks or (context is not None and context.agreed):
+            return
+        if context is None:
+            raise ToolError.of("TT6086", path=shown)
+        question = _question("TT6088", context, path=shown)
+        if not context.can_ask(question):
+            raise NeedsAgreement.of("TT6086", path=shown).because(question.message)
+        if not context.ask(question, key=f"obeyed:{shown}"):
+            raise ToolError.of("TT6087", path=shown)
+
+    # Checks before a person is asked: nothing is changed here, and each call is checked again when it runs
+
+    def _check_write(
+        self, target: Target, content: Content, mode: Mode, create_parents: bool, if_version: str
+    ) -> os.stat_result | None:
+        """The entry at the place where a ``write_file`` call would write. ``ToolError`` where the call is sure to
+        fail."""
+        self._check_writable()
+        with worded(target.shown, target):
+            try:
+                with target.folder.find(target.names, target.shown, "write") as spot:
+                    return check_write(spot, content, mode, if_version, self._limits, self._growth)
+            except FileNotFoundError:
+                self._check_parents(target, create_parents, len(content.data))
+        if if_version:
+            raise ToolError.of("TT6055", path=target.shown)
+        return None
+
+    def _check_parents(self, target: Target, create_parents: bool, size: int = 0) -> None:
+        """``ToolError`` where the missing directories above ``target`` may not be created."""
+        if not create_parents:
+            raise ToolError.of("TT6056", path=target.shown)
+        self._growth.check(target.shown, size, 1)
+
+    def _check_directory(self, target: Target) -> None:
+        self._check_writable()
+        with worded(target.shown, target), suppress(FileNotFoundError):
+            with target.folder.find(target.names, target.shown, "write") as spot:
+                found = spot.status()
+            if found is not None and not stat.S_ISDIR(found.st_mode):
+                raise ToolError.of("TT6067", path=target.shown)
+
+    def _check_move(self, here: Target, there: Target, create_parents: bool) -> Kind:
+        """The kind of entry that would be moved. ``ToolError`` where the call is sure to fail."""
+        self._check_writable()
+        with worded(here.shown, here), here.folder.find(here.names, here.shown, "write") as old:
+            kind = check_source(old, here.folder)
+        with worded(there.shown, there):
+            try:
+                with there.folder.find(there.names, there.shown, "write") as new:
+                    is_free = new.status() is None
+            except FileNotFoundError:
+                self._check_parents(there, create_parents)
+                is_free = True
+        if not is_free:
+            raise ToolError.of("TT6067", path=there.shown)
+        return kind
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise ToolError.of("TT6081")
+
+    # Previews, shown to a person before they agree
+
+    def preview_create_directory(self, arguments: dict[str, Any]) -> str:
+        self._check_directory(self._named(arguments["path"]))
+        return ""
+
+    def preview_delete_file(self, arguments: dict[str, Any]) -> Worded:
+        target = self._named(arguments["path"])
+        self._check_writable()
+        with worded(target.shown, target), target.folder.find(target.names, target.shown, "write") as spot:
+            check_version(spot, spot.status(), arguments.get("if_version", ""))
+            what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
+            return Worded("TT6092" if what.is_directory else "TT6091", _facts(what))
+
+    def preview_edit_file(self, arguments: dict[str, Any]) -> Worded:
+        target = self._file(arguments["path"])
+        edits = [Edit(**edit) for edit in arguments["edits"]]
+        self._check_writable()
+        with worded(target.shown, target), spot_to_write(target) as spot:
+            if spot.status() is None:
+                raise FileNotFoundError(2, "")
+            with opened_to_replace(spot, arguments.get("if_version", "")) as old:
+                plan = self._planned(old, edits, target.shown)
+                if arguments.get("dry_run"):
+                    return Worded("TT6098", {"places": len(plan.changes)})
+                size = old.status.st_size
+                self._growth.check(target.shown, len(plan.data) - size)
+        return Worded("TT6096", {"places": len(plan.changes), "size": size, "length": len(plan.data)})
+
+    def preview_move_file(self, arguments: dict[str, Any]) -> Worded:
+        here, there = self._named(arguments["source"]), self._named(arguments["destination"])
+        return Worded("TT6097", {"kind": self._check_move(here, there, bool(arguments.get("create_parents")))})
+
+    def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
+        target, mode = self._file(arguments["path"]), arguments.get("mode", "create")
+        content = encoded(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
+        length = len(content.data)
+        create_parents = bool(arguments.get("create_parents"))
+        found = self._check_write(target, content, mode, create_parents, arguments.get("if_version", ""))
+        if found is None:
+            return Worded("TT6093", {"length": length})
+        return Worded("TT6095" if mode == "append" else "TT6094", {"length": length, "size": found.st_size})
+
+    # Paths
+
+    def _named(self, path: str) -> Target:
+        """The target of ``path``, which must be an entry within a folder."""
+        target = self._folders.target(path)
+        if target is None or not target.names:
+            raise ToolError.of("TT6070", path=target.shown if target else ".")
+        return target
+
+    def _file(self, path: str) -> Target:
+        """The target of ``path``, which must be able to be a file."""
+        target = self._folders.target(path)
+        if target is None or path.endswith(("/", "/.")):
+            raise is_directory(target, self.labels)
+        return target
+
+    def _spot(self, target: Target, create_parents: bool, size: int = 0) -> Spot:
+        return spot_with_parents(target, self._growth, size) if create_parents else spot_to_write(target)
+
+    def _alone(self, *spots: Spot) -> AbstractContextManager[None]:
+        return alone(*spots, seconds=self._limits.lock_seconds)
+
+    @contextmanager
+    def _changes(self, target: Target) -> Generator[None]:
+        """Enclose every change: refused in read-only mode, and one at a time."""
+        self._check_writable()
+        with worded(target.shown, target), self._changing:
+            yield
+
+
+def _entry(met: Met) -> DirectoryEntry:
+    kind = KINDS.get(stat.S_IFMT(met.found.st_mode), "other")
+    entry = DirectoryEntry(path="/".join(met.way), type=kind)
+    if kind == "file":
+        entry["size"] = met.found.st_size
+    if met.closed is not None:
+        entry["closed"] = met.closed
+    return entry
+
+
+def _look_into(info: FileInfo, head: bytes, name: str) -> None:
+    codec = text_codec_of(head)
+    info["media_type"] = media.media_type(head, name, is_text=codec is not None)
+    info["text"] = codec is not None
+    if codec is None:
+        return
+    info["encoding"] = codec.encoding
+    text = codec.shown(head)
+    breaks, carried = text.count("\n"), text.count("\r\n")
+    if breaks:
+        info["line_endings"] = "\\n" if not carried else "\\r\\n" if carried == breaks else "mixed"
+
+
+def _facts(what: Doomed) -> dict[str, Any]:
+    return {"kind": what.kind, "inner": what.entries - 1, "bytes": what.bytes}
+
+
+def _question(code: str, context: Context, **facts: Any) -> Form[None]:
+    return Form(Worded(code, facts).say(context.language))
+
+
+def toolset(
+    roots: Sequence[Path],
+    *,
+    limits: FileLimits | None = None,
+    rules: PathRules | None = None,
+    read_only: bool = False,
+) -> LocalToolset:
+    """The files tools over ``roots``, ready to be served; with ``read_only`` only those that change nothing.
+    ``ConfigurationError`` for a root that is no folder."""
+    tools = LocalToolset()
+    files = Files(roots, limits=limits, rules=rules, read_only=read_only, threads=tools.pool)
+    previews: Mapping[str, Callable[[dict[str, Any]], str | Worded]] = {
+        "create_directory": files.preview_create_directory,
+        "delete_file": files.preview_delete_file,
+        "edit_file": files.preview_edit_file,
+        "move_file": files.preview_move_file,
+        "write_file": files.preview_write_file,
+    }
+    for name, settings in TOOLS:
+        if read_only and name in WRITING:
+            continue
+        said = settings.copy()
+        if name in previews:
+            said["preview"] = previews[name]
+        tools.add(getattr(files, name), **said)
+    return tools

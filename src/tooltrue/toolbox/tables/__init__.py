@@ -1,0 +1,33 @@
+"""The tables tools: figures, rows and charts of CSV, TSV, JSON Lines and Parquet files, also larger than memory.
+
+``toolset`` needs the extra ``data``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.loading import load
+from tooltrue.toolbox.confined import PathRules
+from tooltrue.tools.local import LocalToolset
+
+if TYPE_CHECKING:
+    from tooltrue.toolbox.tables.reading import Limits
+
+__all__ = ["toolset"]
+
+
+def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> LocalToolset:
+    """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder, and if
+    the extra ``data`` is not installed."""
+    try:
+        make = load("toolbox.tables.tables:toolset")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("tooltrue"):
+            raise
+        raise ConfigurationError.of("TT6301", command=load("extras:install_command")("data")) from error
+    tools: LocalToolset = make(roots, limits=limits, rules=rules)
+    return tools

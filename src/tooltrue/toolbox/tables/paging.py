@@ -1,0 +1,93 @@
+"""Rows in an order, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables.engine import Query
+from tooltrue.toolbox.tables.filters import Node
+from tooltrue.toolbox.tables.formulas import is_formula
+from tooltrue.toolbox.tables.found import Found
+from tooltrue.toolbox.tables.reading import Limits
+from tooltrue.toolbox.tables.results import Rows
+from tooltrue.toolbox.tables.sql import Table
+
+__all__ = ["Order", "rows_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    by: str | None
+    descending: bool
+    limit: int
+    cursor: str | None
+
+    def offset(self, version: str) -> int:
+        """The number of rows on earlier pages. ``ToolError`` when the cursor is of another file, or of an earlier
+        version of this one."""
+        if self.cursor is None:
+            return 0
+        of, _, offset = self.cursor.rpartition(":")
+        if of != version or not offset.isdecimal() or len(offset) > 15:
+            raise ToolError.of("TT6334")
+        return int(offset)
+
+    def keys(self, table: Table, cells: Sequence[str]) -> str:
+        """The SQL sort keys: by number where there is one, then by text, then by all shown cells, so that pages do not
+        overlap."""
+        name = self.by or ""
+        text = table.text(name, "$.order_by")
+        way = "DESC" if self.descending else "ASC"
+        numbers = [f"{table.number(name, '$.order_by')} {way} NULLS LAST"] if table.counts(name) else []
+        return ", ".join((*numbers, f"{text} {way} NULLS LAST", *cells))
+
+
+def rows_of(
+    found: Found,
+    columns: Sequence[str],
+    node: Node | None,
+    order: Order,
+    limits: Limits,
+    query: Query,
+    table: Table,
+) -> Rows:
+    """The rows that match ``node``, from the cursor in ``order`` on, as many as one result holds."""
+    offset = order.offset(found.version)
+    names = list(columns or table.names)
+    cells = [table.text(name) for name in names]
+    values: list[object] = []
+    where = f" WHERE {table.condition(node, values)}" if node else ""
+    sorted_by = f" ORDER BY {order.keys(table, cells)}" if order.by else ""
+    page = f" LIMIT {order.limit + 1} OFFSET {offset}"
+    sql = f"SELECT {', '.join(cells)} FROM {table.rows}{where}{sorted_by}{page}"
+    rows = query.rows(sql, len(table.names), values)
+    return _page(found, table, names, rows, order, limits)
+
+
+def _page(
+    found: Found, table: Table, names: list[str], rows: list[tuple[Any, ...]], order: Order, limits: Limits
+) -> Rows:
+    """As many of ``rows`` as fit, at least one."""
+    notations = [table.notations.get(name) for name in names]
+    shown: list[list[str | None]] = []
+    cut, formulas = 0, sum(is_formula(name, None) for name in names)
+    room = limits.result_bytes
+    for row in rows[: order.limit]:
+        cells: list[str | None] = [cell and found.beginning(cell, limits.cell_characters) for cell in row]
+        room -= sum(len(cell.encode()) if cell else 4 for cell in cells)
+        if shown and room < 0:
+            break
+        cut += sum(cell is not None and len(cell) > limits.cell_characters for cell in row)
+        formulas += sum(is_formula(cell, how) for cell, how in zip(cells, notations, strict=True) if cell)
+        shown.append(cells)
+    result = Rows(path=found.shown, read_as=found.layout.read_as, columns=names, rows=shown)
+    if cut:
+        result["cut_cells"] = cut
+    if formulas:
+        result["formulas"] = formulas
+    if len(shown) < len(rows):
+        result["next_cursor"] = f"{found.version}:{order.offset(found.version) + len(shown)}"
+    return result

@@ -1,0 +1,134 @@
+"""Owner of ``openpyxl``: the process that reads one sheet of one workbook, and nothing else.
+
+The workbook is standard input, a file. Standard output starts with a line of JSON, with the properties of the sheet or
+the reason why it cannot be read, followed by the rows as CSV; where reading ends before the sheet does, the exit status
+shows it. A workbook is an untrusted archive of XML: the kernel limits memory and time, sizes are checked before the
+archive is unpacked, and ``defusedxml`` refuses entities.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import resource
+import sys
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, time
+from itertools import islice
+from typing import Any
+
+import openpyxl
+
+__all__ = ["answer"]
+
+_CPU_SECONDS = 240
+_ENTRIES = 10_000
+_ROWS = 1 << 20
+"""The limit of Excel."""
+_BEGINNING = 2000
+"""Rows that are examined for the width of the table, and for the columns with numbers."""
+_SHEETS = 50
+
+Values = Sequence[Any]
+
+
+class _Refused(Exception):
+    """The answer in place of rows: the ``code`` of a sentence, and its facts."""
+
+    def __init__(self, code: str, **facts: Any) -> None:
+        super().__init__(code)
+        self.said = {"code": code, "facts": facts}
+
+
+def answer() -> None:
+    """Read standard input and write standard output. The arguments are the name of a sheet, and the bounds of an
+    archive."""
+    job = json.loads(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+    warnings.simplefilter("ignore")  # of parts of a workbook that are not read
+    out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="replace", newline="", write_through=False)
+    try:
+        _check_size(job)
+        head, rows = _sheet(job["sheet"])
+    except _Refused as refused:
+        head, rows = refused.said, iter(())
+    except Exception as error:  # noqa: BLE001 - a stranger's archive: whatever is wrong with it, it cannot be read
+        head, rows = {"code": "TT6343", "facts": {"problem": type(error).__name__}}, iter(())
+    out.write(json.dumps(head) + "\n")
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    out.flush()
+
+
+def _check_size(job: dict[str, Any]) -> None:
+    with zipfile.ZipFile(sys.stdin.buffer) as archive:
+        entries = archive.infolist()
+        size, packed = sum(each.file_size for each in entries), max(sum(each.compress_size for each in entries), 1)
+    if len(entries) > _ENTRIES or size > job["size"] or size > job["free"] + job["ratio"] * packed:
+        raise _Refused("TT6312", size=size, packed=packed)
+
+
+def _sheet(wanted: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
+    """The properties and rows of the sheet ``wanted``, by default of the first one that is not hidden."""
+    if not openpyxl.DEFUSEDXML:
+        raise _Refused("TT6302", what="xlsx", extra="xlsx")
+    try:
+        book = openpyxl.load_workbook(sys.stdin.buffer, read_only=True, data_only=True, keep_links=False)
+    except (OSError, KeyError) as error:  # an archive of another kind
+        raise _Refused("TT6310") from error
+    sheets = list(book.worksheets)
+    names = [sheet.title for sheet in sheets]
+    found = [sheet for sheet in sheets if (sheet.title == wanted if wanted else sheet.sheet_state == "visible")]
+    if not found:
+        raise _Refused("TT6341", sheet=str(wanted)[:100], sheets=", ".join(names[:_SHEETS]))
+    found[0].reset_dimensions()  # the size that a file states may be wrong
+    rows = _filled(found[0].iter_rows(values_only=True))
+    beginning = list(islice(rows, _BEGINNING))
+    width = max(map(len, beginning), default=0)
+    body = beginning[1:]
+    typed = [at for at in range(width) if any(_is_number(row[at]) for row in body if at < len(row))]
+    head = {"sheet": found[0].title, "sheets": names[:_SHEETS], "typed": typed}
+    return head, (_text(row, width) for part in (beginning, rows) for row in part)
+
+
+def _filled(rows: Iterable[Values]) -> Iterator[Values]:
+    """The rows that are not empty, up to their last cell."""
+    for number, row in enumerate(rows, 1):
+        if number > _ROWS:
+            raise ValueError("more rows than a sheet has")
+        width = max((at for at, value in enumerate(row, 1) if value is not None), default=0)
+        if width:
+            yield row[:width]
+
+
+def _text(row: Values, width: int) -> list[str]:
+    return [*map(_cell, row), *[""] * (width - len(row))]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cell(value: object) -> str:
+    """The text of a cell: numbers as computers write them, dates and times in ISO 8601."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case datetime() if value.time() == time():
+            return value.date().isoformat()
+        case datetime():
+            return value.isoformat(timespec="auto")
+        case time():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+if __name__ == "__main__":
+    answer()

@@ -1,0 +1,274 @@
+"""The rules of style sheets, read in one pass: selectors and declarations, with their conditions.
+
+Written for :mod:`tooltrue.toolbox.web.hiding`, which only needs to know what a page hides. No resource is fetched,
+``@import`` is followed for ``data:`` addresses alone, and the page is evaluated for a screen of 1280 by 800 pixels, in
+light colours, with a mouse. A condition that cannot be decided this way (``@supports``, ``@container``, other media
+features) marks its rules as unsure: they may hide, but never show an element that another rule hides.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+__all__ = ["Declared", "Rule", "data_sheet", "declarations", "media_holds", "rules"]
+
+NESTED = 16
+"""The deepest nesting of blocks. Deeper ones are skipped."""
+
+Holds = Literal["yes", "no", "unsure"]
+
+_TOKEN = re.compile(
+    r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|url\(\s*+[^"')\s][^)]*+\)?"""
+    r"""|\\.|[{}();\[\]]|[^/"'\\{}();\[\]u]++|.""",
+    re.DOTALL | re.IGNORECASE,
+)
+_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+_IMPORTANT = re.compile(r"!\s*important\s*$", re.IGNORECASE)
+_AT = re.compile(r"@([\w-]+)")
+_WRAPPED = re.compile(r"<!--|-->")
+_DATA = re.compile(r"data:text/css(?:;[^,;]*)*?(;base64)?,(.*)", re.IGNORECASE | re.DOTALL)
+_IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?(data:[^"')]+)["']?\s*\)?\s*(.*)""", re.IGNORECASE | re.DOTALL)
+
+
+class Declared(NamedTuple):
+    """One declaration: its name in lower case, its value without comments and escapes."""
+
+    name: str
+    value: str
+    important: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    selectors: tuple[str, ...]
+    declared: tuple[Declared, ...]
+    sure: bool
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block that is still open: its selectors, empty outside of rules."""
+
+    selectors: tuple[str, ...]
+    holds: Holds
+    texts: list[str]
+
+
+def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[Rule]:
+    """The rules of a sheet in their order; those whose condition does not hold are left out."""
+    blocks = [_Block((), holds, [])]
+    words: list[str] = []
+    brackets = 0
+    for token in _tokens(css):
+        if token in ("(", "["):
+            brackets += 1
+        elif token in (")", "]"):
+            brackets = max(brackets - 1, 0)
+        if token == "{" and not brackets:
+            blocks.append(_opened(blocks[-1], _WRAPPED.sub("", "".join(words)).strip(), len(blocks)))
+        elif token == "}":
+            brackets = 0
+            blocks[-1].texts.append("".join(words))
+            yield from _closed(blocks.pop())
+            blocks = blocks or [_Block((), holds, [])]
+        elif token == ";" and not brackets:
+            statement = "".join(words).strip()
+            blocks[-1].texts.append(statement)
+            yield from _imported(statement, depth)
+        else:
+            words.append(token)
+            continue
+        words = []
+    blocks[-1].texts.append("".join(words))
+    while blocks:  # a sheet may end within its blocks
+        yield from _closed(blocks.pop())
+
+
+def _tokens(css: str) -> Iterator[str]:
+    for found in _TOKEN.finditer(css):
+        if not found[0].startswith("/*"):
+            yield found[0]
+
+
+def _opened(around: _Block, prelude: str, depth: int) -> _Block:
+    if depth > NESTED:
+        return _Block((), "no", [])
+    if not prelude.startswith("@"):
+        return _Block(_nested(around.selectors, _split(prelude)), around.holds, [])
+    named = _AT.match(prelude)
+    name = named[1].lower() if named else ""
+    holds: Holds = "no"
+    if named and name == "media":
+        holds = media_holds(prelude[named.end() :])
+    elif name in ("supports", "container", "scope", "document", "-moz-document"):
+        holds = "unsure"
+    elif name == "layer":
+        holds = "yes"
+    return _Block(around.selectors, _both(around.holds, holds), [])
+
+
+def _both(one: Holds, other: Holds) -> Holds:
+    if "no" in (one, other):
+        return "no"
+    return "unsure" if "unsure" in (one, other) else "yes"
+
+
+def _closed(block: _Block) -> Iterator[Rule]:
+    if block.selectors and block.holds != "no":
+        declared = tuple(each for text in block.texts for each in declarations(text))
+        if declared:
+            yield Rule(block.selectors, declared, block.holds == "yes")
+
+
+def _imported(statement: str, depth: int) -> Iterator[Rule]:
+    found = _IMPORT.match(statement)
+    sheet = data_sheet(found[1]) if found and depth < 4 else None
+    if found and sheet:
+        yield from rules(sheet, media_holds(found[2]), depth + 1)
+
+
+def data_sheet(address: str) -> str | None:
+    """The style sheet in a ``data:`` address, if it is one."""
+    found = _DATA.fullmatch(address.strip())
+    if found is None:
+        return None
+    data = unquote_to_bytes(found[2])
+    try:
+        return (base64.b64decode(data) if found[1] else data).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _split(prelude: str) -> tuple[str, ...]:
+    """The selectors, split at commas outside of brackets and quotes."""
+    parts, depth, words = list[str](), 0, list[str]()
+    for token in _tokens(prelude):
+        depth += (token in ("(", "[")) - (token in (")", "]"))
+        if depth <= 0 and "," in token and token[0] not in "\"'\\":
+            first, *others = token.split(",")
+            words.append(first)
+            for other in others:
+                parts.append("".join(words))
+                words = [other]
+        else:
+            words.append(token)
+    return tuple(part.strip() for part in (*parts, "".join(words)) if part.strip())
+
+
+def _nested(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
+    if not around:
+        return inner
+    outer = around[0] if len(around) == 1 else f":is({','.join(around)})"
+    if len(outer) > 4000:
+        return ()
+    return tuple(each.replace("&", outer) if "&" in each else f"{outer} {each}" for each in inner)
+
+
+def declarations(text: str) -> Iterator[Declared]:
+    """The declarations of a block, or of a ``style`` attribute."""
+    words: list[str] = []
+    brackets = 0
+    for token in (*_tokens(text), ";"):
+        brackets += (token == "(") - (token == ")" and brackets > 0)
+        if token != ";" or brackets:
+            words.append(token)
+            continue
+        name, colon, value = "".join(words).partition(":")
+        words = []
+        if colon:
+            yield _declared(name.strip(), value.strip())
+
+
+def _declared(name: str, value: str) -> Declared:
+    important = _IMPORTANT.search(value)
+    value = value[: important.start()] if important else value
+    return Declared(_plain(name).lower(), _plain(value).strip().lower(), important is not None)
+
+
+def _plain(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _character(found[1]) if found[1] else found[2], text) if "\\" in text else text
+
+
+def _character(number: str) -> str:
+    code = int(number, 16)
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+
+
+# Media
+
+
+_FEATURES: dict[str, str] = {
+    "orientation": "landscape",
+    "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "no-preference",
+    "prefers-contrast": "no-preference",
+    "forced-colors": "none",
+    "hover": "hover",
+    "any-hover": "hover",
+    "pointer": "fine",
+    "any-pointer": "fine",
+    "scripting": "enabled",
+    "update": "fast",
+    "display-mode": "browser",
+}
+_SIZES = {"width": 1280.0, "height": 800.0, "device-width": 1280.0, "device-height": 800.0}
+_UNITS = {"px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "cm": 37.8, "in": 96.0, "": 1.0}
+_LENGTH = re.compile(r"([0-9]*\.?[0-9]+)(px|em|rem|pt|cm|in|)")
+_RANGE = re.compile(r"(?:([0-9.]+[a-z]*)\s*([<>]=?|=)\s*)?([a-z-]+)(?:\s*([<>]=?|=)\s*([0-9.]+[a-z]*))?")
+_PART = re.compile(r"\(([^()]*)\)|([a-z-]+)")
+
+
+def media_holds(query: str) -> Holds:
+    """Whether a list of media queries holds on the screen of the module's description."""
+    query = re.sub(r"\s+", " ", _plain(query).strip().lower().rstrip(";"))
+    if not query:
+        return "yes"
+    found = {_query(part.strip()) for part in query.split(",")}
+    return "yes" if "yes" in found else "unsure" if "unsure" in found else "no"
+
+
+def _query(text: str) -> Holds:
+    negated = text.startswith("not ")
+    text = text.removeprefix("not ").removeprefix("only ")
+    if text.count("(") != text.count(" and (") + text.startswith("("):
+        return "unsure"  # or, not and brackets within a query
+    holds: Holds = "yes"
+    for part in _PART.finditer(text):
+        if part[2] != "and":
+            holds = _both(holds, _feature(part[1].strip()) if part[1] is not None else _medium(part[2]))
+    opposite: dict[Holds, Holds] = {"yes": "no", "no": "yes", "unsure": "unsure"}
+    return opposite[holds] if negated else holds
+
+
+def _medium(name: str) -> Holds:
+    return "yes" if name in ("all", "screen") else "no"
+
+
+def _feature(text: str) -> Holds:
+    name, _, value = (part.strip() for part in text.partition(":"))
+    if value and name in _FEATURES:
+        return "yes" if value == _FEATURES[name] else "no"
+    least, size = name.startswith("min-"), name.removeprefix("min-").removeprefix("max-")
+    if value and size in _SIZES and name != size:
+        return _compared(_SIZES[size], ">=" if least else "<=", value)
+    found = _RANGE.fullmatch(text)
+    if found is None or found[3] not in _SIZES or not (found[2] or found[4]):
+        return "unsure"
+    turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+    left = _compared(_SIZES[found[3]], turned[found[2]], found[1]) if found[2] else "yes"
+    return _both(left, _compared(_SIZES[found[3]], found[4], found[5]) if found[4] else "yes")
+
+
+def _compared(size: float, sign: str, value: str) -> Holds:
+    found = _LENGTH.fullmatch(value)
+    if found is None:
+        return "unsure"
+    other = float(found[1]) * _UNITS[found[2]]
+    held = {"<": size < other, "<=": size <= other, ">": size > other, ">=": size >= other, "=": size == other}
+    return "yes" if held[sign] else "no"

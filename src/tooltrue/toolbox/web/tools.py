@@ -1,0 +1,85 @@
+"""The toolset of the web tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tooltrue.loading import load
+from tooltrue.toolbox.asking import Patience, check_urls
+from tooltrue.toolbox.web.pages import Pages
+from tooltrue.toolbox.web.reading import check_installed
+from tooltrue.toolbox.web.weather import FORECASTS, PLACES, Weather
+from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.transport import fetch
+from tooltrue.transport.fetch import Fetcher, Resolve
+from tooltrue.version import __version__
+
+__all__ = ["TOOLS", "WebSettings", "toolset"]
+
+_SECONDS = 60.0
+_PORTS = (80, 443)
+
+TOOLS: dict[str, ToolSettings] = {
+    "fetch_url": {
+        "effect": "read",
+        "idempotent": True,
+        "open_world": True,
+        "untrusted": True,
+        "sends": True,
+        "seconds": _SECONDS,
+        "title": "Fetch a page",
+        "examples": ({"url": "https://example.com/"}, {"url": "https://example.com/report.pdf", "start": 20000}),
+    },
+    "get_weather": {
+        "effect": "read",
+        "idempotent": True,
+        "open_world": True,
+        "sends": True,
+        "seconds": _SECONDS,
+        "title": "Get the weather",
+        "examples": ({"location": "New York"}, {"location": "北京", "days": 3}),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """``inside``: URLs of hosts and ports on this machine or in private networks that pages may be fetched from.
+    ``robots``: whether ``robots.txt`` is obeyed. ``places`` and ``forecasts``: the services of ``get_weather``.
+    ``max_bytes`` of a document, compressed or not; ``seconds`` for one request; ``redirects`` that are followed.
+    ``program`` is the ``User-Agent`` that sites see."""
+
+    inside: tuple[str, ...] = ()
+    robots: bool = False
+    places: str = PLACES
+    forecasts: str = FORECASTS
+    max_bytes: int = 10 << 20
+    seconds: float = 20.0
+    redirects: int = 5
+    program: str = f"tooltrue/{__version__}"
+    patience: Patience = field(default_factory=Patience)
+    resolve: Resolve = fetch.resolve
+
+
+def toolset(settings: WebSettings | None = None) -> LocalToolset:
+    """The web tools. ``ConfigurationError`` where their packages are missing, or a URL of the settings is invalid."""
+    check_installed()
+    said = settings or WebSettings()
+    check_urls(*said.inside, said.places, said.forecasts)
+    pages = Fetcher(
+        said.inside,
+        resolve=said.resolve,
+        seconds=said.seconds,
+        max_bytes=said.max_bytes,
+        plain=True,
+        ports=_PORTS,
+        redirects=said.redirects,
+    )
+    services = Fetcher((said.places, said.forecasts), resolve=said.resolve, seconds=said.seconds)
+    robots = load("toolbox.web.robots:Robots")(pages, said.program) if said.robots else None
+    tools = LocalToolset()
+    web = Pages(pages, program=said.program, robots=robots, patience=said.patience)
+    weather = Weather(services, places=said.places, forecasts=said.forecasts, patience=said.patience)
+    tools.add(web.fetch_url, **TOOLS["fetch_url"])
+    tools.add(weather.get_weather, **TOOLS["get_weather"])
+    return tools

@@ -1,0 +1,46 @@
+"""Hints for authors who use the name that another MCP library has for a feature: its name here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from tooltrue.wording import sentence
+
+__all__ = ["CONTEXT", "SERVER", "missing"]
+
+CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **{level: f'context.log("{level}", …)' for level in ("debug", "info", "warning", "error")},
+        "report_progress": "context.progress(done, total, message)",
+        "elicit": "context.ask(Form(…))",
+        "sample": "context.ask(Sampling(…))",
+        "list_roots": "context.ask(Roots())",
+        "request_context": "the context itself: its principal, meta and capabilities",
+        "client_id": "context.principal.id",
+    }
+)
+_PROVIDER: Final = "server.provider, as in prefixed(server.provider, 'name')"
+SERVER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "custom_route": "an ASGI application around server.http_app()",
+        "add_middleware": "server.http_app() within ASGI middleware, or decide= for who may call",
+        "middleware": "server.http_app() within ASGI middleware, or decide= for who may call",
+        "mount": "toolsets=[prefixed(other.provider, 'name')]",
+        "import_server": "toolsets=[prefixed(other.provider, 'name')]",
+        "lifespan": "a dependency, Depends(…), or code around `async with server.serving()`",
+        "streamable_http_app": "server.http_app()",
+        "sse_app": "server.http_app(sse=True)",
+        **dict.fromkeys(("transport", "host", "port"), "`tooltrue serve FILE.py --http HOST:PORT` for HTTP"),
+        **dict.fromkeys(("list_tools", "find_tool", "call_tool", "watch"), _PROVIDER),
+    }
+)
+
+
+def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
+    """Return the ``AttributeError`` for a missing attribute, with its name here, if that is known."""
+    said = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    if name in here:
+        said = f"{said}. {sentence('TT3044', 'en', {'here': here[name]})} [TT3044]"
+    return AttributeError(said, name=name, obj=owner)

@@ -1,0 +1,28 @@
+"""Turns a Python function into a tool: its contract is derived here, once, at registration. Owns pydantic.
+
+JSON Schema alone accepts or refuses arguments; pydantic writes the schema and then only *converts* (strict JSON mode).
+A function that cannot be described is a ``DefinitionError`` that names the fix.
+
+In reading order: ``settings`` (the author's declarations), ``signature`` (the function's parameters and docstring),
+``schemas`` (the published schemas), ``results`` (returned values), ``bind`` (all of it together, and the call),
+``text`` (functions whose arguments come as text: prompts and templates), ``forms`` (types that a person fills in).
+"""
+
+from __future__ import annotations
+
+from tooltrue.tools.binding.bind import Bound, bind, bind_raw
+from tooltrue.tools.binding.results import json_text
+from tooltrue.tools.binding.settings import Completes, Depends, Settings
+from tooltrue.tools.binding.text import Argument, TextFunction
+
+__all__ = [
+    "Argument",
+    "Bound",
+    "Completes",
+    "Depends",
+    "Settings",
+    "TextFunction",
+    "bind",
+    "bind_raw",
+    "json_text",
+]

@@ -1,0 +1,317 @@
+"""All of it together: a function, or a schema and a handler, becomes a tool that can be run."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, TypeAlias, get_args
+
+import pydantic
+
+from tooltrue.errors import DefinitionError, InvalidArguments
+from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.characters import check_plain
+from tooltrue.protocol.headers import find_mirrors
+from tooltrue.protocol.names import check_meta, is_name
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.protocol.types import ToolOutcome, Value, replaced
+from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
+from tooltrue.tools.binding.results import Output, is_json_type
+from tooltrue.tools.binding.schemas import arguments_adapter, input_schema, integral
+from tooltrue.tools.binding.settings import Settings
+from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
+from tooltrue.tools.content import present, structured
+from tooltrue.tools.isolated import AT_ONCE, check_isolated, isolated
+from tooltrue.tools.rounds import InputRequired, how_it_ended
+from tooltrue.tools.threads import Lane, ThreadPool
+from tooltrue.tools.toolset import EFFECTS, Principal, Tool, ToolCall
+
+__all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
+
+Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
+
+
+class Bound(Value, frozen=True):
+    """A tool and its runner. ``run`` expects arguments that fit the input schema; ``visible`` decides which callers see
+    the tool; ``lane`` is its share of the threads, if it needs them.
+    """
+
+    tool: Tool
+    run: Run
+    visible: Callable[[Principal], bool] | None = None
+    lane: Lane | None = None
+
+
+def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
+    """Make a tool of ``function``. Raises ``DefinitionError``, naming the function and the fix."""
+    name = settings.name or getattr(function, "__name__", "")
+    with located(f"Tool {name!r}", function):
+        signature = read_signature(function)
+        adapter = arguments_adapter(signature)
+        schema = input_schema(adapter, signature)
+        output = _output(signature.returns)
+        definition = _definition(name, settings, signature.description, schema, output.schema)
+        if settings.isolation is not None:
+            return _isolated(function, definition, settings, signature, pool)
+        threads = pool.lane(name, settings.at_once) if settings.blocking else None
+        lane = None if signature.is_async else threads
+        tool = _tool(function, definition, settings, lane, pool)
+        return Bound(tool, _runner(function, name, signature, adapter, output, threads), settings.visible, lane)
+
+
+def _output(returns: Any) -> Output:
+    try:
+        return Output(returns)
+    except DefinitionError as error:
+        if error.code != "TT3006":
+            raise
+        raise DefinitionError.of("TT3041", **error.facts) from None
+
+
+def _isolated(
+    function: Callable[..., Any], definition: wire.Tool, settings: Settings, signature: Signature, pool: ThreadPool
+) -> Bound:
+    """Make a tool whose calls run in processes of their own; a thread waits for each."""
+    if signature.context is not None or signature.depends:
+        raise DefinitionError.of("TT3016", name="isolation", wanted="left out: nothing can be handed to a process")
+    check_isolated(function)
+    lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
+    tool = replaced(_tool(function, definition, settings, lane, pool), stoppable=True)
+    call = isolated(function, definition.name, lane)
+    return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
+
+
+def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
+    """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+    is_async = inspect.iscoroutinefunction(handler)
+    output_schema = definition.outputSchema
+    with located(f"Tool {definition.name!r}", handler):
+        if settings.isolation is not None:
+            raise DefinitionError.of("TT3016", name="isolation", wanted="left out: this is no function of a module")
+        description, schema = definition.description, definition.inputSchema
+        made = _definition(definition.name, settings, description, schema, output_schema)
+        lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
+        tool = _tool(handler, made, settings, lane, pool)
+        with_context = _takes_context(handler)
+    call = caller(handler, is_async, lane)
+
+    async def run(call_: ToolCall) -> ToolOutcome:
+        try:
+            value = await (call(_own(call_.arguments), call_.context) if with_context else call(call_.arguments))
+        except (InputRequired, BaseExceptionGroup) as error:
+            return how_it_ended(error)
+        # A declared output schema means that a bare string, too, is a JSON value.
+        return present(value) if output_schema is None else structured(value)
+
+    return Bound(tool, run, settings.visible, lane)
+
+
+@contextlib.contextmanager
+def located(what: str, function: Callable[..., Any]) -> Generator[None]:
+    """Add the subject and its source location to definition errors."""
+    written = _written(function)
+    place = f" ({written[0]}:{written[1]})" if written else ""
+    try:
+        yield
+    except DefinitionError as error:
+        raise error.locate(what + place) from None
+
+
+def _written(function: Callable[..., Any]) -> tuple[str, int] | None:
+    """Return the file and line of a function; ``None`` if it is not Python code."""
+    code = getattr(inspect.unwrap(plain(function)), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else None
+
+
+def _definition(
+    name: str, settings: Settings, described: str | None, input_schema: dict[str, Any], output: dict[str, Any] | None
+) -> wire.Tool:
+    if not is_name(name):
+        raise DefinitionError.of("TT3007", name=name)
+    if settings.effect is not None and settings.effect not in EFFECTS:
+        raise DefinitionError.of("TT3008", effect=settings.effect, allowed=", ".join(EFFECTS))
+    if name in settings.old_names:
+        raise DefinitionError.of("TT3900", name=name)
+    check_meta(settings.meta)
+    if settings.examples:
+        input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
+    made = wire.Tool(
+        name=name,
+        inputSchema=input_schema,
+        title=settings.title,
+        description=_described(settings.description or described, settings.deprecated),
+        outputSchema=output,
+        annotations=settings.annotations(),
+        icons=list(settings.icons) or None,
+        meta=settings.published_meta(),
+    )
+    check_plain("The definition", made)
+    return made
+
+
+def _described(description: str | None, deprecated: str) -> str | None:
+    """Put the deprecation first: some clients truncate long descriptions, and no model is shown ``_meta``."""
+    return f"Deprecated: {deprecated}\n\n{description or ''}".rstrip() if deprecated else description
+
+
+def _tool(
+    function: Callable[..., Any], definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool
+) -> Tool:
+    if definition.inputSchema.get("type") != "object":
+        raise DefinitionError.of("TT3009")
+    input_schema = compile_schema(definition.inputSchema, bounds=OWN)
+    properties: dict[str, Any] = definition.inputSchema.get("properties", {})
+    defaults = {name: inner["default"] for name, inner in properties.items() if is_object(inner) and "default" in inner}
+    for example in settings.examples:
+        if not input_schema.accepts(dict(example)):
+            raise DefinitionError.of("TT3010", problem=input_schema.problems(dict(example))[0])
+    _check_defaults(properties, defaults, definition.inputSchema.get("$defs"))
+    for name in settings.read_when:
+        if name not in properties:
+            raise DefinitionError.of("TT3060", name=name)
+    return Tool(
+        definition,
+        settings.effect or "write",
+        input_schema,
+        compile_schema(definition.outputSchema, bounds=OWN) if definition.outputSchema is not None else None,
+        defaults,
+        find_mirrors(definition.inputSchema),
+        settings.seconds,
+        settings.max_bytes,
+        lane is None,
+        settings.rate,
+        settings.at_once if lane is None else lane.share,
+        settings.max_argument_bytes,
+        frozenset(settings.requires),
+        settings.confirm,
+        _preview(definition.name, settings.preview, pool),
+        settings.secrets,
+        settings.untrusted,
+        read_when=dict(settings.read_when),
+        repair=settings.repair,
+        personal=settings.personal,
+        sends=settings.sends,
+        replaces=settings.old_names,
+        deprecated=settings.deprecated,
+        excused=dict(settings.excused),
+        written=_written(function),
+    )
+
+
+def _preview(
+    name: str, preview: Callable[[dict[str, Any]], Any] | None, pool: ThreadPool
+) -> Callable[[dict[str, Any]], Awaitable[Any]] | None:
+    if preview is None:
+        return None
+    refuse_dependencies(preview)
+    is_async = inspect.iscoroutinefunction(preview)
+    return caller(preview, is_async, None if is_async else pool.lane(f"preview of {name}", None))
+
+
+def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], defs: Any) -> None:
+    for name, default in defaults.items():
+        inner = {**properties[name], **({"$defs": defs} if defs else {})}
+        if not compile_schema(inner, bounds=OWN).accepts(default):
+            raise DefinitionError.of("TT3011", name=name)
+
+
+def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None) -> Callable[..., Awaitable[Any]]:
+    """Wrap the function as an awaitable one: on ``threads``, if it may block."""
+    if is_async:
+        return function
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        if threads is not None:
+            value = await threads.run(functools.partial(function, *args, **kwargs))
+        else:
+            value = function(*args, **kwargs)
+        # A plain wrapper around an async function returns an awaitable.
+        return await value if inspect.isawaitable(value) else value
+
+    return call
+
+
+def _runner(
+    function: Callable[..., Any],
+    name: str,
+    signature: Signature,
+    adapter: pydantic.TypeAdapter[dict[str, Any]],
+    output: Output,
+    threads: Threads | None,
+) -> Run:
+    call = caller(standing_alone(function, signature), signature.is_async, None if signature.is_async else threads)
+    convert = _converter(name, signature, adapter)
+    given = injector(signature, threads)
+    present = output.present
+
+    async def run(call_: ToolCall) -> ToolOutcome:
+        arguments = convert(call_.arguments)
+        try:
+            if given is not None:
+                arguments = {**arguments, **await given(call_.context)}
+            return present(await call(**arguments))
+        except (InputRequired, BaseExceptionGroup) as error:
+            return how_it_ended(error)
+
+    return run
+
+
+def _converter(
+    name: str, signature: Signature, adapter: pydantic.TypeAdapter[dict[str, Any]]
+) -> Callable[[dict[str, Json]], dict[str, Any]]:
+    if all(is_json_type(parameter.type) and _never_integral(parameter.type) for parameter in signature.parameters):
+        # The function takes JSON values as they are.
+        return dict if signature.context is None and not signature.depends else _own
+
+    def convert(arguments: dict[str, Json]) -> dict[str, Any]:
+        try:
+            return adapter.validate_json(encode(arguments), strict=True)
+        except pydantic.ValidationError:
+            pass
+        try:
+            # To JSON Schema 5.0 is an integer; to pydantic, in strict mode, it is not.
+            return adapter.validate_json(encode(integral(arguments)), strict=True)
+        except pydantic.ValidationError as error:
+            raise _invalid(name, error) from None
+
+    return convert
+
+
+def _own(arguments: dict[str, Json]) -> dict[str, Json]:
+    """Copy the arguments, because the function may ask: the next round begins with the caller's arguments,
+    unmodified.
+    """
+    if any(isinstance(value, dict | list) for value in arguments.values()):
+        return decode(encode(arguments))
+    return dict(arguments)
+
+
+def _never_integral(annotation: Any) -> bool:
+    """Whether 5.0 can never stand for an int here; otherwise conversion would have to make it one."""
+    return annotation is not int and all(map(_never_integral, get_args(annotation)))
+
+
+def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
+    """Report the errors of the author's own validators, without the values themselves."""
+    lines = [
+        "- $." + ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+        for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
+    ]
+    return InvalidArguments.of(
+        "TT2001", tool=name, problems="\n".join(lines)[:400], next="Correct these and call the tool again."
+    )
+
+
+def _takes_context(handler: Callable[..., Any]) -> bool:
+    """Whether a raw handler takes the context beside the arguments: it has two required parameters, or one named
+    ``context``.
+    """
+    refuse_dependencies(handler)
+    count = len(required(handler))
+    named = "context" in inspect.signature(handler).parameters
+    if count > 2 or not inspect.signature(handler).parameters:
+        raise DefinitionError.of("TT3015")
+    return count == 2 or named

@@ -1,0 +1,188 @@
+"""Turns types into JSON Schema 2020-12: the published schemas of a function."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+import pydantic
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+from typing_extensions import TypedDict
+
+from tooltrue.errors import DefinitionError
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.tools.binding.signature import MISSING, Parameter, Signature, is_depends
+
+__all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write_schema"]
+
+
+class _SchemaWriter(GenerateJsonSchema):
+    """Writes JSON Schema 2020-12 without generated titles, and describes exactly the values of Python's types.
+
+    The formats mean RFC 3339, which has a year 0 and leap seconds, unlike Python; Python has naive times and fractions
+    in durations, unlike RFC 3339. A format that would promise too much of a result is left out.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def date_schema(self, schema: Any) -> dict[str, Any]:
+        return {**super().date_schema(schema), **self._taken("^0{0,3}[1-9]")}
+
+    def datetime_schema(self, schema: Any) -> dict[str, Any]:
+        written = {**super().datetime_schema(schema), **self._taken("^0{0,3}[1-9][0-9]*-..-...(..:){2}[0-5]")}
+        return written if schema.get("tz_constraint") == "aware" else self._given(written)
+
+    def time_schema(self, schema: Any) -> dict[str, Any]:
+        return self._given({**super().time_schema(schema), **self._taken("^(..:){2}[0-5]")})
+
+    def timedelta_schema(self, schema: Any) -> dict[str, Any]:
+        return self._given(super().timedelta_schema(schema))
+
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().decimal_schema(schema)
+        for option in written.get("anyOf", ()):
+            if option.get("type") == "string":
+                option |= self._taken(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+        return written
+
+    def _taken(self, pattern: str) -> dict[str, Any]:
+        """Return a pattern that applies to arguments only."""
+        return {"pattern": pattern} if self.mode == "validation" else {}
+
+    def _given(self, written: dict[str, Any]) -> dict[str, Any]:
+        """Drop the format from results: they are only promised to be text."""
+        return written if self.mode == "validation" else {"type": written["type"]}
+
+
+def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, Any]]:
+    """Return the adapter for the arguments as one closed object, the keyword arguments of the function."""
+    fields: dict[str, Any] = {
+        parameter.name: parameter.type if parameter.default is MISSING else NotRequired[parameter.type]
+        for parameter in signature.parameters
+    }
+    shape = TypedDict("Arguments", fields)  # pyright: ignore
+    shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")  # pyright: ignore
+    try:
+        return adapter_of(shape)
+    except DefinitionError:
+        for parameter in signature.parameters:
+            _check_type(parameter)
+        raise
+
+
+def _check_type(parameter: Parameter) -> None:
+    """Raise ``DefinitionError`` with the name of the parameter if its type has no JSON form."""
+    try:
+        adapter_of(parameter.type)
+    except DefinitionError as error:
+        if error.code != "TT3006":
+            raise
+        raise DefinitionError.of("TT3038", what=parameter.name, **error.facts) from None
+
+
+def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
+    """Return pydantic's adapter for a type. Raises ``DefinitionError`` for a type without a JSON form."""
+    try:
+        adapter = pydantic.TypeAdapter(type_)
+    except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
+        raise DefinitionError.of("TT3006", problem=_reason(error)) from None
+    if _defaults_to_dependency(adapter.core_schema):
+        raise DefinitionError.of("TT3037")
+    return adapter
+
+
+def _reason(error: Exception) -> str:
+    """Return pydantic's first sentence; the second would have the author configure a model that does not exist."""
+    return str(error).split("\n")[0].split(". Set `arbitrary_types_allowed")[0]
+
+
+_NOT_SCHEMAS = ("metadata", "config", "cls", "serialization", "custom_error_context")
+
+
+def _defaults_to_dependency(schema: Any) -> bool:
+    """Whether a field, at any depth, has a dependency as its default: a client could set it."""
+    if isinstance(schema, list | tuple):
+        return any(map(_defaults_to_dependency, schema))  # pyright: ignore[reportUnknownArgumentType]
+    if not is_object(schema):
+        return False
+    if any(is_depends(schema.get(key)) for key in ("default", "default_factory")):
+        return True
+    return any(_defaults_to_dependency(inner) for key, inner in schema.items() if key not in _NOT_SCHEMAS)
+
+
+def integral(value: Json) -> Json:
+    """Turn whole floats into integers, which they are in JSON Schema but not in pydantic."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if is_array(value):
+        return list(map(integral, value))
+    if is_object(value):
+        return {key: integral(inner) for key, inner in value.items()}
+    return value
+
+
+def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    try:
+        schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
+    except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
+        raise DefinitionError.of("TT3006", problem=_reason(error)) from None
+    return _tidy_schema(schema, schema.get("title", ""))
+
+
+def _tidy_schema(schema: Any, own_title: str) -> Any:
+    """Close objects without ``additionalProperties``, and drop titles that are only class names."""
+    if is_array(schema):
+        return [_tidy_schema(item, "") for item in schema]
+    if not is_object(schema):
+        return schema
+    tidy: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and value == own_title:
+            continue
+        if key in ("properties", "$defs"):
+            tidy[key] = {name: _tidy_schema(inner, name) for name, inner in value.items()}
+        elif key in ("default", "const", "enum", "examples"):
+            tidy[key] = value
+        else:
+            tidy[key] = _tidy_schema(value, "")
+    if tidy.get("type") == "object" and "properties" in tidy:
+        tidy.setdefault("additionalProperties", False)
+    return tidy
+
+
+def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:
+    """Return the published schema of the arguments, with the defaults that JSON can express."""
+    schema = write_schema(adapter, "validation")
+    if _holds_bytes(schema):
+        raise DefinitionError.of("TT3047", what=_of_bytes(signature))
+    schema.setdefault("type", "object")
+    schema.setdefault("additionalProperties", False)
+    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
+    for parameter in signature.parameters:
+        if parameter.default is not MISSING:
+            _publish_default(parameter, properties[parameter.key])
+    return schema
+
+
+def _holds_bytes(schema: Any) -> bool:
+    """Whether a part of the schema is for plain ``bytes``, which JSON does not have."""
+    if is_array(schema):
+        return any(map(_holds_bytes, schema))
+    if not is_object(schema):
+        return False
+    return schema.get("format") == "binary" or any(map(_holds_bytes, schema.values()))
+
+
+def _of_bytes(signature: Signature) -> str:
+    """Return the first parameter that takes bytes, at any depth."""
+    written = ((one.name, write_schema(adapter_of(one.type), "validation")) for one in signature.parameters)
+    return next(name for name, schema in written if _holds_bytes(schema))
+
+
+def _publish_default(parameter: Parameter, property: dict[str, Any]) -> None:
+    try:
+        property["default"] = to_jsonable_python(parameter.default)
+    except PydanticSerializationError:
+        property.pop("default", None)  # a default that JSON cannot express is left to the function

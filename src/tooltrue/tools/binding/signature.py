@@ -1,0 +1,230 @@
+"""Reads a function's signature: its parameters, their types and descriptions, its return type."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import pydantic
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+from typing_extensions import TypeAliasType
+
+from tooltrue.errors import DefinitionError
+from tooltrue.protocol.types import Value
+from tooltrue.tools.binding.settings import Depends
+from tooltrue.tools.docstrings import read_docstring
+from tooltrue.tools.toolset import RequestContext
+
+__all__ = [
+    "MISSING",
+    "Parameter",
+    "Signature",
+    "dependency_of",
+    "is_context",
+    "is_depends",
+    "parameter_hints",
+    "parameters_of",
+    "plain",
+    "read_signature",
+    "required",
+]
+
+MISSING = inspect.Parameter.empty
+
+
+class Parameter(Value, frozen=True):
+    """``key`` is the name on the wire: the alias, if there is one."""
+
+    name: str
+    key: str
+    type: Any
+    default: Any
+
+
+class Signature(Value, frozen=True):
+    """The parameters and the return type of a function. ``context`` names the parameter for the request context;
+    ``positional`` are the positional-only parameters, in their order.
+    """
+
+    parameters: tuple[Parameter, ...]
+    context: str | None
+    depends: Mapping[str, Depends]
+    positional: tuple[str, ...]
+    returns: Any
+    description: str | None
+    is_async: bool
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """Read the signature of any callable. Raises ``DefinitionError`` if it cannot be described."""
+    target = plain(function)
+    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise DefinitionError.of("TT3001")
+    hints = _hints(target)
+    description, described = read_docstring(inspect.getdoc(_documented(function)))
+    parameters: list[Parameter] = []
+    contexts: list[str] = []
+    depends: dict[str, Depends] = {}
+    written = parameters_of(function)
+    _check_bound(function, written)
+    for parameter in written:
+        annotation = hints.get(parameter.name, MISSING)
+        if (dependency := dependency_of(parameter, annotation)) is not None:
+            depends[parameter.name] = dependency
+            continue
+        _check_parameter(parameter, annotation)
+        if is_context(annotation):
+            contexts.append(parameter.name)
+        else:
+            parameters.append(_parameter(parameter, annotation, described.get(parameter.name)))
+    if len(contexts) > 1:
+        raise DefinitionError.of("TT3004", names=", ".join(contexts))
+    return Signature(
+        tuple(parameters),
+        contexts[0] if contexts else None,
+        depends,
+        tuple(parameter.name for parameter in written if parameter.kind is parameter.POSITIONAL_ONLY),
+        hints.get("return", MISSING),
+        description,
+        inspect.iscoroutinefunction(target),
+    )
+
+
+def plain(function: Any) -> Callable[..., Any]:
+    """Return the function behind a partial, or behind a callable object."""
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError) as error:  # a builtin without a signature
+        raise DefinitionError.of("TT3036", problem=str(error)) from None
+
+
+def _check_bound(function: Any, written: Sequence[inspect.Parameter]) -> None:
+    """Raise ``DefinitionError`` for a method that is registered inside its class body."""
+    outer, _, name = getattr(function, "__qualname__", "").rpartition(".")
+    is_within = bool(outer) and not outer.endswith("<locals>")
+    if is_within and not inspect.ismethod(function) and written and written[0].name == "self":
+        raise DefinitionError.of("TT3042", kind=outer.rpartition(".")[2], name=name)
+
+
+def _documented(function: Any) -> Any:
+    return plain(function) if isinstance(function, functools.partial) else function
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(target, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise DefinitionError.of("TT3003", problem=str(error)) from None
+
+
+def _check_parameter(parameter: inspect.Parameter, annotation: Any) -> None:
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        raise DefinitionError.of("TT3002", name=str(parameter))
+    if annotation is MISSING:
+        raise DefinitionError.of("TT3005", name=parameter.name)
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
+
+
+def is_context(annotation: Any) -> bool:
+    """Whether a parameter of this type is for the context: ``Context``, annotated or not, or optional."""
+    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return inner is RequestContext or any(map(is_context, _options(inner)))
+
+
+def parameter_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the types of the parameters, as far as they can be resolved."""
+    target = function.__init__ if isinstance(function, type) else plain(function)
+    with contextlib.suppress(DefinitionError):
+        return _hints(inspect.unwrap(target))
+    return {}
+
+
+def is_depends(item: Any) -> bool:
+    """Whether it is a dependency: one of ours, even as a bare class, or one of another library."""
+    kinds: tuple[type, ...] = (item if isinstance(item, type) else type(item)).__mro__
+    return any(kind.__name__.lstrip("_") == "Depends" for kind in kinds)
+
+
+def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | None:
+    """Return the dependency that provides a parameter, from its type or its default: a model can set neither.
+
+    Raises ``DefinitionError`` for two of them, for one of another library, and for ``Depends`` without a call.
+    """
+    found = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
+    if not found:
+        return None
+    if len(found) > 1 or not isinstance(found[0], Depends):
+        raise DefinitionError.of("TT3018", name=parameter.name)
+    return found[0]
+
+
+def _defaults(default: Any) -> tuple[Any, ...]:
+    """Return the default and the default factory, also within a ``Field``."""
+    return (default.default, default.default_factory) if isinstance(default, FieldInfo) else (default,)
+
+
+def _metadata(annotation: Any) -> list[Any]:
+    """Return the metadata of an annotation, behind aliases and in each option of a union."""
+    if isinstance(annotation, TypeAliasType):
+        return _metadata(annotation.__value__)
+    if get_origin(annotation) is Annotated:
+        inner, *items = get_args(annotation)
+        return [part for item in items for part in (item, *_defaults_of_field(item))] + _metadata(inner)
+    return [item for option in _options(annotation) for item in _metadata(option)]
+
+
+def _defaults_of_field(item: Any) -> tuple[Any, ...]:
+    return (*_defaults(item), *item.metadata) if isinstance(item, FieldInfo) else ()
+
+
+def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> Parameter:
+    metadata: list[Any] = []
+    if get_origin(annotation) is Annotated:
+        annotation, *metadata = get_args(annotation)
+    metadata += _words_within(annotation)
+    default = parameter.default
+    if isinstance(default, FieldInfo):  # written x: int = Field(5, ge=1)
+        metadata.append(default)
+        default = MISSING if default.default in (PydanticUndefined, ...) else default.default
+    texts = [item for item in metadata if isinstance(item, str)]
+    rest = [item for item in metadata if not isinstance(item, str)]
+    description = texts[0] if texts else described
+    if description and not any(isinstance(item, FieldInfo) and item.description for item in rest):
+        rest.append(pydantic.Field(description=description))
+    parts = [part for item in rest for part in _without_default(item)]
+    type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
+    key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
+    return Parameter(parameter.name, key, type_, default)
+
+
+def _words_within(annotation: Any) -> list[str]:
+    """Return descriptions inside the parameter's type: ``Annotated[str, "…"] | None`` describes the parameter too."""
+    inner = [part for part in get_args(annotation) if get_origin(part) is Annotated]
+    return [item for part in inner for item in get_args(part)[1:] if isinstance(item, str)]
+
+
+def _without_default(item: Any) -> Sequence[Any]:
+    """Make a parameter's metadata fit a TypedDict: its default is published from the signature instead."""
+    if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
+        return (item,)
+    said = pydantic.Field(title=item.title, description=item.description, examples=item.examples, alias=item.alias)
+    return (*item.metadata, said)
+
+
+def required(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters without a default, which the caller must provide."""
+    return [one for one in parameters_of(function) if one.default is MISSING]

@@ -1,0 +1,400 @@
+"""Resources, resource templates and prompts of this process, each backed by a function.
+
+They stand beside the tools, go through the same layers, and can be added and removed at any time; watchers are
+notified.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, Unpack, overload
+
+from typing_extensions import TypedDict
+
+from tooltrue.errors import DefinitionError, InvalidParams, UnknownEntry
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.characters import check_plain
+from tooltrue.protocol.names import check_meta
+from tooltrue.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
+from tooltrue.protocol.uris import Template, is_template, is_uri, read_template
+from tooltrue.tools.binding import TextFunction
+from tooltrue.tools.reading import said, was_read
+from tooltrue.tools.threads import ThreadPool
+from tooltrue.tools.toolset import (
+    UNTRUSTED,
+    Change,
+    CompletionGet,
+    Entry,
+    Kind,
+    LibraryOperation,
+    NoTools,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Unwatch,
+    Wrapper,
+    resource_of,
+    unknown,
+)
+
+__all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+class ResourceSettings(TypedDict, total=False):
+    """The arguments of the ``resource`` decorator.
+
+    ``size`` is in bytes. ``blocking=False``: a plain function that is known to be quick is called without a thread.
+    ``untrusted=True``: the contents come from strangers, and are marked so for the client.
+    """
+
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    size: int
+    annotations: wire.Annotations
+    icons: Sequence[wire.Icon]
+    meta: Mapping[str, Any]
+    blocking: bool
+    untrusted: bool
+
+
+class PromptSettings(TypedDict, total=False):
+    """The arguments of the ``prompt`` decorator."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[wire.Icon]
+    meta: Mapping[str, Any]
+    blocking: bool
+
+
+class _Resource(Value, frozen=True):
+    definition: wire.Resource
+    function: TextFunction
+    untrusted: bool
+
+
+class _Template(Value, frozen=True):
+    definition: wire.ResourceTemplate
+    function: TextFunction
+    template: Template
+    untrusted: bool
+
+    def arguments_of(self, uri: str) -> Mapping[str, Any] | None:
+        """Return the arguments for the function, or ``None`` if ``uri`` is not one of its resources.
+
+        A text that is not a valid value matches no resource, and neither does another spelling of a value: decisions
+        made about a URI would not hold for it.
+        """
+        texts = self.template.match(uri)
+        if texts is None:
+            return None
+        try:
+            arguments = self.function.convert(texts)
+        except InvalidParams:
+            return None
+        return arguments if self.template.expand(self.function.spell(arguments)) == uri else None
+
+
+class _Prompt(Value, frozen=True):
+    definition: wire.Prompt
+    function: TextFunction
+
+
+class _Reading(Value, frozen=True):
+    """The resolution of one URI: its entries, and the function with its arguments."""
+
+    entries: tuple[Entry, ...]
+    function: TextFunction
+    arguments: Mapping[str, Any]
+    mime_type: str | None
+    untrusted: bool
+
+
+_MAX_NAME = 128
+
+
+class LocalLibrary(NoTools):
+    """The resources and prompts of this process. It is a provider without tools."""
+
+    def __init__(self, *, threads: int = 32) -> None:
+        self.pool = ThreadPool(threads)
+        self._lock = threading.Lock()  # entries are added and removed on any thread
+        self._resources: dict[str, _Resource] = {}
+        self._templates: dict[str, _Template] = {}
+        self._prompts: dict[str, _Prompt] = {}
+        self._lists: dict[str, tuple[Any, ...]] = {}
+        self._offers: frozenset[str] = frozenset()
+        self._watchers: list[Callable[[Change], None]] = []
+
+    # --- registering -------------------------------------------------------------------------------------------------
+
+    def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
+        """Make a resource of a function without parameters, or a template of one whose parameters the URI names."""
+        _check_uri(uri)
+
+        def register(function: F) -> F:
+            self.add_resource(uri, function, **settings)
+            return function
+
+        return register
+
+    def add_resource(self, uri: str, function: Callable[..., Any], /, **settings: Unpack[ResourceSettings]) -> None:
+        """Serve the return value of ``function`` at ``uri``, or at each URI that the template ``uri`` matches.
+
+        Text is text, ``bytes`` are binary, :class:`TextResource`, :class:`BlobResource` and lists of them are
+        themselves, ``None`` means not found, and any other value is JSON. Raises ``DefinitionError``, also for a URI
+        that is taken.
+        """
+        _check_uri(uri)
+        _check_settings(settings, ResourceSettings)
+        bound = TextFunction(function, f"resource {uri!r}", self.pool, blocking=settings.get("blocking", True))
+        about = _about(settings, _name_of(function) or uri, bound)
+        about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
+        is_untrusted = settings.get("untrusted", False)
+        if is_template(uri):
+            if "size" in settings:
+                raise DefinitionError.of("TT3016", name="size", wanted="left out: the resources of a template differ")
+            template = read_template(uri)
+            _check_parameters(uri, bound, template.variables)
+            made = _Template(wire.ResourceTemplate(uriTemplate=uri, **about), bound, template, is_untrusted)
+            self._put(self._templates, uri, made, "resources", _offered("resources", bound))
+        else:
+            _check_fixed(uri, bound)
+            resource = _Resource(wire.Resource(uri=uri, size=settings.get("size"), **about), bound, is_untrusted)
+            self._put(self._resources, uri, resource, "resources", _offered("resources"))
+
+    @overload
+    def prompt(self, function: F, /, **settings: Unpack[PromptSettings]) -> F: ...
+
+    @overload
+    def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
+
+    def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
+        """Make a prompt of a function: ``@library.prompt``, ``@library.prompt(title="…", …)``, or
+        ``library.prompt(function, title="…", …)``.
+        """
+
+        def register(function: F) -> F:
+            self.add_prompt(function, **settings)
+            return function
+
+        return register if function is None else register(function)
+
+    def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
+        """Make a prompt of any callable; its parameters are converted from text, and required without a default.
+
+        It returns text or a content block, as a message of the user, a :class:`PromptMessage`, a list of these, or a
+        :class:`PromptResult`. Raises ``DefinitionError``, also for a name that is taken.
+        """
+        if isinstance(function, str):
+            raise DefinitionError.of("TT3017", value=function, kind="prompt")
+        _check_settings(settings, PromptSettings)
+        name = settings.get("name") or _name_of(function)
+        if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
+            raise DefinitionError.of("TT3032", name=name)
+        bound = TextFunction(function, f"prompt {name!r}", self.pool, blocking=settings.get("blocking", True))
+        arguments = [
+            wire.PromptArgument(one.name, one.title, one.description, one.required) for one in bound.arguments.values()
+        ]
+        prompt = wire.Prompt(arguments=arguments or None, **_about(settings, name, bound))
+        self._put(self._prompts, name, _Prompt(prompt, bound), "prompts", _offered("prompts", bound))
+
+    def _put(self, shelf: dict[str, Any], key: str, entry: object, kind: Kind, offers: frozenset[str]) -> None:
+        with self._lock:
+            if key in shelf:
+                raise DefinitionError.of("TT3033", name=key)
+            shelf[key] = entry
+            self._lists.clear()
+            self._offers |= offers
+        self._tell(Change(kind))
+
+    def remove_resource(self, uri: str) -> None:
+        """Remove a resource or a template; reads that already run finish. Raises ``UnknownEntry``."""
+        with self._lock:
+            if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
+                raise UnknownEntry.of("TT1025", uri=uri)
+            self._lists.clear()
+        self._tell(Change("resources"))
+
+    def remove_prompt(self, name: str) -> None:
+        """Remove a prompt. Raises ``UnknownEntry``."""
+        with self._lock:
+            if self._prompts.pop(name, None) is None:
+                raise UnknownEntry.of("TT1026", name=name)
+            self._lists.clear()
+        self._tell(Change("prompts"))
+
+    def resource_updated(self, uri: str) -> None:
+        """Notify the subscribers of ``uri`` that its contents have changed. Thread-safe."""
+        self._tell(Change("resource", uri))
+
+    def _tell(self, change: Change) -> None:
+        for changed in tuple(self._watchers):
+            changed(change)
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
+
+    # --- serving -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> frozenset[str]:
+        return self._offers
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return self._listed("resources", self._resources)
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return self._listed("templates", self._templates)
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return self._listed("prompts", self._prompts)
+
+    def _listed(self, name: str, shelf: Mapping[str, Any]) -> tuple[Any, ...]:
+        with self._lock:
+            if name not in self._lists:
+                self._lists[name] = tuple(entry.definition for _, entry in sorted(shelf.items()))
+            return self._lists[name]
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        match operation:
+            case ResourceRead():
+                return self._find(operation).entries
+            case PromptGet() | CompletionGet(of="prompt"):
+                return (self._on(self._prompts, operation).definition,)
+            case CompletionGet():
+                return (self._on(self._templates, operation).definition,)
+
+    def _find(self, read: ResourceRead) -> _Reading:
+        fixed = self._resources.get(read.uri)
+        if fixed is not None:
+            return _Reading((fixed.definition,), fixed.function, {}, fixed.definition.mimeType, fixed.untrusted)
+        for made in tuple(self._templates.values()):
+            arguments = made.arguments_of(read.uri)
+            if arguments is not None:
+                entries = (made.definition, resource_of(made.definition, read.uri))
+                return _Reading(entries, made.function, arguments, made.definition.mimeType, made.untrusted)
+        raise unknown(read)
+
+    def _on(self, shelf: Mapping[str, T], operation: PromptGet | CompletionGet) -> T:
+        entry = shelf.get(operation.name)
+        if entry is None:
+            raise unknown(operation)
+        return entry
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        reading = self._find(read)
+        value = await reading.function.call(reading.arguments, read.context)
+        outcome = was_read(value, read.uri, reading.mime_type)
+        if outcome is None:
+            raise unknown(read)
+        if reading.untrusted and not isinstance(outcome, InputRequiredResult):
+            return replaced(outcome, meta={**(outcome.meta or {}), UNTRUSTED: True})
+        return outcome
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        prompt = self._on(self._prompts, get)
+        value = await prompt.function.call(prompt.function.convert(get.arguments), get.context)
+        return said(value, prompt.definition.description)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        entry = self._on(self._prompts, get) if get.of == "prompt" else self._on(self._templates, get)
+        return await entry.function.complete(get.argument, get.value, get.arguments, get.context)
+
+
+def _check_uri(uri: object) -> None:
+    if not isinstance(uri, str):
+        raise DefinitionError.of("TT3019", name=getattr(uri, "__name__", type(uri).__name__))
+
+
+def _check_settings(said: Mapping[str, Any], known: type) -> None:
+    for name in said:
+        if name not in known.__annotations__:
+            raise DefinitionError.of("TT3014", name=name, known=", ".join(known.__annotations__))
+
+
+def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
+    """Return the common fields of resources, templates and prompts."""
+    check_meta(settings.get("meta", {}))
+    about = {
+        "name": settings.get("name") or name,
+        "title": settings.get("title"),
+        "description": settings.get("description") or bound.description,
+        "icons": list(settings.get("icons", ())) or None,
+        "meta": dict(settings.get("meta", {})) or None,
+    }
+    check_plain("The definition", about)
+    return about
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    return "" if name == "<lambda>" else name
+
+
+def _check_fixed(uri: str, bound: TextFunction) -> None:
+    if not is_uri(uri):
+        raise DefinitionError.of("TT3022", uri=uri)
+    _check_parameters(uri, bound, ())
+
+
+def _check_parameters(uri: str, bound: TextFunction, variables: Sequence[str]) -> None:
+    """Check that each variable has a parameter, and each required parameter a variable."""
+    needed = {argument.name for argument in bound.arguments.values() if argument.required}
+    if wrong := sorted((needed - set(variables)) | (set(variables) - bound.arguments.keys())):
+        raise DefinitionError.of("TT3034", uri=uri, names=", ".join(wrong))
+
+
+def _offered(what: str, bound: TextFunction | None = None) -> frozenset[str]:
+    can_complete = bound is not None and any(argument.suggest for argument in bound.arguments.values())
+    return frozenset({what, "completions"} if can_complete else {what})
+
+
+def shelved(tools: Provider, library: LocalLibrary) -> Provider:
+    """Combine the tools of the one with the library of the other."""
+    return _Shelved(tools, library)
+
+
+class _Shelved(Wrapper, frozen=True):
+    library: LocalLibrary
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        ends = (self.inner.watch(changed), self.library.watch(changed))
+
+        def unwatch() -> None:
+            for end in ends:
+                end()
+
+        return unwatch
+
+    def offers(self) -> frozenset[str]:
+        return self.library.offers()
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return await self.library.list_resources(context)
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return await self.library.list_templates(context)
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return await self.library.list_prompts(context)
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        return await self.library.find_entries(operation)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        return await self.library.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        return await self.library.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        return await self.library.complete(get)

@@ -1,0 +1,218 @@
+"""Tools of this process: functions, methods, and raw JSON Schemas with a handler."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeVar, Unpack, overload
+
+from typing_extensions import TypedDict
+
+from tooltrue.crashes import log_crash
+from tooltrue.errors import DefinitionError, UnknownTool
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.types import ToolOutcome
+from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.memo import Remembered
+from tooltrue.tools.threads import ThreadPool
+from tooltrue.tools.toolset import (
+    EVERYONE,
+    Change,
+    Effect,
+    NoLibrary,
+    Personal,
+    Principal,
+    RequestContext,
+    Secrets,
+    Tool,
+    ToolCall,
+    Unwatch,
+)
+
+__all__ = ["LocalToolset", "ToolSettings"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ToolSettings(TypedDict, total=False):
+    """The arguments of the ``tool`` decorator; described in :class:`tooltrue.tools.binding.Settings`."""
+
+    name: str
+    title: str
+    description: str
+    effect: Effect
+    idempotent: bool
+    open_world: bool
+    examples: Sequence[Mapping[str, Any]]
+    seconds: float
+    max_bytes: int
+    max_argument_bytes: int
+    rate: Rate
+    at_once: int
+    isolation: Literal["process"]
+    blocking: bool
+    secrets: Secrets
+    personal: Personal
+    untrusted: bool
+    sends: bool
+    repair: bool
+    visible: Callable[[Principal], bool]
+    requires: Collection[str]
+    confirm: bool
+    read_when: Mapping[str, bool]
+    preview: Callable[[dict[str, Any]], Any]
+    excused: Mapping[str, str]
+    icons: Sequence[wire.Icon]
+    meta: Mapping[str, Any]
+    replaces: str | Collection[str]
+    deprecated: str
+
+
+def _name(tool: Tool) -> str:
+    return tool.name
+
+
+def _shows(bound: Bound, context: RequestContext) -> bool:
+    if bound.visible is None or context.principal is EVERYONE:
+        return True
+    try:
+        shown: object = bound.visible(context.principal)
+        if isinstance(shown, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return shown
+        # The coroutine of an async function is truthy, but no answer.
+        raise TypeError(f"visible of a tool returns True or False, not {type(shown).__name__}")
+    # Not `(Exception, SystemExit)`: there is no await here, so that a cancellation is of the author's making too.
+    except BaseException as error:  # noqa: BLE001 - if `visible` raises, this tool alone is hidden
+        log_crash("visible of tool %s failed: hidden", bound.tool.name, error=error)
+        return False
+
+
+class LocalToolset(NoLibrary):
+    """Tools that may be added and removed at any time; watchers are notified."""
+
+    def __init__(self, *, threads: int = 32) -> None:
+        self.pool = ThreadPool(threads)
+        self._lock = threading.Lock()  # tools are added and removed on any thread
+        self._bound: dict[str, Bound] = {}
+        self._now: dict[str, str] = {}  # old name → present name
+        self._listed: tuple[Tool, ...] | None = None
+        self._varies = False  # whether the list depends on the caller
+        self._lists = Remembered[Tool]()
+        self._watchers: list[Callable[[Change], None]] = []
+
+    @overload
+    def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
+
+    @overload
+    def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
+
+    def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
+        """Make a tool of a function: ``@tools.tool``, ``@tools.tool(effect="read", …)``, or ``tools.tool(function,
+        effect="read", …)``. The function itself is returned unchanged.
+        """
+
+        def register(function: F) -> F:
+            self.add(function, **settings)
+            return function
+
+        return register if function is None else register(function)
+
+    def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
+        """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
+        if isinstance(function, str):
+            raise DefinitionError.of("TT3017", value=function, kind="tool")
+        return self._register(bind(function, Settings.of(settings), self.pool))
+
+    def add_raw(
+        self,
+        name: str,
+        input_schema: Mapping[str, Any],
+        handler: Callable[..., Any],
+        /,
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        **settings: Unpack[ToolSettings],
+    ) -> Tool:
+        """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        if "name" in settings:
+            raise DefinitionError.of("TT3016", name="name", wanted="left out: the first argument is the name")
+        output = None if output_schema is None else dict(output_schema)
+        definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
+        return self._register(bind_raw(handler, definition, Settings.of(settings), self.pool))
+
+    def _register(self, bound: Bound) -> Tool:
+        with self._lock:
+            self._check_names(bound.tool)
+            self._bound[bound.tool.name] = bound
+            self._now |= dict.fromkeys(bound.tool.replaces, bound.tool.name)
+            self._listed = None
+        self._tell()
+        return bound.tool
+
+    def _check_names(self, tool: Tool) -> None:
+        if tool.name in self._bound:
+            raise DefinitionError.of("TT3013", name=tool.name)
+        for name in tool.names:
+            if (other := name if name in self._bound else self._now.get(name)) is not None:
+                raise DefinitionError.of("TT3901", tool=tool.name, name=name, other=other)
+
+    def remove(self, name: str) -> None:
+        """Remove a tool, its old names too; calls that already run finish. Raises ``UnknownTool``."""
+        with self._lock:
+            if (bound := self._bound.pop(name, None)) is None:
+                raise UnknownTool(name)
+            for old in bound.tool.replaces:
+                del self._now[old]
+            self._listed = None
+        self._tell()
+
+    def _tell(self) -> None:
+        for changed in tuple(self._watchers):
+            changed(Change("tools"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The present names of its tools, sorted."""
+        with self._lock:
+            return tuple(sorted(self._bound))
+
+    def abandoned(self) -> dict[str, int]:
+        """Return the number of threads of each tool that run abandoned calls: they cannot be stopped."""
+        with self._lock:
+            lanes = {name: bound.lane for name, bound in sorted(self._bound.items())}
+        return {name: lane.abandoned for name, lane in lanes.items() if lane is not None and lane.abandoned}
+
+    def changed(self) -> None:
+        """Notify watchers that ``visible`` has changed for some callers, so that tools appeared or disappeared."""
+        self._tell()
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        with self._lock:
+            if self._listed is None:
+                self._varies = any(bound.visible for bound in self._bound.values())
+                self._listed = tuple(bound.tool for _, bound in sorted(self._bound.items()))
+            if not self._varies:
+                return self._listed
+            everyone = tuple(self._bound.values())
+        seen = sorted((bound.tool for bound in everyone if _shows(bound, context)), key=_name)
+        return self._lists.same(tuple(seen), context.principal.id)
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        return self._find(name, context).tool
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        bound = self._find(call.name, call.context)
+        if call.tool is not None and call.tool.input is not bound.tool.input:
+            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        return await bound.run(call)
+
+    def _find(self, name: str, context: RequestContext) -> Bound:
+        bound = self._bound.get(name) or self._bound.get(self._now.get(name, ""))
+        if bound is None or not _shows(bound, context):
+            raise UnknownTool(name)
+        return bound
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None

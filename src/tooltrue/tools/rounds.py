@@ -1,0 +1,390 @@
+"""Questions from inside of a tool, answered by replay: one function body for stateless and session-based clients.
+
+A body cannot be suspended between two requests, so a question *ends* its round: the call returns the question, and when
+the answers are there the body runs again from its start, and finds them (2026-07-28, basic/patterns/mrtr). Answers, and
+values from :meth:`Rounds.once`, are the :class:`Memory` that a handler carries from one round to the next: sealed
+through the client in stateless revisions, in the running request in session-based ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+
+from typing_extensions import deprecated
+
+from tooltrue.errors import DefinitionError, InvalidParams, ParseError, ToolError
+from tooltrue.jsonrpc.messages import Json, canonical, decode, encode, is_array
+from tooltrue.protocol.questions import (
+    LIST_ROOTS,
+    SAMPLE,
+    InputRequest,
+    check_messages,
+    check_url,
+    elicitation_url,
+    malformed,
+)
+from tooltrue.protocol.types import InputRequiredResult, Value, replaced
+
+__all__ = [
+    "MAX_MISFITS",
+    "MAX_ROUNDS",
+    "Answer",
+    "InputRequired",
+    "Link",
+    "Memory",
+    "Question",
+    "Root",
+    "Roots",
+    "Rounds",
+    "Sampled",
+    "Sampling",
+    "how_it_ended",
+    "remembered",
+]
+
+MAX_ROUNDS = 32
+MAX_MISFITS = 3
+
+T = TypeVar("T")
+
+
+class Memory(Value, frozen=True):
+    """The memory of a call over its rounds; plain JSON.
+
+    ``answered``: key → the question's digest and its answer. ``asked``: key → digest, of open questions. ``once``:
+    values that were made only once, and whether they were awaited. ``own``: the ``requestState`` of a handler that
+    keeps its own. ``misfits``: key → digest, and the number of answers that did not fit.
+    """
+
+    round: int = 0
+    answered: Mapping[str, tuple[str, Json]] = {}
+    asked: Mapping[str, str] = {}
+    once: Mapping[str, tuple[bool, Json]] = {}
+    own: str | None = None
+    misfits: Mapping[str, tuple[str, int]] = {}
+
+
+# --- questions and their answers -------------------------------------------------------------------------------------
+
+
+class Answer(Value, Generic[T], frozen=True):
+    """A person's answer: ``action`` is accept, decline or cancel. It is true if accepted, and only then has a
+    ``value``: the filled-in form; ``None`` for a visit, for which acceptance means only that the person agreed to
+    open the page.
+    """
+
+    action: str
+    value: T
+
+    def __bool__(self) -> bool:
+        return self.action == "accept"
+
+
+class Sampled(Value, frozen=True):
+    """The answer of the client's model."""
+
+    role: str
+    content: list[Any]
+    model: str
+    stop_reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(block.get("text", "") for block in self.content if block.get("type") == "text")
+
+
+class Root(Value, frozen=True):
+    """A folder that the client offers; ``uri`` begins with ``file://``."""
+
+    uri: str
+    name: str | None = None
+
+
+class Question(Generic[T]):
+    """A question to the client. ``request`` is its wire form, ``read`` interprets an answer to it.
+
+    ``read`` raises ``ValueError``, in words for the person, if the answer does not fit the question.
+    """
+
+    request: InputRequest
+
+    def read(self, answer: Mapping[str, Json]) -> T:
+        raise NotImplementedError
+
+    def again(self, problem: str) -> InputRequest:
+        """Return the question once more, with the problem of the last answer."""
+        params = self.request["params"]
+        return {**self.request, "params": {**params, "message": f"{params['message']}\n\n{problem}"}}
+
+
+@dataclass(frozen=True)
+class Link(Question[Answer[None]]):
+    """A page that the person is asked to open: for signing in, paying, and other secret matters. The answer tells only
+    whether they agreed to open it; the page itself has to report the result to the server.
+    """
+
+    message: str
+    url: str
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_url(self.url)
+        object.__setattr__(self, "request", elicitation_url(self.message, self.url))
+
+    def read(self, answer: Mapping[str, Json]) -> Answer[None]:
+        return Answer(answer["action"], None)
+
+
+@deprecated("Sampling is deprecated by the protocol: call a model provider directly.")
+@dataclass(frozen=True)
+class Sampling(Question[Sampled]):
+    """A completion of the client's model. Deprecated since 2026-07-28, and kept for clients that support it.
+
+    ``messages``: text, or messages as in ``sampling/createMessage``. ``more``: its other parameters.
+    """
+
+    messages: str | Sequence[Mapping[str, Json]]
+    max_tokens: int
+    more: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        messages: Sequence[Mapping[str, Json]] = (
+            [{"role": "user", "content": {"type": "text", "text": self.messages}}]
+            if isinstance(self.messages, str)
+            else self.messages
+        )
+        check_messages(messages)
+        params = {"messages": [*messages], "maxTokens": self.max_tokens, **self.more}
+        object.__setattr__(self, "request", {"method": SAMPLE, "params": params})
+
+    def read(self, answer: Mapping[str, Json]) -> Sampled:
+        content = answer["content"]
+        blocks = content if is_array(content) else [content]
+        return Sampled(answer["role"], blocks, answer["model"], answer.get("stopReason"))
+
+
+@deprecated("Roots is deprecated by the protocol: take folders as arguments, or from the configuration.")
+@dataclass(frozen=True)
+class Roots(Question[list[Root]]):
+    """The folders that the client offers. Deprecated since 2026-07-28, and kept for clients that support it."""
+
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request", {"method": LIST_ROOTS})
+
+    def read(self, answer: Mapping[str, Json]) -> list[Root]:
+        # Only files are supported, and code that opens a root has to check it all the same.
+        return [Root(one["uri"], one.get("name")) for one in answer["roots"] if one["uri"].startswith("file://")]
+
+
+# --- rounds ----------------------------------------------------------------------------------------------------------
+
+
+class InputRequired(BaseException):
+    """Ends a round: with a question, or because of an invalid answer. Not an ``Exception``, so that a body that catches
+    those does not swallow it.
+    """
+
+    def __init__(self, outcome: InputRequiredResult | InvalidParams) -> None:
+        super().__init__("the round ends here; an answer starts the next")
+        self.outcome = outcome
+
+
+def how_it_ended(error: BaseException) -> InputRequiredResult:
+    """Return the question with which a round ended. Other exceptions are raised as they are.
+
+    Of several that were asked side by side (a task group), the first counts; the others are asked in later rounds.
+    """
+    first, *others = _leaves(error)
+    if not isinstance(first, InputRequired) or not all(isinstance(other, InputRequired) for other in others):
+        raise error
+    error = first
+    if isinstance(error.outcome, InvalidParams):
+        raise error.outcome
+    return error.outcome
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for one in cast("BaseExceptionGroup[BaseException]", error).exceptions for leaf in _leaves(one)]
+
+
+class Rounds:
+    """One round of a call: the answers so far, and the client's new responses.
+
+    ``responses`` are the client's, in any shape: they are checked when the body asks for them. ``state`` identifies the
+    state in which the client returned the memory; empty if it never left. ``is_taken``: they belong to a call already;
+    a nested call of its tool gets them by :meth:`within`.
+    """
+
+    __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "responses", "state")
+
+    def __init__(
+        self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None, state: str = ""
+    ) -> None:
+        self._memory = memory
+        self._once: dict[str, tuple[bool, bytes]] | None = None
+        self._unnamed = 0
+        self.is_taken = False
+        self.responses: Mapping[str, Json] = responses or {}
+        self.state = state
+
+    def within(self, scope: str) -> Rounds:
+        """Return the rounds for a nested call, whose keys all begin with ``scope``."""
+        return _Within(self, scope)
+
+    @property
+    def number(self) -> int:
+        """The number of earlier rounds: 0 for the call itself, which is when it is counted and recorded."""
+        return 0 if self._memory is None else self._memory.round
+
+    @property
+    def own(self) -> str | None:
+        """The ``requestState`` that the handler itself returned last."""
+        return None if self._memory is None else self._memory.own
+
+    def ask(self, question: Question[T], key: str | None = None) -> T:
+        """Return the answer to one question; ends the round if there is none yet."""
+        if key is None:
+            self._unnamed += 1
+            key = f"question-{self._unnamed}"
+        return self.ask_all({key: question})[key]
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """Return the answers to all questions; missing ones are asked together.
+
+        Raises ``ToolError`` once ``MAX_MISFITS`` answers to one question did not fit.
+        """
+        memory = self._memory or _NOTHING
+        answered, missing, values = dict(memory.answered), dict[str, InputRequest](), dict[str, Any]()
+        misfits = dict(memory.misfits)
+        for key, question in questions.items():
+            digest = _digest(question.request)
+            known, answer = self._answer(memory, key, question.request, digest)
+            if not known:
+                missing[key] = question.request
+                continue
+            try:
+                values[key] = question.read(answer)
+                answered[key] = (digest, answer)
+            except ValueError as error:
+                misfits[key] = (digest, _one_more(misfits.get(key), key, digest, str(error)))
+                missing[key] = question.again(str(error))
+        self._memory = replaced(memory, answered=answered, misfits=misfits)
+        if not missing:
+            return values
+        asked = {key: _digest(questions[key].request) for key in missing}
+        raise InputRequired(InputRequiredResult(dict(missing), memory=self.after(asked)))
+
+    def _answer(self, memory: Memory, key: str, request: InputRequest, digest: str) -> tuple[bool, Any]:
+        """Return whether this exact question has been answered, and the answer."""
+        earlier = memory.answered.get(key)
+        if earlier is not None and earlier[0] == digest:
+            return True, earlier[1]
+        if key not in self.responses or memory.asked.get(key) != digest:
+            return False, None
+        answer = self.responses[key]
+        if problem := malformed(request, answer):
+            raise InputRequired(InvalidParams.of("TT1032", key=key[:80], problem=problem))
+        return True, answer
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return the value that ``make`` gave in the first round that came here; see :meth:`Context.once`."""
+        made = self._made()
+        if key in made:
+            awaited, kept = made[key]
+            return _ready(decode(kept)) if awaited else decode(kept)
+        value = make()
+        if isinstance(value, Awaitable):
+            return self._keep_later(key, cast("Awaitable[Any]", value))
+        return self._keep(key, value, awaited=False)
+
+    async def _keep_later(self, key: str, value: Awaitable[Any]) -> Any:
+        return self._keep(key, await value, awaited=True)
+
+    def _keep(self, key: str, value: Any, *, awaited: bool) -> Any:
+        """Store a value as JSON. The first round, too, gets the decoded value, and each round a copy of its own."""
+        try:
+            kept = encode(value)
+            value = decode(kept)
+        except (TypeError, ValueError, RecursionError, ParseError):
+            raise DefinitionError.of("TT3205", key=key) from None
+        self._made()[key] = (awaited, kept)
+        return value
+
+    def _made(self) -> dict[str, tuple[bool, bytes]]:
+        if self._once is None:
+            once = () if self._memory is None else self._memory.once.items()
+            self._once = {key: (awaited, encode(value)) for key, (awaited, value) in once}
+        return self._once
+
+    def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
+        """Return the memory of the next round. Raises ``ToolError`` if there have been too many."""
+        memory = self._memory or _NOTHING
+        if memory.round + 1 >= MAX_ROUNDS:
+            raise ToolError.of("TT2010", limit=MAX_ROUNDS)
+        once = {key: (awaited, decode(kept)) for key, (awaited, kept) in self._made().items()}
+        return Memory(memory.round + 1, memory.answered, dict(asked), once, own, memory.misfits)
+
+
+class _Within(Rounds):
+    """Delegates to ``outer``, under prefixed keys."""
+
+    __slots__ = ("_outer", "_scope")
+
+    def __init__(self, outer: Rounds, scope: str) -> None:
+        super().__init__(None, outer.responses, outer.state)
+        self._outer = outer
+        self._scope = scope
+
+    @property
+    def number(self) -> int:
+        return self._outer.number
+
+    @property
+    def own(self) -> str | None:
+        return self._outer.own
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        answers = self._outer.ask_all({self._scope + key: question for key, question in questions.items()})
+        return {key: answers[self._scope + key] for key in questions}
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        return self._outer.once(self._scope + key, make)
+
+    def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
+        return self._outer.after(asked, own)
+
+
+_NOTHING = Memory()
+
+
+async def _ready(value: Any) -> Any:
+    return value
+
+
+def _one_more(known: tuple[str, int] | None, key: str, digest: str, problem: str) -> int:
+    """Return the number of invalid answers to this question so far. Raises ``ToolError`` at the limit."""
+    count = known[1] + 1 if known is not None and known[0] == digest else 1
+    if count >= MAX_MISFITS:
+        raise ToolError.of("TT2013", key=key, count=count, problem=problem)
+    return count
+
+
+def _digest(request: InputRequest) -> str:
+    """Identify a question, so that an answer counts for exactly the question that was asked."""
+    return hashlib.sha256(canonical(request)).hexdigest()[:32]
+
+
+def remembered(outcome: InputRequiredResult, rounds: Rounds) -> Memory:
+    """Return the memory for the round after ``outcome``, even if a handler made that itself."""
+    if outcome.memory is not None:
+        return cast("Memory", outcome.memory)
+    requests: Iterable[tuple[str, InputRequest]] = (outcome.inputRequests or {}).items()
+    return rounds.after({key: _digest(request) for key, request in requests}, outcome.requestState)

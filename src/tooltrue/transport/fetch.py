@@ -1,0 +1,347 @@
+"""Guarded HTTP fetches of URLs that an untrusted party may have named, limited in size and time.
+
+HTTPS is required beyond loopback. Every address of the host is checked, and the connection goes to a checked address,
+so that a later change of the DNS entry has no effect. Private networks and this machine are reachable only if the
+operator has named that exact host and port, or if the party that names the URL is there itself; link-local addresses
+only if the operator has named the address itself. Environment settings are ignored and cookies are not kept.
+
+``get``, ``post`` and ``post_json`` are for expected documents: they follow no redirects. ``request`` is for arbitrary
+content: it follows as many redirects as the fetcher allows, each guarded like the first URL, and decompresses the body
+within the size limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+import httpx2
+
+from tooltrue.errors import TransportError
+from tooltrue.jsonrpc.messages import Json, encode
+from tooltrue.protocol.types import Value
+from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
+from tooltrue.transport.urls import check_place, joined
+
+__all__ = ["Answer", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
+
+_SECONDS = 5.0
+_MAX_BYTES = 1024 * 1024
+_UNPACKED = 1024 * 1024  # above this, a body that unpacks to _RATIO times its size counts as a decompression bomb
+_RATIO = 200
+T = TypeVar("T")
+_PORTS = {"https": 443, "http": 80}
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
+"""Resolves a host and port to addresses."""
+
+Why: TypeAlias = Literal["refused", "malformed", "late", "large", "redirects", "failed"]
+Told: TypeAlias = Callable[[int, int | None], None]
+"""Progress callback: the number of bytes received, and the total if it is known."""
+Before: TypeAlias = Callable[[str], Awaitable[None]]
+"""Callback for each URL before it is requested, redirects included; an exception that it raises ends the request."""
+
+_MOVED = frozenset((301, 302, 303, 307, 308))
+_ANYWHERE = frozenset(("accept", "accept-language", "user-agent"))
+"""The headers that are kept when a redirect leads to another origin: those that do not identify the caller."""
+
+
+class NotFetched(TransportError):
+    """A fetch that the guard refused (TT4210) or that failed (TT4211). ``why`` is the reason in a form for programs."""
+
+    why: Why = "failed"
+
+
+class Fetched(Value, frozen=True):
+    status: int
+    body: bytes
+    nonce: str | None = None
+    """The nonce for the next DPoP proof (RFC 9449, section 8)."""
+
+
+class Answer(Value, frozen=True):
+    """The answer to a request. ``url`` is the final one, after redirects; the names of ``headers`` are lower-case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Origin(Value, frozen=True):
+    scheme: str
+    host: str
+    port: int
+
+
+def origin_of(url: str) -> Origin:
+    """The origin of a URL. Raises ``ValueError`` for anything but a plain ``http(s)`` URL."""
+    parts = urlsplit(url)
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or not url.isascii():
+        raise ValueError("it is not an http(s) URL with a host and without a user")
+    check_place(parts)
+    return Origin(parts.scheme, parts.hostname.lower(), parts.port or _PORTS[parts.scheme])
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Resolve a host with the system's resolver."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+class Fetcher:
+    """Fetches URLs. ``named``: URLs set by the operator; their origins are trusted further than others. ``beside``: the
+    address of the party that names the URL; a party on this machine may name addresses of this machine, a party in a
+    private network those of private networks. ``plain``: allow HTTP without TLS. ``ports``: the ports allowed at
+    origins that the operator has not named; default: all. ``redirects``: the maximum that ``request`` follows.
+    """
+
+    def __init__(
+        self,
+        named: Iterable[str] = (),
+        *,
+        beside: IpAddress | None = None,
+        resolve: Resolve = resolve,
+        seconds: float = _SECONDS,
+        max_bytes: int = _MAX_BYTES,
+        plain: bool = False,
+        ports: Iterable[int] | None = None,
+        redirects: int = 0,
+    ) -> None:
+        self._named = frozenset(map(origin_of, named))
+        self._beside = beside
+        self._resolve = resolve
+        self._seconds = seconds
+        self._max_bytes = max_bytes
+        self._plain = plain
+        self._ports = None if ports is None else frozenset(ports)
+        self._redirects = redirects
+        self._tls: ssl.SSLContext | None = None
+
+    async def get(self, url: str) -> Fetched:
+        """GET a document. Raises :class:`NotFetched`."""
+        return await self._bounded("GET", url)
+
+    async def post(
+        self,
+        url: str,
+        form: Mapping[str, str],
+        login: tuple[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
+        """POST a form, with a user name and password if given. Raises :class:`NotFetched`."""
+        auth = None if login is None else httpx2.BasicAuth(*login)
+        return await self._bounded("POST", url, auth=auth, data=form, headers=headers)
+
+    async def post_json(self, url: str, value: Json) -> Fetched:
+        """POST a JSON value. Raises :class:`NotFetched`."""
+        return await self._bounded("POST", url, content=encode(value), headers={"content-type": "application/json"})
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        told: Told | None = None,
+        before: Before | None = None,
+    ) -> Answer:
+        """Request a URL and return the answer, whatever its status. Redirects are followed for GET only. Raises
+        :class:`NotFetched`, and the exceptions of ``before``."""
+        return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, told, before))
+
+    async def check(self, url: str) -> None:
+        """Raise :class:`NotFetched` for a URL that the guard would refuse, without a request."""
+        await self._guarded(url, self._address(url))
+
+    async def _bounded(self, method: str, url: str, **content: Any) -> Fetched:
+        return await self._guarded(url, self._fetch(method, url, **content))
+
+    async def _guarded(self, url: str, work: Awaitable[T]) -> T:
+        shown = url.partition("?")[0][:200]
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await work
+        except _Guarded as error:
+            raise _not_fetched("TT4210", "refused", shown, error) from None
+        except _Failed as error:
+            raise _not_fetched("TT4211", error.why, shown, error) from None
+        except TimeoutError:
+            raise _not_fetched("TT4211", "late", shown, f"no answer within {self._seconds:g} s") from None
+        except (OSError, ValueError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            why: Why = "malformed" if isinstance(error, ValueError | httpx2.InvalidURL) else "failed"
+            raise _not_fetched("TT4211", why, shown, error) from None
+
+    async def _follow(
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        content: bytes | None,
+        told: Told | None,
+        before: Before | None,
+    ) -> Answer:
+        origin = origin_of(url)
+        for _ in range(self._redirects + 1):
+            if before is not None:
+                await before(url)
+            async with self._response(method, url, headers=headers, content=content) as response:
+                location = response.headers.get("location")
+                if method != "GET" or location is None or response.status_code not in _MOVED or not self._redirects:
+                    body = await _decoded(response, self._max_bytes, told)
+                    return Answer(url, response.status_code, _headers(response), body)
+            url = joined(url, location)
+            if origin_of(url) != origin:
+                headers = {name: value for name, value in headers.items() if name.lower() in _ANYWHERE}
+        raise _Failed("redirects", f"more than {self._redirects} redirects")
+
+    async def _fetch(self, method: str, url: str, **request: Any) -> Fetched:
+        async with self._response(method, url, accept_encoding="identity", **request) as response:
+            body = b"".join([part async for part in _raw(response, self._max_bytes)])
+            return Fetched(response.status_code, body, response.headers.get("dpop-nonce"))
+
+    @contextlib.asynccontextmanager
+    async def _response(
+        self,
+        method: str,
+        url: str,
+        *,
+        auth: httpx2.BasicAuth | None = None,
+        headers: Mapping[str, str] | None = None,
+        data: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        accept_encoding: str = "gzip",
+    ) -> AsyncGenerator[httpx2.Response]:
+        address = await self._address(url)
+        parts = urlsplit(url)
+        request = httpx2.Request(
+            method,
+            _at(parts, address),
+            headers={
+                "accept": "application/json",
+                "accept-encoding": accept_encoding,
+                **(headers or {}),
+                "host": parts.netloc,
+            },
+            data=data,
+            content=content,
+            extensions={"sni_hostname": parts.hostname or ""},  # the certificate is for the name, not the address
+        )
+        async with (
+            # Connections are not reused: another name may lead to the same address.
+            httpx2.AsyncClient(verify=self._context(parts.scheme), trust_env=False, timeout=self._seconds) as client,
+            contextlib.aclosing(await client.send(request, auth=auth, stream=True, follow_redirects=False)) as response,
+        ):
+            yield response
+
+    def _context(self, scheme: str) -> ssl.SSLContext | bool:
+        if scheme == "http":
+            return False
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
+
+    async def _address(self, url: str) -> IpAddress:
+        """The address to connect to. All addresses of the host must pass the check, since any of them may be used."""
+        origin = origin_of(url)
+        literal = parse(origin.host)
+        texts = [origin.host] if literal else await self._resolve(origin.host, origin.port)
+        addresses = [address for address in map(parse, texts) if address is not None]
+        if not addresses:
+            raise OSError("the host has no address")
+        for address in addresses:
+            self._check(origin, address, is_literal=literal is not None)
+        return addresses[0]
+
+    def _check(self, origin: Origin, address: IpAddress, *, is_literal: bool) -> None:
+        named = origin in self._named
+        near = self._beside is not None and is_local(address) and _are_together(address, self._beside)
+        if not is_public(address) and not near and not (named and (is_literal or is_local(address))):
+            raise _Guarded(f"{address} is no public address, and the settings do not name this host and port")
+        if self._ports is not None and not named and origin.port not in self._ports:
+            raise _Guarded(f"port {origin.port} is none of the web, and the settings do not name this host and port")
+        if origin.scheme != "https" and not self._plain and not ((named or near) and address.is_loopback):
+            raise _Guarded("https is wanted")
+
+
+def _are_together(one: IpAddress, other: IpAddress) -> bool:
+    """Whether both addresses are of this machine, or both of a private network."""
+    return is_local(one) and is_local(other) and one.is_loopback == other.is_loopback
+
+
+class _Guarded(Exception):
+    """The reason why the guard refused a fetch."""
+
+
+class _Failed(Exception):
+    """The reason why a fetch failed, with a code for programs."""
+
+    def __init__(self, why: Why, problem: str) -> None:
+        super().__init__(problem)
+        self.why: Why = why
+
+
+def _not_fetched(code: str, why: Why, url: str, problem: Exception | str) -> NotFetched:
+    said = problem.strerror if isinstance(problem, OSError) else None
+    error = NotFetched.of(code, url=url, problem=said or str(problem) or type(problem).__name__)
+    error.why = why
+    return error
+
+
+def _headers(response: httpx2.Response) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+async def _raw(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
+    """The body as it was sent, up to the limit."""
+    size = 0
+    async for part in response.aiter_raw():
+        size += len(part)
+        if size > limit:
+            raise _Failed("large", f"the answer has more than {limit} bytes")
+        yield part
+
+
+async def _decoded(response: httpx2.Response, limit: int, told: Told | None) -> bytes:
+    """The decompressed body. Never produces more than ``limit`` bytes."""
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
+        raise _Failed("failed", f"the answer is compressed by {coding[:40]!r}, which was not asked for")
+    unpack = None if coding in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
+    length = response.headers.get("content-length", "")
+    total = int(length) if length.isdecimal() and len(length) < 16 else None
+    parts, size, came = list[bytes](), 0, 0
+    async for part in _raw(response, limit):
+        came += len(part)
+        parts.append(part if unpack is None else _unpacked(unpack, part, limit + 1 - size))
+        size += len(parts[-1])
+        if size > limit:
+            raise _Failed("large", f"the answer has more than {limit} bytes when it is unpacked")
+        if size > _UNPACKED and size > came * _RATIO:
+            raise _Failed("large", f"the answer unpacks to more than {_RATIO} times its size")
+        if told is not None:
+            told(came, total)
+    if unpack is not None and parts and not unpack.eof:
+        raise _Failed("failed", "the answer ends in the middle of its compression")
+    return b"".join(parts)
+
+
+def _unpacked(unpack: Any, part: bytes, room: int) -> bytes:
+    try:
+        return unpack.decompress(part, room)
+    except zlib.error as error:
+        raise _Failed("failed", "the answer is not compressed as it says") from error
+
+
+def _at(parts: SplitResult, address: IpAddress) -> str:
+    host = f"[{address}]" if address.version == 6 else str(address)
+    port = f":{parts.port}" if parts.port else ""
+    return parts._replace(netloc=host + port, fragment="").geturl()

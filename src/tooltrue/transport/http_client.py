@@ -1,0 +1,405 @@
+"""The client of Streamable HTTP: each message is a POST, answered with JSON or an event stream, which httpx2 parses.
+
+An interrupted stream of a session-based server is resumed where it stopped (2025-11-25, basic/transports
+"Resumability and Redelivery"), no sooner than the server allows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError
+from tooltrue.jsonrpc.messages import Id
+from tooltrue.protocol.headers import METHOD_HEADER
+from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
+from tooltrue.transport.http_connection import Answer, Connections
+from tooltrue.transport.urls import joined
+from tooltrue.version import __version__
+
+__all__ = ["HttpLink", "HttpStatus", "Place", "Unreadable", "events", "is_stream"]
+
+_SESSION = "mcp-session-id"
+_ACCEPT = "application/json, text/event-stream"
+_MAX_BYTES = 64 * 1024 * 1024
+_LISTEN_SECONDS = 2.0
+_CLOSE_SECONDS = 2.0
+_TELL_SECONDS = 10.0
+_REFUSALS = (401, 403)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_SHOWN_URL = 500
+_PAUSE_SECONDS = 1.0
+_SHORTEST_PAUSE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 60.0
+_MAX_BREAKS = 5
+
+Unreadable = httpx2.HTTPError
+"""A malformed event stream, or one with an event that is too large."""
+
+_log = logging.getLogger("tooltrue")
+
+
+class HttpStatus(TransportError):
+    """The endpoint refused a message with a status, and without a JSON-RPC error that would explain it."""
+
+    status: int = 0
+
+    @classmethod
+    def by(cls, url: str, answer: Answer, problem: str = "") -> HttpStatus:
+        """The error for the refusal ``answer``. A redirect is named with its target."""
+        target = _target(url, answer)
+        if target:
+            error = cls.of("TT5031", url=url, status=answer.status, target=target)
+        else:
+            error = cls.of("TT5007", url=url, status=answer.status, said=problem and f": {problem}")
+        error.status = answer.status
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server on HTTP: its URL, the headers of every request, and the authorizer, if any."""
+
+    url: str
+    headers: Mapping[str, str]
+    authorize: Authorizer | None = None
+
+    @contextlib.asynccontextmanager
+    async def asking(
+        self, connections: Connections, method: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> AsyncGenerator[Answer]:
+        """The answer to one request. The request is repeated as long as ``authorize`` can handle the refusal."""
+        for attempt in itertools.count():
+            sent = {**self.headers, **headers, **await self.credentials(method)}
+            async with connections.request(method, body, sent) as answer:
+                if not await self._is_worth_another(answer, sent, attempt):
+                    yield answer
+                    return
+
+    async def credentials(self, method: str) -> Mapping[str, str]:
+        return {} if self.authorize is None else await self.authorize.headers(method)
+
+    async def _is_worth_another(self, answer: Answer, sent: Mapping[str, str], attempt: int) -> bool:
+        if self.authorize is None or answer.status not in _REFUSALS:
+            return False
+        return await self.authorize.challenged(Refusal(answer.status, answer.headers, sent, answer.peer, attempt))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The position in an event stream, as needed to resume it."""
+
+    last: str = ""
+    problem: str = ""
+    pause: float = _PAUSE_SECONDS
+    breaks: int = 0
+
+    def note(self, event: httpx2.ServerSentEvent) -> None:
+        if event.retry is not None:
+            self.pause = min(max(event.retry / 1000, _SHORTEST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
+        if event.id and event.id != self.last:
+            self.last, self.breaks = event.id, 0
+
+    async def wait(self) -> None:
+        """Wait as long as the server asks, and twice as long after each attempt that brought no new event."""
+        self.breaks += 1
+        await asyncio.sleep(min(self.pause * 2.0 ** min(self.breaks - 1, 10), _LONGEST_PAUSE_SECONDS))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"accept": "text/event-stream"} | ({"last-event-id": self.last} if self.last else {})
+
+
+class _Parts(httpx2.AsyncByteStream):
+    """The body of an answer as a byte stream for httpx2, which parses its events."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._answer.parts()
+
+
+@contextlib.contextmanager
+def _forgiven(reading: _Reading) -> Generator[None]:
+    """Ignore the loss of a stream that has reached a point from which it can be resumed."""
+    try:
+        yield
+    except (OSError, httpx2.HTTPError) as error:
+        if not reading.last:
+            raise
+        _log.info("a stream broke off and is taken up again: %s", error)
+
+
+def _kind(answer: Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _instead(answer: Answer) -> str:
+    """Describe a body that is neither JSON nor an event stream, by its content type."""
+    kind = _kind(answer)
+    return f"{kind[:100]} came, and no JSON-RPC message" if kind else "nothing came of which the type is said"
+
+
+def is_stream(answer: Answer) -> bool:
+    return answer.status == 200 and _kind(answer) == "text/event-stream"
+
+
+async def events(answer: Answer, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """The events of a stream. An event larger than ``most`` bytes is an error."""
+    request = httpx2.Request("GET", url)
+    response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
+    async for event in httpx2.EventSource(response, max_event_size=most):
+        yield event
+
+
+def _target(url: str, answer: Answer) -> str:
+    """The target of a redirect, for a person to read; empty if there is none."""
+    location = answer.headers.get("location", "").strip()
+    if answer.status not in _REDIRECTS or not location:
+        return ""
+    with contextlib.suppress(ValueError):
+        return joined(url, location)[:_SHOWN_URL]
+    return ""
+
+
+async def _body(answer: Answer) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in answer.parts():
+        parts.append(part)
+        size += len(part)
+        if size > _MAX_BYTES:
+            raise ConnectionLost.of("TT5005")
+    return b"".join(parts)
+
+
+class HttpLink:
+    """The client's end. Every request carries ``headers`` and the credentials from ``authorize``; the id of a session
+    that a session-based server opens is kept here.
+
+    The wait for an answer is limited by the request's timeout, not by the connection's.
+    """
+
+    shared = False
+
+    def __init__(
+        self, url: str, *, headers: Mapping[str, str] | None = None, authorize: Authorizer | None = None
+    ) -> None:
+        own = {"user-agent": f"tooltrue/{__version__}"}
+        self.place = Place(url, own | {name.lower(): value for name, value in (headers or {}).items()}, authorize)
+        self._url = url
+        self._session: str | None = None
+        self._named: tuple[Id, str] | None = None  # a request, and the session id in its answer
+        self._standing: asyncio.Task[None] | None = None
+        self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
+        self._receiver: Receiver | None = None
+        self._connections: Connections | None = None
+
+    @property
+    def key(self) -> str | None:
+        return self._url
+
+    async def open(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        try:
+            self._connections = Connections(self._url)
+        except ValueError as error:
+            raise ConnectionLost.of("TT5006", url=self._url, problem=str(error)) from None
+
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
+        self._start(id, self._tell(frame, headers) if id is None else self._post(frame, id, headers, resumable))
+
+    async def flush(self) -> None:
+        if told := self._tasks.get(None, set()) - {self._standing}:
+            await asyncio.wait(told)
+
+    def last_words(self) -> str:
+        return ""
+
+    def opened(self, id: Id) -> None:
+        if self._named is not None and self._named[0] == id:
+            self._session = self._named[1]
+
+    def renew(self) -> None:
+        self._session = self._named = None
+        if self._standing is not None:
+            self._standing.cancel()
+
+    async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
+        """Send a message that has no answer; give up on a server that does not accept it in time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TELL_SECONDS):
+                await self._post(frame, None, headers, False)
+
+    def _start(self, id: Id | None, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        tasks = self._tasks.setdefault(id, set())
+        tasks.add(task)
+        task.add_done_callback(lambda task: self._ended(id, task))
+        return task
+
+    def _ended(self, id: Id | None, task: asyncio.Task[None]) -> None:
+        tasks = self._tasks[id]
+        tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._fail(id, error)  # unexpected: the waiting caller is informed at once
+        if not tasks:
+            del self._tasks[id]
+
+    async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str], resumable: bool) -> None:
+        reading, session = _Reading(), self._session
+        try:
+            with contextlib.ExitStack() as broken:
+                if resumable:
+                    broken.enter_context(_forgiven(reading))
+                async with self._stream(
+                    "POST", frame, {"content-type": "application/json", "accept": _ACCEPT, **headers}
+                ) as answer:
+                    if id is not None and self._session is None and _SESSION in answer.headers:
+                        self._named = id, answer.headers[_SESSION]
+                    await self._read(answer, id, reading)
+            if resumable and id is not None and reading.last:
+                await self._resume(id, headers, reading, session)
+            if self._awaits(id):
+                self._fail(id, self._not_an_answer(reading.problem) if reading.problem else ConnectionLost.of("TT5001"))
+        except (TransportError, StateError) as error:
+            self._fail(id, error)
+        except (OSError, httpx2.HTTPError) as error:
+            self._fail(id, ConnectionLost.of("TT5006", url=self._url, problem=str(error) or type(error).__name__))
+
+    async def _resume(self, id: Id, headers: Mapping[str, str], reading: _Reading, session: str | None) -> None:
+        """Resume an interrupted answer stream until the answer has come, or repeated attempts bring no new event.
+
+        The position in the stream belongs to the session in which it was opened; it is never sent to another session.
+        """
+        while self._receiver is not None and self._receiver.awaits(id):
+            if reading.breaks >= _MAX_BREAKS:
+                raise ConnectionLost.of("TT5021", count=_MAX_BREAKS)
+            await reading.wait()
+            if self._session != session:
+                raise self._lost_session(refused=False)
+            with _forgiven(reading):
+                async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
+                    if not is_stream(answer):
+                        raise self._refused(answer)
+                    await self._read_events(answer, reading)
+
+    @contextlib.asynccontextmanager
+    async def _stream(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
+        """The answer to one request, sent with the session id if there is one."""
+        if self._connections is None:
+            raise ConnectionLost.of("TT5001")
+        session = {} if self._session is None else {_SESSION: self._session}
+        async with self.place.asking(self._connections, method, body, {**session, **headers}) as answer:
+            # A request with the method header belongs to no session; its 404 is an answer.
+            if answer.status == 404 and session and METHOD_HEADER not in headers:
+                raise self._lost_session(method == "POST")
+            yield answer
+
+    def _lost_session(self, refused: bool) -> SessionLost:
+        error = SessionLost.of("TT5020")
+        error.refused = refused
+        return error
+
+    async def _read(self, answer: Answer, id: Id | None, reading: _Reading) -> None:
+        if is_stream(answer):
+            await self._read_events(answer, reading)
+        elif _kind(answer) == "application/json" and (body := await _body(answer)):
+            problem = self._feed(body)
+            if self._awaits(id):
+                # A response that does not answer this request ends it all the same: it is the only one.
+                self._fail(id, self._not_an_answer(problem) if answer.status < 300 else self._refused(answer, problem))
+        elif id is not None or answer.status >= 400:
+            self._fail(id, self._refused(answer, _instead(answer) if answer.status < 300 else ""))
+
+    def _awaits(self, id: Id | None) -> bool:
+        return id is not None and self._receiver is not None and self._receiver.awaits(id)
+
+    def _refused(self, answer: Answer, problem: str = "") -> HttpStatus:
+        return HttpStatus.by(self._url, answer, problem)
+
+    def _not_an_answer(self, problem: str) -> InvalidAnswer:
+        return InvalidAnswer.of("TT5030", url=self._url, problem=problem or "it belongs to no request")
+
+    async def _read_events(self, answer: Answer, reading: _Reading) -> None:
+        async for event in events(answer, self._url, _MAX_BYTES):
+            reading.note(event)
+            if event.data and event.event == "message":
+                reading.problem = self._feed(event.data.encode()) or reading.problem
+
+    def _feed(self, frame: bytes) -> str:
+        """Pass on a frame; return the reason if it was dropped, else an empty string."""
+        if self._receiver is None:
+            return ""
+        before = self._receiver.dropped.messages
+        self._receiver.feed(frame)
+        dropped = self._receiver.dropped
+        return dropped.last if dropped.messages > before else ""
+
+    def _fail(self, id: Id | None, error: Exception) -> None:
+        if self._receiver is not None and id is not None:
+            self._receiver.fail(id, error)
+
+    def abandon(self, id: Id) -> None:
+        """Close the stream of a request; a stateless server takes that as a cancellation."""
+        for task in tuple(self._tasks.get(id, ())):
+            task.cancel()
+
+    async def listen(self, headers: Mapping[str, str]) -> None:
+        """Open the stream of a session for messages outside of requests. A server need not offer one."""
+        settled = asyncio.Event()
+        self._standing = self._start(None, self._listen(headers, settled))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LISTEN_SECONDS):
+                await settled.wait()
+
+    async def _listen(self, headers: Mapping[str, str], settled: asyncio.Event) -> None:
+        """Read that stream while the session lives. If it is interrupted, resume it, or open it anew if no position is
+        known: its loss would not be noticed elsewhere."""
+        reading = _Reading()
+        while True:
+            try:
+                async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
+                    settled.set()
+                    if not is_stream(answer):
+                        return
+                    await self._read_events(answer, reading)
+            except TransportError as error:
+                _log.info("no stream for notifications: %s", error)
+                return
+            except Exception as error:  # noqa: BLE001 - of the carrier, or of a store of credentials; it may pass
+                _log.warning("the stream for notifications broke off and is opened again: %s", error)
+            finally:
+                settled.set()
+            await reading.wait()
+
+    async def close(self) -> None:
+        """Close every stream, and end the session if there is one."""
+        connections, self._connections = self._connections, None
+        for tasks in tuple(self._tasks.values()):
+            for task in tuple(tasks):
+                task.cancel()
+        await asyncio.gather(*(task for tasks in self._tasks.values() for task in tasks), return_exceptions=True)
+        if connections is not None:
+            try:
+                # Ending the session is best effort: neither its failure nor the server's answer matters.
+                with contextlib.suppress(OSError, TransportError, StateError):
+                    if self._session is not None:
+                        await self._end_session(connections, self._session)
+            finally:
+                connections.close()
+
+    async def _end_session(self, connections: Connections, session: str) -> None:
+        self._session = None
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            headers = {**self.place.headers, _SESSION: session, **await self.place.credentials("DELETE")}
+            async with connections.request("DELETE", None, headers):
+                pass

@@ -1,0 +1,347 @@
+"""Runs an ASGI application under uvicorn: listening addresses, and uvicorn's settings. Owns uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.utils import get_remote_addr
+from uvicorn.supervisors import Multiprocess
+
+from tooltrue.errors import ConfigurationError, InternalError
+from tooltrue.jsonrpc.messages import encode_failure
+from tooltrue.transport import processes
+from tooltrue.transport.connections import Connections
+from tooltrue.transport.http_server import LOOPBACK, UNTIL_CLOSE
+from tooltrue.wording import sentence
+
+__all__ = ["HEAD_BYTES", "Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
+
+_GRACE_SECONDS = 1
+_HEAD_SECONDS = 10.0
+HEAD_BYTES = 65_536
+_REQUEST_LINE_BYTES = len("GET  HTTP/1.1\r\n")
+_FIELD_BYTES = len(": \r\n")
+_MAX_LEAVING = 100
+_LEAVING_SECONDS = 1.0
+_COMPLAIN_SECONDS = 30.0
+
+_log = logging.getLogger("tooltrue")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    @property
+    def shown(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def parse_address(text: str) -> Address:
+    """Parse ``HOST:PORT``, ``[IPV6]:PORT`` or ``:PORT`` (loopback). Raises ``ConfigurationError`` for anything else."""
+    host, colon, port = text.rpartition(":")
+    is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+    if is_bare_ipv6 or not colon or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
+        raise ConfigurationError.of("TT4003", address=text)
+    return Address(host.strip("[]") or "127.0.0.1", int(port))
+
+
+def check_bind(address: Address, *, authenticates: bool) -> None:
+    """Raise ``ConfigurationError``, with the remedies, for listening beyond loopback without authentication."""
+    if not address.is_loopback and not authenticates:
+        raise ConfigurationError.of("TT4005", address=address.shown)
+
+
+def hosts_of(address: Address) -> tuple[str, ...]:
+    """The host names of the endpoint: those of loopback, and the address itself."""
+    shown = f"[{address.host}]" if ":" in address.host else address.host
+    return tuple(dict.fromkeys((*LOOPBACK, shown.lower())))
+
+
+def bind(address: Address) -> socket.socket:
+    """Bind a socket to the address; port 0 selects a free port. Raises ``ConfigurationError`` if that fails."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address.host, address.port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError.of("TT4007", address=address.shown, problem=error.strerror or str(error)) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+class _Porter:
+    """Admits connections up to the limit and refuses the others; one per worker."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._leaving = 0
+        self._complained = float("-inf")
+
+    def enter(self, transport: asyncio.Transport) -> str | None:
+        """Admit a connection; the result is for :meth:`leave`. If no slot is free, refuse it and return ``None``."""
+        peer = get_remote_addr(transport)
+        caller = self._connections.enter(peer[0] if peer else "")  # a local socket has no address
+        if caller is None:
+            self._turn_away(transport)
+        return caller
+
+    def leave(self, caller: str) -> None:
+        self._connections.leave(caller)
+
+    def _turn_away(self, transport: asyncio.Transport) -> None:
+        self._complain()
+        if self._leaving >= _MAX_LEAVING:
+            transport.abort()
+            return
+        self._leaving += 1
+        transport.set_protocol(_TurnedAway(transport, self._gone))
+
+    def _gone(self) -> None:
+        self._leaving -= 1
+
+    def _complain(self) -> None:
+        """Log a warning, at most once in ``_COMPLAIN_SECONDS``."""
+        now = asyncio.get_running_loop().time()
+        if now - self._complained >= _COMPLAIN_SECONDS:
+            self._complained = now
+            limits = {"most": self._connections.most, "of_one": self._connections.most_of_one}
+            _log.warning("%s [TT7060]", sentence("TT7060", "en", limits))
+
+
+class _TurnedAway(asyncio.Protocol):
+    """A refused connection. It stays open briefly: a client that is cut off while sending may not read the answer."""
+
+    def __init__(self, transport: asyncio.Transport, gone: Callable[[], None]) -> None:
+        self._gone = gone
+        transport.write(_NO_ROOM)
+        transport.write_eof()
+        self._end = asyncio.get_running_loop().call_later(_LEAVING_SECONDS, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end.cancel()
+        self._gone()
+
+
+def _no_room() -> bytes:
+    body = encode_failure(None, InternalError.of("TT7061"))
+    head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close"
+    return f"{head}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+
+_NO_ROOM = _no_room()
+
+
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's protocol with a limit on connections, and limits on the size of a request head and the time it takes to
+    arrive. An HTTP/1.0 client gets no chunks.
+
+    Between two requests, uvicorn's keep-alive limit applies. A head that arrives in one piece needs no timer; most do.
+    """
+
+    _in_head = True
+    _received = 0  # bytes of an unfinished head
+    _read = 0  # bytes of a head, in the fields parsed so far
+    _follows = False  # the head began after another request, in the same piece
+    _timer: asyncio.TimerHandle | None = None
+    _caller: str | None = None
+
+    def __init__(self, porter: _Porter, *uvicorns: Any, **named: Any) -> None:
+        super().__init__(*uvicorns, **named)
+        self._porter = porter
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self._caller = self._porter.enter(transport)
+        if self._caller is not None:
+            super().connection_made(transport)
+            self._timer = self.loop.call_later(_HEAD_SECONDS, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._caller is not None:
+            self._porter.leave(self._caller)
+            self._disarm()
+            super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._received, self._read = True, 0, 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url) + _REQUEST_LINE_BYTES)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + _FIELD_BYTES)
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        self._read += size
+        if self._read > HEAD_BYTES:
+            self.transport.close()
+            raise _HeadTooLarge
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self.scope["extensions"] = {UNTIL_CLOSE: {}}
+        super().on_headers_complete()
+        if self.scope["http_version"] == "1.0":
+            _send_until_close(self.cycle)
+
+    def on_message_complete(self) -> None:
+        self._follows = True
+        super().on_message_complete()
+
+    def data_received(self, data: bytes) -> None:
+        self._follows = False
+        super().data_received(data)
+        if not self._in_head:
+            self._disarm()
+            return
+        if not self._follows:
+            self._received += len(data)
+        if self._received > HEAD_BYTES:
+            self.transport.close()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _HeadTooLarge(Exception):
+    """Stops the parser; the connection is closed already."""
+
+
+def _send_until_close(cycle: Any) -> None:
+    """Make uvicorn send an answer without chunks; it ends with the connection (RFC 9112, section 6.3)."""
+    send = cycle.send
+
+    async def unchunked(message: Any) -> None:
+        cycle.chunked_encoding = False
+        cycle.expected_content_length = len(message.get("body", b""))  # otherwise uvicorn would report a wrong length
+        await send(message)
+
+    cycle.send = unchunked
+
+
+def run(
+    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: Connections | None = None
+) -> None:
+    """Serve the application created by ``factory`` until SIGINT or SIGTERM; leaves no child process behind. Each worker
+    calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
+    """
+    porter = _Porter(connections or Connections())
+    config = uvicorn.Config(
+        factory if workers == 1 else partial(_in_worker, factory, os.getpid()),
+        factory=True,
+        workers=workers,
+        interface="asgi3",
+        http=cast(Any, partial(_Protocol, porter)),
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,  # the peer is the other end of the connection
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        backlog=2048,
+    )
+    processes.adopt_orphans()
+    # uvicorn shuts down cleanly, then raises the signal again for the handler installed before its own: ours.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if workers == 1:
+            uvicorn.Server(config).run(sockets=[listener])
+        else:
+            _Workers(config, sockets=[listener]).run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        processes.end_children()
+
+
+class _Workers(Multiprocess):
+    """Forwards every termination signal to the workers: the second one ends workers that are draining."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._signals = 0
+
+    def handle_int(self) -> None:
+        self._signals += 1
+        super().handle_int()
+
+    def handle_term(self) -> None:
+        self._signals += 1
+        super().handle_term()
+
+    def join_all(self) -> None:
+        # From here on uvicorn no longer reads its signal queue.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda _number, _frame: self._end_again())
+        self.handle_signals()
+        if self._signals > 1:
+            self._end_again()
+        super().join_all()
+
+    def _end_again(self) -> None:
+        for worker in self.processes:
+            if worker.pid is not None and worker.exitcode is None:
+                # SIGINT, because a second pending SIGTERM would merge with the first.
+                os.kill(worker.pid, signal.SIGINT)
+
+
+def _in_worker(factory: Callable[[], Any], parent: int) -> Any:
+    """Create the application in a worker, which ends with its parent, even a killed one: it would keep the port."""
+    processes.die_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:  # the parent has ended meanwhile
+        signal.raise_signal(signal.SIGTERM)
+    return factory()
+
+
+@contextlib.contextmanager
+def beside(app: Any) -> Generator[str]:
+    """Serve ``app`` on a free loopback port, in a thread, while the block runs; yields the URL. For tests."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, server_header=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="beside")
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join()

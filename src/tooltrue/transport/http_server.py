@@ -1,0 +1,659 @@
+"""The server of Streamable HTTP: one ASGI application around an endpoint that is handed to it.
+
+Answers are JSON; the first notification of a request turns its answer into an event stream (text/event-stream). Host
+and Origin are checked first, on every path; the caller is authenticated before a body is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, Protocol, TypeAlias, TypeVar
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from tooltrue.deadline import Alarm, Deadline
+from tooltrue.errors import InternalError, InvalidRequest
+from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
+from tooltrue.protocol.types import Value
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.signals import ends_on_signal
+
+__all__ = [
+    "LOOPBACK",
+    "SSE_POSTS",
+    "UNTIL_CLOSE",
+    "Access",
+    "Endpoint",
+    "HttpApp",
+    "Page",
+    "Reply",
+    "SseEndpoint",
+    "Stream",
+    "client_left",
+    "needs_http_1_1",
+]
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Event: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Event]]
+Send: TypeAlias = Callable[[Event], Awaitable[None]]
+
+UNTIL_CLOSE = "tooltrue.until_close"
+"""The ASGI extension of an HTTP server that streams to an HTTP/1.0 client without chunks, until the stream closes."""
+
+SSE_POSTS = "/messages"
+_SSE_PATH = "/sse"
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+_KEEP_ALIVE_SECONDS = 15.0
+_WATCH_AFTER_SECONDS = 0.05
+_READ_SECONDS = 30.0
+_LAST_SECONDS = 0.5
+_MAX_QUEUED = 1_000
+_MAX_WAITING = 8 * 1024 * 1024
+_MAX_DIGITS = 18
+_DIGITS = re.compile("[0-9]+")
+
+
+class Reply(Value, frozen=True):
+    """A complete HTTP answer; the body is JSON unless ``headers`` say otherwise."""
+
+    status: int
+    body: bytes = b""
+    headers: Sequence[tuple[str, str]] = ()
+
+
+Page: TypeAlias = Callable[[Carrier], Awaitable[Reply]]
+"""Handler of a GET outside the endpoint: metadata, health. The caller is not authenticated."""
+
+CallerT = TypeVar("CallerT")
+CallerIn = TypeVar("CallerIn", contravariant=True)
+
+
+class Endpoint(Protocol[CallerT]):
+    """Serves requests. ``admit`` authenticates or refuses the caller, once per request and before a body is read."""
+
+    async def open(self) -> None: ...
+
+    async def admit(self, carrier: Carrier) -> CallerT | Reply: ...
+
+    async def post(self, body: bytes, caller: CallerT, stream: Stream) -> Reply: ...
+
+    async def listen(self, caller: CallerT, stream: Stream) -> Reply | None: ...
+
+    async def delete(self, caller: CallerT) -> Reply: ...
+
+    def closing(self) -> None: ...
+
+
+class SseEndpoint(Protocol[CallerIn]):
+    """The two endpoints of HTTP+SSE (2024-11-05): the stream, and the URL for the client's messages."""
+
+    async def listen(self, caller: CallerIn, stream: Stream) -> Reply | None: ...
+
+    async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
+
+
+class Access(Value, frozen=True):
+    """The ``Host`` and ``Origin`` names that may reach the endpoint, at any port. Default: loopback.
+
+    Protects against requests from other sites in a browser (CSRF) and from names made to point here (DNS rebinding).
+    """
+
+    hosts: tuple[str, ...] = LOOPBACK
+
+    def refusal(self, headers: dict[str, str]) -> str | None:
+        """The reason to refuse a request, or ``None``."""
+        host = _host_name(headers.get("host", ""))
+        if host not in self.hosts:
+            return f"Host {host[:80]!r} is not served here"
+        origin = headers.get("origin")
+        if origin is not None and not self._origin(origin):
+            return f"Origin {origin[:80]!r} is not allowed here"
+        return None
+
+    def _origin(self, origin: str) -> bool:
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.scheme in ("http", "https") and not parts.path and _host_name(parts.netloc) in self.hosts
+
+
+def _host_name(host: str) -> str:
+    """``host:port`` without the port, in lower case; brackets of an IPv6 address stay."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and _DIGITS.fullmatch(port) else host).lower()
+
+
+class HttpApp:
+    """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse`` and ``pages``,
+    which any client that reaches the host may GET.
+
+    A request that repeats a header in ``once`` is refused. ``around`` is a context that is open while requests are
+    served. ``ready`` tells whether more requests should come; it can be cleared before the server ends. A body may have
+    ``max_body`` bytes and must arrive within ``body_seconds``. With ``signals``, SIGINT and SIGTERM call
+    :meth:`closing` before the HTTP server's own handler runs.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint[Any],
+        access: Access,
+        *,
+        path: str = "/mcp",
+        sse: SseEndpoint[Any] | None = None,
+        pages: Mapping[str, Page] | None = None,
+        once: frozenset[bytes] = frozenset(),
+        around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
+        max_body: int = 16 * 1024 * 1024,
+        body_seconds: float = 30.0,
+        signals: bool = True,
+    ) -> None:
+        self._endpoint = endpoint
+        self._access = access
+        self._path = path
+        self._sse = sse
+        self._pages = pages or {}
+        self._once = _ONCE | once
+        self._around = around
+        self._max_body = max_body
+        self._body_seconds = body_seconds
+        self._signals = partial(ends_on_signal, self.closing) if signals else contextlib.nullcontext
+        self._routes: dict[str, dict[str, _Handler]] = {
+            path: {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        }
+        if sse is not None:
+            self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
+        self._long: set[_ends_with_the_client] = set()
+        self._serves = False
+        self.ready = False
+
+    @property
+    def long(self) -> int:
+        """The number of open long-running requests: streams, and slow calls."""
+        return len(self._long)
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """Context in which requests are served, on the serving event loop; the ASGI lifespan enters it. Outside of it
+        the endpoint answers 503, because neither the audit log nor the operator's rules would be in effect.
+        """
+        async with self._around():
+            await self._endpoint.open()
+            with self._signals():
+                self._serves = self.ready = True
+                try:
+                    yield
+                finally:
+                    self._serves = self.ready = False
+
+    def closing(self) -> None:
+        """Announce the end of the server: requests open after a moment get an error. Call it on the serving loop."""
+        self.ready = False
+        self._endpoint.closing()
+        asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_long)
+
+    def _end_long(self) -> None:
+        for request in tuple(self._long):
+            request.dismiss()
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self.serving():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            self.closing()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self._live(receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close"})
+        headers, repeated = _read_headers(scope["headers"], self._once)
+        if repeated:
+            return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TT1027", header=repeated))))
+        if (reason := self._access.refusal(headers)) is not None:
+            return await _send(send, _refusal(403, reason))
+        client = scope.get("client")
+        carrier = Carrier("http", headers, client[0] if client else None)
+        path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
+        if (page := self._pages.get(path)) is not None and scope["method"] in ("GET", "HEAD"):
+            return await _send(send, await page(carrier))
+        methods = self._routes.get(path)
+        if methods is None:
+            return await _send(send, _refusal(404, f"nothing here; the endpoint is {self._path}"))
+        handle = methods.get(scope["method"])
+        if handle is None:
+            return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
+        if _has_token(scope.get("query_string", b"")):
+            return await _send(send, _TOKEN_IN_URL)
+        if not self._serves:
+            return await _send(send, _NOT_SERVING)
+        caller = await self._endpoint.admit(carrier)
+        if isinstance(caller, Reply):
+            return await _send(send, caller)
+        for name in _CREDENTIALS:
+            headers.pop(name, None)  # removed, so that no later code can pass them on
+        return await handle(_Asked(caller, headers, scope, receive, send))
+
+    async def _post(self, asked: _Asked) -> None:
+        body = await self._read(asked)
+        if body is None:
+            return
+        stream = Stream(asked.send, whole=asked.whole)
+        async with _ends_with_the_client(asked.receive, stream, self._long):
+            await stream.finish(await self._endpoint.post(body, asked.caller, stream))
+
+    async def _read(self, asked: _Asked) -> bytes | None:
+        """The body; ``None`` if the request has been answered already, or the client is gone."""
+        headers = asked.headers
+        if (reason := _unreadable(headers.get("content-type", ""))) is not None:
+            return await _send(asked.send, _refusal(415, reason))
+        if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
+            # The header distinguishes this 415 from one for a media type (RFC 9110, section 12.5.3).
+            reason = f"Content-Encoding {coding[:40]!r} is not read; send the body as it is"
+            return await _send(asked.send, _refusal(415, reason, ("accept-encoding", "identity")))
+        length = headers.get("content-length", "0")
+        if not _DIGITS.fullmatch(length):
+            return await _send(asked.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
+        try:
+            body = await self._body(asked.receive) if self._has_room_for(length) else None
+        except TimeoutError:
+            # An idle connection stays open for 30 s; one with half a request is closed.
+            reason = f"the body did not arrive within {self._body_seconds:g} s"
+            return await _send(asked.send, _refusal(408, reason, ("connection", "close")))
+        except ConnectionError:
+            return None  # the client is gone
+        if body is None:
+            return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
+        return body
+
+    def _has_room_for(self, length: str) -> bool:
+        digits = length.lstrip("0")
+        return len(digits) <= _MAX_DIGITS and int(digits or "0") <= self._max_body
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """The whole body, or ``None`` if it is too large."""
+        deadline = Deadline(self._body_seconds)
+        try:
+            return await self._parts(receive)
+        except asyncio.CancelledError:
+            if deadline.was_the_reason():
+                raise TimeoutError from None
+            raise
+        finally:
+            deadline.end()
+
+    async def _parts(self, receive: Receive) -> bytes | None:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            event = await receive()
+            if event["type"] == "http.disconnect":
+                raise ConnectionError
+            parts.append(event.get("body", b""))
+            size += len(parts[-1])
+            if size > self._max_body:
+                return None
+            if not event.get("more_body"):
+                return parts[0] if len(parts) == 1 else b"".join(parts)
+            await asyncio.sleep(0)  # parts may all be ready at once; the body's time limit needs the event loop to run
+
+    async def _get(self, asked: _Asked) -> None:
+        if "text/event-stream" not in asked.headers.get("accept", "").lower():
+            return await _send(asked.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
+        return await self._listen(asked, self._endpoint)
+
+    async def _listen(self, asked: _Asked, endpoint: Endpoint[Any] | SseEndpoint[Any]) -> None:
+        if asked.whole:
+            await _send(asked.send, needs_http_1_1())
+            return
+        stream = Stream(asked.send)
+        async with _ends_with_the_client(asked.receive, stream, self._long):
+            await stream.finish(await endpoint.listen(asked.caller, stream))
+
+    async def _delete(self, asked: _Asked) -> None:
+        await _send(asked.send, await self._endpoint.delete(asked.caller))
+
+    async def _sse_get(self, asked: _Asked) -> None:
+        if self._sse is not None:
+            await self._listen(asked, self._sse)
+
+    async def _sse_post(self, asked: _Asked) -> None:
+        body = await self._read(asked)
+        if body is not None and self._sse is not None:
+            await _send(asked.send, await self._sse.post(body, asked.caller, asked.scope["query_string"]))
+
+
+class _Asked(Value, frozen=True):
+    """An admitted request."""
+
+    caller: Any
+    headers: Mapping[str, str]
+    scope: Scope
+    receive: Receive
+    send: Send
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer must be sent whole, with its length. HTTP/1.0 has no chunks (RFC 9112, section 6.1), and
+        not every HTTP server omits them for such a client."""
+        return self.scope.get("http_version") == "1.0" and UNTIL_CLOSE not in (self.scope.get("extensions") or ())
+
+
+_Handler: TypeAlias = Callable[[_Asked], Awaitable[None]]
+
+
+def _unreadable(content_type: str) -> str | None:
+    """The reason to refuse a content type, or ``None``. Fast for plain ``application/json``, the usual one."""
+    if content_type == "application/json":
+        return None
+    kind, _, parameters = content_type.lower().partition(";")
+    if kind.strip() != "application/json":
+        # A browser may send text/plain to another site without asking, but not JSON.
+        return "send application/json"
+    for name, _, value in (parameter.partition("=") for parameter in parameters.split(";")):
+        if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
+            return "JSON is sent in UTF-8"
+    return None
+
+
+def _foreign_coding(content_encoding: str) -> str | None:
+    """The first content coding that would need decoding, or ``None``."""
+    codings = (coding.strip().lower() for coding in content_encoding.split(","))
+    return next((coding for coding in codings if coding not in ("", "identity")), None)
+
+
+def _read_headers(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> tuple[dict[str, str], str | None]:
+    """Headers by name, and the first one repeated against the rules. Others are joined as lists (RFC 9110, 5.3)."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    if len(headers) == len(raw):
+        return headers, None
+    if (repeated := _repeated(raw, once)) is not None:
+        return headers, repeated
+    return {
+        name: ", ".join(v.decode("latin-1") for n, v in raw if n == name.encode("latin-1")) for name in headers
+    }, None
+
+
+def _repeated(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> str | None:
+    seen: set[bytes] = set()
+    for name, _ in raw:
+        if name in seen and (name.startswith(b"mcp-") or name in once):
+            return name.decode("latin-1")
+        seen.add(name)
+    return None
+
+
+# If repeated, these could be read differently by a proxy in front of us and by us.
+_ONCE = frozenset({b"host", b"origin", b"content-type", b"content-length", b"authorization", b"x-api-key"})
+
+
+def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
+    return Reply(status, encode_failure(None, InvalidRequest.of("TT1028", reason=reason)), headers)
+
+
+def needs_http_1_1() -> Reply:
+    """The refusal of an endless stream to a client that could only receive it whole."""
+    reason = "a stream without an end takes HTTP/1.1, and the request came by HTTP/1.0"
+    return _refusal(426, reason, ("upgrade", "HTTP/1.1"), ("connection", "upgrade"))
+
+
+_CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
+_DECODINGS = 3  # a proxy in front may decode once, and so may the program that wrote the URL
+
+
+def _has_token(query: bytes) -> bool:
+    """Whether a query contains ``access_token``, in any case and percent-encoded up to ``_DECODINGS`` times."""
+    for _ in range(_DECODINGS):
+        query = unquote_to_bytes(query)
+    return b"access_token" in query.lower()
+
+
+_TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of("TT1103")))
+_NOT_SERVING = Reply(503, encode_failure(None, InternalError.of("TT1056")))
+_ENDING = Reply(503, encode_failure(None, InternalError.of("TT1053")))
+
+
+_JSON = (b"content-type", b"application/json")
+_STREAM = (
+    ("content-type", "text/event-stream"),
+    ("cache-control", "no-cache, no-transform"),
+    ("x-accel-buffering", "no"),
+)
+
+
+async def _send(send: Send, reply: Reply) -> None:
+    headers: list[tuple[bytes, bytes]] = []
+    if reply.status != 204:  # a 204 has neither a body nor a length (RFC 9110, section 8.6)
+        headers.append((b"content-length", b"%d" % len(reply.body)))
+    if reply.body and (not reply.headers or all(name != "content-type" for name, _ in reply.headers)):
+        headers.append(_JSON)
+    if reply.status >= 400:  # a cache may store 404, 405 and 410 by default (RFC 9110, section 15.1)
+        headers.append((b"cache-control", b"no-store"))
+    for name, value in reply.headers:
+        headers.append((name.encode(), value.encode("latin-1")))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+async def client_left(receive: Callable[[], Awaitable[Mapping[str, Any]]]) -> bool:
+    """Wait until the client disconnects. ``False`` if the application server does not report it.
+
+    After the end of a body, only ``http.disconnect`` may follow (ASGI, HTTP connection scope). Some servers instead
+    return another message at once on every call, so the loop yields to the event loop, and stops after a second end.
+    """
+    has_ended = False
+    while (event := await receive())["type"] != "http.disconnect":
+        if has_ended:
+            return False
+        has_ended = not event.get("more_body")
+        await asyncio.sleep(0)
+    return True
+
+
+class _ends_with_the_client(Alarm):
+    """Cancels the current task when the client disconnects, and swallows that cancellation: there is no one to answer.
+
+    Short requests, which are nearly all, never start the watcher. Long ones are in ``long``, where :meth:`dismiss`
+    finds them when the server is about to end.
+    """
+
+    def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client]) -> None:
+        self._receive = receive
+        self._stream = stream
+        self._long = long
+        self._watcher: asyncio.Task[None] | None = None
+        self._gone = False
+        self._ending = False
+        self._request = asyncio.current_task()
+        super().__init__(_WATCH_AFTER_SECONDS, asyncio.get_running_loop())
+
+    async def __aenter__(self) -> None: ...
+
+    def ring(self) -> None:
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+        self._long.add(self)
+
+    async def _watch(self) -> None:
+        if await client_left(self._receive):
+            self._gone = True
+            self._cancel()
+
+    def dismiss(self) -> None:
+        """Answer that the server is about to end, unless there is an answer already."""
+        self._ending = True
+        self._cancel()
+
+    def _cancel(self) -> None:
+        if self._request is not None:
+            self._request.cancel()
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        self.end()
+        if self._watcher is not None:
+            self._watcher.cancel()
+            self._long.discard(self)
+        cancelled = kind is asyncio.CancelledError
+        if cancelled and self._ending and not self._gone:
+            await self._stream.finish(_ENDING)
+        self._stream.abandon()
+        return cancelled and (self._gone or self._ending)
+
+
+class Stream:
+    """The answer of one request: JSON at the end, or an event stream from the first notification on.
+
+    ``send`` does not block; a writer task sends the queued events, and a comment line after a period of silence, so
+    that no proxy closes the connection. A reader that falls behind loses the oldest events, unless the sender waits for
+    ``room``, or gives up on a reader that is ``behind``. A ``whole`` stream is sent at its end, with its length; it
+    holds the newest events, up to 8 MiB.
+    """
+
+    def __init__(self, send: Send, *, whole: bool = False) -> None:
+        self._send = send
+        self.whole = whole
+        self._writer: asyncio.Task[None] | None = None
+        self._abandoned = False
+
+    def open(self) -> None:
+        """Start the stream before there is an event to send."""
+        if self._writer is None and not self._abandoned:
+            self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
+            self._more = asyncio.Event()
+            self._taken = asyncio.Event()
+            self._waiting = 0
+            self._last = False
+            self._writer = asyncio.get_running_loop().create_task(self._write())
+
+    def notify(self, method: str, params: Json) -> None:
+        if not self._abandoned:
+            self.send(encode_notification(method, params))
+
+    def send(self, frame: bytes, id: str | None = None) -> None:
+        """Queue one message; with an ``id``, the stream can be resumed after it."""
+        self._event(b"event: message\n" + _id_line(id) + b"data: %b\n\n" % frame)
+
+    def say(self, kind: str, data: str) -> None:
+        """Queue an event other than a message: one line of text of the given kind."""
+        self._event(f"event: {kind}\ndata: {data}\n\n".encode())
+
+    def prime(self, id: str) -> None:
+        """Queue an event without data: from here on the stream can be resumed (2025-11-25, basic/transports)."""
+        self._event(_id_line(id) + b"data: \n\n")
+
+    def _event(self, event: bytes) -> None:
+        if self._abandoned:
+            return
+        self.open()
+        self._queue.append(event)
+        self._waiting += len(event)
+        self._more.set()
+
+    @property
+    def behind(self) -> bool:
+        """Whether the queue for the reader is too long; further events may displace the oldest."""
+        if self._abandoned or self._writer is None:
+            return False
+        return len(self._queue) >= _MAX_QUEUED or self._waiting > _MAX_WAITING
+
+    async def room(self) -> None:
+        """Wait while the reader is behind. A reader that accepts no data at all is given up eventually."""
+        while self.behind:
+            self._taken.clear()
+            await self._taken.wait()
+
+    @property
+    def gone(self) -> bool:
+        """Whether the stream has no reader, and will not have one."""
+        return self._abandoned
+
+    def leave(self, retry: int | None = None) -> None:
+        """Release the connection without an answer. ``retry``: milliseconds until the client should return."""
+        if retry is not None:
+            self._event(b"retry: %d\n\n" % retry)
+        if self._writer is not None and not self._abandoned:
+            self._abandoned = self._last = True
+            self._more.set()
+            self._taken.set()
+
+    async def finish(self, reply: Reply | None) -> None:
+        """Send the answer: the whole of it, or the last event of the stream, which it ends. The status of an open
+        stream is sent already; an answer of 5xx is expressed by its end alone.
+        """
+        if self._writer is None:
+            await _send(self._send, reply or Reply(202))
+            return
+        if reply is not None and reply.body and reply.status < 500:
+            self.send(reply.body)
+        del reply  # a queued answer is held once, not twice
+        self._last = True
+        self._more.set()
+        with contextlib.suppress(TimeoutError):
+            await self._writer
+
+    def abandon(self) -> None:
+        """Drop the stream: there is no reader, and later events of a call that continues are discarded."""
+        self._abandoned = True
+        if self._writer is not None:
+            self._writer.cancel()
+            self._taken.set()
+
+    async def _write(self) -> None:
+        try:
+            await (self._write_whole() if self.whole else self._write_events())
+        finally:
+            self._abandoned = True
+            self._taken.set()
+
+    async def _write_whole(self) -> None:
+        events: deque[bytes] = deque()
+        size = 0
+        while not (self._last and not self._queue):
+            for event in self._drain():
+                events.append(event)
+                size += len(event)
+            while size > _MAX_WAITING and len(events) > 1:
+                size -= len(events.popleft())
+            if not self._last:
+                await self._more.wait()
+        await _send(self._send, Reply(200, b"".join(events), (*_STREAM, ("connection", "close"))))
+
+    async def _write_events(self) -> None:
+        headers = [(name.encode(), value.encode()) for name, value in _STREAM]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        while not (self._last and not self._queue):
+            await self._chunk(b"".join(self._drain()) or b": keep-alive\n\n")
+            await self._wait()
+        await self._send({"type": "http.response.body", "body": b""})
+
+    def _drain(self) -> Iterable[bytes]:
+        self._more.clear()
+        self._taken.set()
+        self._waiting = 0
+        while self._queue:
+            yield self._queue.popleft()
+
+    async def _wait(self) -> None:
+        if self._queue or self._last:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_KEEP_ALIVE_SECONDS):
+                await self._more.wait()
+
+    async def _chunk(self, data: bytes) -> None:
+        # A client that keeps its connection open without reading times out.
+        async with asyncio.timeout(_READ_SECONDS):
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def _id_line(id: str | None) -> bytes:
+    return b"" if id is None else b"id: %b\n" % id.encode()

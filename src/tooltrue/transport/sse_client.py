@@ -1,0 +1,219 @@
+"""The client of HTTP+SSE: the transport of 2024-11-05, which is the only one of many servers.
+
+One stream carries all messages of the server; its first event names the URL to post messages to. That URL must be of
+the server's own origin, because the headers and tokens of the requests are sent there too. Streams are not resumed: the
+session ends with its stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from tooltrue.errors import ConnectionLost, StateError, TransportError
+from tooltrue.jsonrpc.messages import Id
+from tooltrue.transport.carrier import Receiver
+from tooltrue.transport.fetch import origin_of
+from tooltrue.transport.http_client import HttpStatus, Place, Unreadable, events, is_stream
+from tooltrue.transport.http_connection import Answer, Connections
+from tooltrue.transport.urls import joined
+
+__all__ = ["SseLink", "endpoint_of"]
+
+_ENDPOINT_SECONDS = 10.0
+_TELL_SECONDS = 10.0
+_MAX_EVENT = 16 * 1024 * 1024
+_MAX_BEFORE = 100
+_MAX_URL = 4_096
+
+_log = logging.getLogger("tooltrue")
+
+
+class SseLink:
+    """The client's end. ``place`` has the URL of the stream; ``seconds`` limit the wait for its first event."""
+
+    shared = True
+
+    def __init__(self, place: Place, *, seconds: float = _ENDPOINT_SECONDS) -> None:
+        self._place = place
+        self._seconds = seconds
+        self._receiver: Receiver | None = None
+        self._stream: Connections | None = None
+        self._posts: Connections | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._telling: set[asyncio.Task[None]] = set()
+
+    @property
+    def key(self) -> str | None:
+        return None  # a URL is cached with the findings of Streamable HTTP only
+
+    async def open(self, receiver: Receiver) -> None:
+        """Open the stream, and return once the server has named the endpoint."""
+        self._receiver = receiver
+        try:
+            self._stream = Connections(self._place.url)
+        except ValueError as error:
+            raise self._unreachable(error) from None
+        named: asyncio.Future[Connections] = asyncio.get_running_loop().create_future()
+        self._reading = asyncio.get_running_loop().create_task(self._read(self._stream, receiver, named))
+        try:
+            async with asyncio.timeout(self._seconds):
+                self._posts = await named
+        except TimeoutError:
+            await self.close()
+            raise ConnectionLost.of("TT5033", url=self._place.url, seconds=self._seconds) from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _read(self, stream: Connections, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
+        """Read the stream to its end, which ends the connection. ``named`` gets the POST connections or an error."""
+        try:
+            await self._listen(stream, receiver, named)
+            lost: Exception = ConnectionLost.of("TT5034", url=self._place.url)
+        except (TransportError, StateError) as error:
+            lost = error
+        except (OSError, Unreadable) as error:
+            lost = self._unreachable(error)
+        if named.done():
+            receiver.lose(lost)
+        else:
+            named.set_exception(lost)
+
+    async def _listen(self, stream: Connections, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
+        headers = {"accept": "text/event-stream"}
+        async with self._place.asking(stream, "GET", None, headers) as answer:
+            if not is_stream(answer):
+                raise HttpStatus.by(self._place.url, answer)
+            await self._hear(answer, receiver, named)
+
+    async def _hear(self, answer: Answer, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
+        endpoint, before = "", 0
+        async for event in events(answer, self._place.url, _MAX_EVENT):
+            if event.event == "endpoint":
+                endpoint = self._named_once(endpoint, event.data)
+                if not named.done():
+                    named.set_result(Connections(endpoint))
+            elif not endpoint:  # no request has been sent yet
+                before += 1
+                if before > _MAX_BEFORE:
+                    raise ConnectionLost.of("TT5033", url=self._place.url, seconds=self._seconds)
+            elif event.event == "message" and event.data:
+                receiver.feed(event.data.encode())
+
+    def _named_once(self, before: str, said: str) -> str:
+        """The endpoint. It is named once: a different one later would move an open session."""
+        endpoint = endpoint_of(self._place.url, said)
+        if before and endpoint != before:
+            raise ConnectionLost.of("TT5032", url=self._place.url, endpoint=_shown(said), problem="it is the second")
+        return endpoint
+
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
+        if self._posts is None or self._reading is None or self._reading.done():
+            raise ConnectionLost.of("TT5001")
+        task = self._start(self._tell(self._posts, frame) if id is None else self._ask(self._posts, frame, id))
+        if id is None:
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _ask(self, posts: Connections, frame: bytes, id: Id) -> None:
+        """Post a request; its answer arrives on the stream."""
+        try:
+            await self._post(posts, frame)
+        except Exception as error:  # noqa: BLE001 - whoever waits for the answer is told
+            if self._receiver is not None:
+                self._receiver.fail(id, error if isinstance(error, TransportError) else self._unreachable(error))
+
+    async def _tell(self, posts: Connections, frame: bytes) -> None:
+        """Post a message that has no answer; give up on a server that does not accept it in time."""
+        try:
+            async with asyncio.timeout(_TELL_SECONDS):
+                await self._post(posts, frame)
+        except Exception as error:  # noqa: BLE001 - of the server, the connection, or a store of credentials
+            _log.info("a message that has no answer could not be posted: %s", error)
+
+    async def _post(self, posts: Connections, frame: bytes) -> None:
+        async with self._place.asking(posts, "POST", frame, {"content-type": "application/json"}) as answer:
+            if not 200 <= answer.status < 300:
+                raise HttpStatus.by(self._place.url, answer)
+
+    async def flush(self) -> None:
+        if self._telling:
+            await asyncio.wait(self._telling)
+
+    def last_words(self) -> str:
+        return ""
+
+    def opened(self, id: Id) -> None:
+        """No-op: the stream is the session."""
+
+    def renew(self) -> None:
+        """No-op: a session lives as long as its stream."""
+
+    def abandon(self, id: Id) -> None:
+        """No-op: on a shared channel the client cancels by sending a notification."""
+
+    async def listen(self, headers: Mapping[str, str]) -> None:
+        """No-op: all messages arrive on the one stream."""
+
+    async def close(self) -> None:
+        """Close the stream, and with it the session."""
+        reading, self._reading = self._reading, None
+        tasks = [*self._tasks, *([] if reading is None else [reading])]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for connections in (self._stream, self._posts):
+            if connections is not None:
+                connections.close()
+        self._stream = self._posts = None
+
+    def _unreachable(self, error: Exception) -> ConnectionLost:
+        return ConnectionLost.of("TT5006", url=self._place.url, problem=str(error) or type(error).__name__)
+
+
+def endpoint_of(url: str, said: str) -> str:
+    """The URL for posting, as named by the server at ``url``. ``ConnectionLost`` if it is of another origin."""
+    base = urlsplit(url)
+    bare = base._replace(netloc=base.netloc.rpartition("@")[2]).geturl()
+    problem = _fault(said)
+    if not problem:
+        problem = f"it is not of the origin of {bare}"
+        with contextlib.suppress(ValueError):
+            endpoint = joined(bare, said)
+            if origin_of(endpoint) == origin_of(joined(bare, "")):
+                # With the host as the operator wrote it, and the user name before it.
+                return urlsplit(endpoint)._replace(netloc=base.netloc).geturl()
+    raise ConnectionLost.of("TT5032", url=bare, endpoint=_shown(said), problem=problem)
+
+
+def _fault(said: str) -> str:
+    """The reason to refuse a reference before it is resolved; empty if there is none."""
+    if not said.strip():
+        return "it is empty"
+    if len(said) > _MAX_URL:
+        return "it is too long"
+    if not said.isascii() or any(sign <= " " or sign in "\x7f\\" for sign in said):
+        return "it holds white space, a control character, a backslash, or what is not ASCII"
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(said)
+        # Parsers of URLs disagree on these: some take the first path segment for the host.
+        if not parts.netloc and (parts.scheme or said.startswith("//")):
+            return "it has a scheme or two slashes, and no host"
+    return ""
+
+
+def _shown(text: str) -> str:
+    return repr(text[:200])

@@ -1,0 +1,188 @@
+"""A client of a server that it starts: one JSON message per line on the child's standard input and output.
+
+The child gets a small environment and its own process group. When the link is closed, it is gone, with all processes
+that it has started: on Linux wherever these are by then, elsewhere if they are still in its group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tooltrue.errors import ConnectionLost
+from tooltrue.jsonrpc.messages import Id
+from tooltrue.processes import MARK, descendants, kill_strays, mark, starts
+from tooltrue.transport.carrier import Receiver
+from tooltrue.transport.lines import LineSplitter
+
+__all__ = ["StdioLink"]
+
+# The variables that a program needs to run at all; secrets that may be in the environment are not passed on.
+_PASSED_ON = (
+    *("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV"),
+    "XDG_STATE_HOME",  # so that a server of ours and `tooltrue approvals` use the same folder
+)
+
+_PATIENCE_SECONDS = 2.0
+_LAST_WORDS_SECONDS = 0.5
+_KEPT_STDERR = 65_536
+_MAX_UNREAD = 64 * 1024 * 1024
+
+
+class StdioLink:
+    """The client's end. ``env`` is added to the small environment; ``cwd`` is the child's working directory."""
+
+    shared = True
+
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | Path | None = None
+    ) -> None:
+        self._command = tuple(command)
+        self._env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | dict(env or {})
+        self._cwd = None if cwd is None else str(cwd)
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._child: _Child | None = None
+        self._name, self._mark = mark()
+
+    @property
+    def key(self) -> str | None:
+        return json.dumps([self._command, self._cwd, sorted(self._env.items())])
+
+    async def open(self, receiver: Receiver) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport, self._child = await loop.subprocess_exec(
+                lambda: _Child(receiver, self._command[0]),
+                *self._command,
+                env={**self._env, MARK: self._mark},
+                cwd=self._cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ConnectionLost.of("TT5003", command=self._command[0], problem=error.strerror or "unknown") from None
+
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
+        pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
+        if pipe is None or not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing():
+            raise ConnectionLost.of("TT5001")
+        if pipe.get_write_buffer_size() > _MAX_UNREAD:
+            raise ConnectionLost.of("TT5027", command=self._command[0])
+        pipe.write(frame + b"\n")
+
+    async def flush(self) -> None:
+        """No-op: messages are delivered in order."""
+
+    def last_words(self) -> str:
+        return "" if self._child is None else self._child.last_words()
+
+    @property
+    def stderr(self) -> str:
+        """The end of the child's standard error output."""
+        return "" if self._child is None else self._child.stderr
+
+    def opened(self, id: Id) -> None:
+        """No-op: the channel identifies its session."""
+
+    def renew(self) -> None:
+        """No-op: a session lives as long as the child."""
+
+    def abandon(self, id: Id) -> None:
+        """No-op: on a shared channel the client cancels by sending a notification."""
+
+    async def listen(self, headers: Mapping[str, str]) -> None:
+        """No-op: all messages arrive on the one channel."""
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, while the link is open."""
+        return None if self._transport is None else self._transport.get_pid()
+
+    async def end_input(self) -> bool:
+        """Close the child's input; return whether the child ends within the time that :meth:`close` allows."""
+        if self._transport is None or self._child is None:
+            return True
+        return await _end_input(self._transport, self._child)
+
+    async def close(self) -> None:
+        """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio),
+        and processes that have left the group. If this is cancelled, they are killed at once."""
+        if self._transport is None or self._child is None:
+            return
+        transport, self._transport = self._transport, None
+        seen = starts(descendants(transport.get_pid()))
+        try:
+            if not await _end_input(transport, self._child):
+                _signal_group(transport.get_pid(), signal.SIGTERM)
+                await self._child.ended_within(_PATIENCE_SECONDS)
+        finally:
+            _signal_group(transport.get_pid(), signal.SIGKILL)  # also processes that the child has left behind
+            kill_strays(self._name, seen)
+            await self._child.ended_within(_PATIENCE_SECONDS)
+            transport.close()
+
+
+async def _end_input(transport: asyncio.SubprocessTransport, child: _Child) -> bool:
+    if (pipe := transport.get_pipe_transport(0)) is not None:
+        pipe.close()
+    return await child.ended_within(_PATIENCE_SECONDS)
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    def __init__(self, receiver: Receiver, name: str) -> None:
+        self._receiver = receiver
+        self._name = name
+        self._lines = LineSplitter(receiver.feed, self._too_long)
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._ended = asyncio.Event()
+        self._stderr = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.SubprocessTransport):
+            self._transport = transport
+
+    def _too_long(self) -> None:
+        """Give up the connection and stop reading: the line may be endless."""
+        self._receiver.lose(ConnectionLost.of("TT5005"))
+        if self._transport is not None and (pipe := self._transport.get_pipe_transport(1)) is not None:
+            pipe.close()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._lines.feed(data)
+        else:
+            self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
+
+    def process_exited(self) -> None:
+        self._ended.set()
+        # Its last output is still to be read; a grandchild may keep the pipe open, so the wait is limited.
+        asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self._lost()
+
+    @property
+    def stderr(self) -> str:
+        return self._stderr.decode(errors="replace")
+
+    def last_words(self) -> str:
+        return " | ".join(line[:500] for line in self.stderr.strip().splitlines()[-3:])
+
+    def _lost(self) -> None:
+        self._receiver.lose(ConnectionLost.of("TT5004", command=self._name, stderr=self.last_words() or "nothing"))
+
+    async def ended_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        return self._ended.is_set()
