@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test stability lint requirements fuzz endurance bench interop interop-node hosts everything \
+.PHONY: help setup demo test test-all slow-tests stability lint requirements fuzz endurance bench interop interop-node hosts everything \
 	bench-host client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -25,8 +25,18 @@ setup: $(filter $(OWN_UV),$(UV))  ## the environment, from the lock file
 demo: setup  ## serve files over HTTP and use them; KEEP=1 leaves it running
 	@$(BIN)/python demo/demo.py $(if $(KEEP),--keep)
 
-test: setup  ## the test suite, in JOBS processes (one for each CPU)
-	$(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist worksteal
+PYTEST = $(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist worksteal
+
+test: setup  ## nine tenths of the tests: all that are fast; in JOBS processes (one for each CPU)
+	$(PYTEST) -m "not slow"
+
+test-all: setup  ## every test
+	$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT))
+
+slow-tests: setup  ## measure every test, and write the list of the slow ones
+	$(PYTEST) --junitxml=.slow-tests.xml
+	@$(BIN)/python tests/tiers.py .slow-tests.xml
+	@rm .slow-tests.xml
 
 stability: setup  ## the suite in random orders, alone and beside busy processes; STABILITY="--runs 5 --busy-runs 2"
 	$(BIN)/python tests/stability.py $(STABILITY)

@@ -15,13 +15,15 @@ from pathlib import Path
 from harness.instructions import instructions
 from tooltrue import LocalToolset, Principal, Rate
 from tooltrue.policy import pipeline
-from tooltrue.policy.audit_settings import Audit
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.rate import RateLimits
-from tooltrue.policy.recorder import Recorder
-from tooltrue.server.served import SILENT
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.rate import RateLimits
+from tooltrue.policy.pipeline import standard
+from tooltrue.server.service import SILENT
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.toolset import Provider, RequestContext, ToolCall, guarded
+from tooltrue.tools.toolset import Provider, guarded
+from tooltrue.tools.vocabulary import RequestContext, ToolCall
 
 CALLS = 2_000
 Layers = Sequence[Callable[[Provider], Provider]]

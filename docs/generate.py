@@ -1,7 +1,8 @@
 """Writes the pages that are tables: `errors.md`, from the words in `tooltrue.wording`; `protocol.md`, from the
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
 `contracts.md`, from the profiles in `src/tooltrue/contract/profiles`; and `rules/`, from the cards in
-`src/tooltrue/check/rules`.
+`src/tooltrue/check/rules`. The tables of layers, in README.md and three pages, are made from
+`tooltrue.policy.pipeline`.
 
     python docs/generate.py
 
@@ -20,8 +21,10 @@ import msgspec
 
 from tooltrue.check.card import Card, cards
 from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
+from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.profile import Fact, known, profile
-from tooltrue.contract.shown import shown_json
+from tooltrue.host import guarding
+from tooltrue.policy import pipeline
 from tooltrue.protocol import legacy, modern, versions
 from tooltrue.wording import SENTENCES
 
@@ -39,6 +42,9 @@ def pages() -> dict[str, str]:
         "protocol.md": protocol_page(),
         "security.md": security_page(),
         "contracts.md": contracts_page(),
+        "../README.md": with_layers(DOCS.parent / "README.md"),
+        "contributing/tour.md": with_layers(DOCS / "contributing" / "tour.md"),
+        "host-guard.md": with_layers(DOCS / "host-guard.md"),
         **rule_pages(),
     }
 
@@ -155,13 +161,54 @@ ATTACKS = re.compile(r"(?<=<!-- attacks -->\n).*", re.DOTALL)
 def security_page() -> str:
     """The page is written by hand; what follows its mark is made."""
     rows = "\n".join(map(_attacks, attacks.load()))
-    return ATTACKS.sub(lambda _: "\n" + rows, (DOCS / "security.md").read_text())
+    return ATTACKS.sub(lambda _: "\n" + rows, with_layers(DOCS / "security.md"))
 
 
 def _attacks(group: attacks.Group) -> str:
     tried = attacks.recorded()
     rows = "".join(row(one.id, one.attack, attacks.state(one, tried.get(one.id, 0))) for one in group.rows)
     return f"### {group.title}\n\n{head('row', 'attack', 'state')}{rows}"
+
+
+# --- layers, in several pages -----------------------------------------------------------------------------------------
+
+LAYERS = re.compile(r"(<!-- layers: (\w+) -->\n).*?(<!-- end of layers -->)", re.DOTALL)
+
+
+def with_layers(page: Path) -> str:
+    """The page is written by hand, but for the tables of layers between their marks."""
+    tables = {"effects": _effects, "guarantees": _guarantees, "order": _order, "host": _host}
+    return LAYERS.sub(lambda found: found[1] + tables[found[2]]() + found[3], page.read_text("utf-8"))
+
+
+def _effects() -> str:
+    rows = (row(one.name, one.does) for stage in pipeline.STAGES for one in stage.rows)
+    return head("layer", "what it does") + "".join(rows)
+
+
+def _guarantees() -> str:
+    rows = (row(one.name, one.does, _link(stage.page)) for stage in pipeline.STAGES for one in stage.rows)
+    return head("layer", "what it does by default", "more") + "".join(rows)
+
+
+def _order() -> str:
+    rows = (row(f"`{stage.name}`", f"`{_file(stage.name)}`", stage.why) for stage in pipeline.STAGES)
+    return head("layer", "file", "why it stands here") + "".join(rows)
+
+
+def _host() -> str:
+    shared = {stage.name for stage in pipeline.STAGES}
+    rows = (row(one.name, one.rows[0].does, one.why) for one in guarding.STAGES if one.name not in shared)
+    return head("layer", "what it does", "why it stands where it does") + "".join(rows)
+
+
+def _link(page: str) -> str:
+    return f"[{page.partition('#')[0]}]({page})"
+
+
+def _file(layer: str) -> str:
+    """The file of the function of this name."""
+    return getattr(pipeline, layer).__module__.removeprefix("tooltrue.").replace(".", "/") + ".py"
 
 
 # --- contracts.md -----------------------------------------------------------------------------------------------------
@@ -242,7 +289,7 @@ def _of_card(card: Card, language: str) -> Iterator[str]:
         for example in card.examples:
             if (example.language, example.bad) == (language, bad):
                 tools = example.tools[0] if len(example.tools) == 1 else list(example.tools)
-                yield f"```json\n{shown_json(json.dumps(tools, ensure_ascii=False, indent=2))}\n```"
+                yield f"```json\n{display_safe_json(json.dumps(tools, ensure_ascii=False, indent=2))}\n```"
 
 
 # --- protocol.md ------------------------------------------------------------------------------------------------------

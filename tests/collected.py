@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tiers import COLLECTED
 from variants import promised
 
 __all__ = ["Named", "named_by", "whole_suite"]
@@ -41,7 +42,7 @@ def named_by(item: pytest.Item) -> Named:
 def whole_suite(session: pytest.Session | None = None) -> list[Named]:
     """All tests: those of ``session`` where it runs them all, otherwise as pytest collects them in another process."""
     if session is not None and _is_whole(session.config):
-        return [named_by(item) for item in session.items]
+        return [named_by(item) for item in session.config.stash[COLLECTED]]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     done = subprocess.run(
         [sys.executable, str(Path(__file__))], cwd=TESTS.parent, env=environment, capture_output=True, text=True
@@ -52,8 +53,7 @@ def whole_suite(session: pytest.Session | None = None) -> list[Named]:
 
 
 def _is_whole(config: pytest.Config) -> bool:
-    chosen = any(config.getoption(option) for option in ("keyword", "markexpr"))
-    return not chosen and [(config.rootpath / one).resolve() for one in config.args] == [TESTS]
+    return [(config.rootpath / one).resolve() for one in config.args] == [TESTS]
 
 
 class _Gatherer:

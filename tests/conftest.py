@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from tiers import Tiers
 from time_limit import TimeLimit
 from tooltrue.client.remembered import REVISIONS
 from variants import Family
@@ -51,6 +52,7 @@ settings.register_profile(
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Family())
     config.pluginmanager.register(TimeLimit())
+    config.pluginmanager.register(Tiers())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tooltrue import deadline
+from tooltrue._internal import deadline
 
 __all__ = ["skip"]
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tooltrue.errors import AuthorizationFailed as AuthorizationFailed
     from tooltrue.errors import ConfigurationError as ConfigurationError
     from tooltrue.errors import DefinitionError as DefinitionError
-    from tooltrue.errors import ModelAway as ModelAway
-    from tooltrue.errors import ModelBusy as ModelBusy
     from tooltrue.errors import ModelError as ModelError
+    from tooltrue.errors import ModelRateLimited as ModelRateLimited
+    from tooltrue.errors import ModelUnavailable as ModelUnavailable
     from tooltrue.errors import RpcError as RpcError
     from tooltrue.errors import ToolError as ToolError
     from tooltrue.errors import TooltrueError as TooltrueError
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from tooltrue.host.run import RunLimits as RunLimits
     from tooltrue.host.run import run as run
     from tooltrue.host.servers import Patience as Patience
-    from tooltrue.policy.abuse import Abuse as Abuse
-    from tooltrue.policy.audit_settings import Audit as Audit
-    from tooltrue.policy.concurrency import Concurrency as Concurrency
-    from tooltrue.policy.confirm import Confirm as Confirm
-    from tooltrue.policy.pipeline import Guard as Guard
-    from tooltrue.policy.pipeline import Limits as Limits
-    from tooltrue.policy.rate import RateLimits as RateLimits
-    from tooltrue.policy.rules import Allow as Allow
-    from tooltrue.policy.rules import Ask as Ask
-    from tooltrue.policy.rules import Deny as Deny
+    from tooltrue.policy.audit.settings import Audit as Audit
+    from tooltrue.policy.guard import Guard as Guard
+    from tooltrue.policy.guard import Limits as Limits
+    from tooltrue.policy.layers.abuse import Abuse as Abuse
+    from tooltrue.policy.layers.concurrency import Concurrency as Concurrency
+    from tooltrue.policy.layers.confirm import Confirm as Confirm
+    from tooltrue.policy.layers.rate import RateLimits as RateLimits
+    from tooltrue.policy.rules.rule import Allow as Allow
+    from tooltrue.policy.rules.rule import Ask as Ask
+    from tooltrue.policy.rules.rule import Deny as Deny
     from tooltrue.protocol.types import Annotations as Annotations
     from tooltrue.protocol.types import AudioContent as AudioContent
     from tooltrue.protocol.types import BlobResource as BlobResource
@@ -78,23 +78,23 @@ if TYPE_CHECKING:
     from tooltrue.tools.rounds import Link as Link
     from tooltrue.tools.rounds import Roots as Roots  # pyright: ignore[reportDeprecated] - offered all the same
     from tooltrue.tools.rounds import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
-    from tooltrue.tools.toolset import Context as Context
-    from tooltrue.tools.toolset import Principal as Principal
     from tooltrue.tools.views import combined as combined
     from tooltrue.tools.views import filtered as filtered
     from tooltrue.tools.views import prefixed as prefixed
     from tooltrue.tools.views import renamed as renamed
+    from tooltrue.tools.vocabulary import Context as Context
+    from tooltrue.tools.vocabulary import Principal as Principal
 
 _EXPORTS = {
-    "Abuse": "tooltrue.policy.abuse",
-    "Allow": "tooltrue.policy.rules",
+    "Abuse": "tooltrue.policy.layers.abuse",
+    "Allow": "tooltrue.policy.rules.rule",
     "Annotations": "tooltrue.protocol.types",
     "Announcement": "tooltrue.host.host",
     "Answer": "tooltrue.tools.rounds",
     "ApiKeys": "tooltrue.server.keys",
-    "Ask": "tooltrue.policy.rules",
+    "Ask": "tooltrue.policy.rules.rule",
     "AudioContent": "tooltrue.protocol.types",
-    "Audit": "tooltrue.policy.audit_settings",
+    "Audit": "tooltrue.policy.audit.settings",
     "AuthorizationFailed": "tooltrue.errors",
     "AuthorizationServer": "tooltrue.server.oauth",
     "BlobResource": "tooltrue.protocol.types",
@@ -102,41 +102,41 @@ _EXPORTS = {
     "Client": "tooltrue.client.client",
     "ClientCredentials": "tooltrue.client.oauth",
     "Completes": "tooltrue.tools.binding",
-    "Concurrency": "tooltrue.policy.concurrency",
+    "Concurrency": "tooltrue.policy.layers.concurrency",
     "ConfigurationError": "tooltrue.errors",
-    "Confirm": "tooltrue.policy.confirm",
-    "Context": "tooltrue.tools.toolset",
+    "Confirm": "tooltrue.policy.layers.confirm",
+    "Context": "tooltrue.tools.vocabulary",
     "Conversation": "tooltrue.host.run",
     "DefinitionError": "tooltrue.errors",
-    "Deny": "tooltrue.policy.rules",
+    "Deny": "tooltrue.policy.rules.rule",
     "Depends": "tooltrue.tools.binding",
     "EmbeddedResource": "tooltrue.protocol.types",
     "EnterpriseSignIn": "tooltrue.client.oauth",
     "Form": "tooltrue.tools.binding.forms",
-    "Guard": "tooltrue.policy.pipeline",
+    "Guard": "tooltrue.policy.guard",
     "Hooks": "tooltrue.host.calls",
     "Host": "tooltrue.host.host",
     "ImageContent": "tooltrue.protocol.types",
     "Introspection": "tooltrue.server.oauth",
     "LaunchRequest": "tooltrue.host.launches",
     "Launches": "tooltrue.host.launches",
-    "Limits": "tooltrue.policy.pipeline",
+    "Limits": "tooltrue.policy.guard",
     "Link": "tooltrue.tools.rounds",
     "LocalLibrary": "tooltrue.tools.library",
     "LocalToolset": "tooltrue.tools.local",
-    "ModelAway": "tooltrue.errors",
-    "ModelBusy": "tooltrue.errors",
     "ModelError": "tooltrue.errors",
+    "ModelRateLimited": "tooltrue.errors",
+    "ModelUnavailable": "tooltrue.errors",
     "OAuth": "tooltrue.server.oauth",
     "Patience": "tooltrue.host.servers",
     "Pins": "tooltrue.host.pins",
-    "Principal": "tooltrue.tools.toolset",
+    "Principal": "tooltrue.tools.vocabulary",
     "PromptMessage": "tooltrue.protocol.types",
     "PromptResult": "tooltrue.protocol.types",
     "Public": "tooltrue.server.proxies",
     "QuestionLimits": "tooltrue.client.questions",
     "Rate": "tooltrue.tools.bounds",
-    "RateLimits": "tooltrue.policy.rate",
+    "RateLimits": "tooltrue.policy.layers.rate",
     "ResourceLink": "tooltrue.protocol.types",
     "Roots": "tooltrue.tools.rounds",
     "RpcError": "tooltrue.errors",

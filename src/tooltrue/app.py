@@ -16,22 +16,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from tooltrue.errors import ConfigurationError
-from tooltrue.loading import load
-from tooltrue.policy.abuse import Abuse
-from tooltrue.policy.approvals import Approvals, approvals_url, instance_of
-from tooltrue.policy.audit_settings import Audit
-from tooltrue.policy.concurrency import Concurrency
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.pipeline import Guard, Limits, described, standard
-from tooltrue.policy.rate import RateLimits
-from tooltrue.policy.recorder import Recorder
-from tooltrue.policy.rules import Decide, Rules
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.consent.approvals import Approvals, approvals_url, instance_of
+from tooltrue.policy.guard import Guard, Limits
+from tooltrue.policy.layers.abuse import Abuse
+from tooltrue.policy.layers.concurrency import Concurrency
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.layers.rate import RateLimits
+from tooltrue.policy.pipeline import described, standard
+from tooltrue.policy.rules.rule import Decide, Rules
 from tooltrue.protocol.terminal import printable
-from tooltrue.protocol.types import Implementation, replaced
-from tooltrue.server.callers import Callers
+from tooltrue.protocol.types import Implementation, Value, replaced
+from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import SILENT, Served
 from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.server.watchdog import Watchdog
 from tooltrue.state.facts import Facts, MemoryFacts, Values
 from tooltrue.state.log import Log
@@ -40,17 +40,21 @@ from tooltrue.tools.advice import SERVER, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from tooltrue.tools.local import LocalToolset, ToolSettings
-from tooltrue.tools.toolset import EVERYONE, LOCAL, Personal, Provider, RequestContext, Secrets, Tool
+from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import combined
+from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
 from tooltrue.transport import stdio
 from tooltrue.transport.carrier import Carrier
 from tooltrue.wording import LANGUAGES, sentence
 
 if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import Config
-    from tooltrue.policy.vetting import Inventory
+    from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.identity import Authenticate
     from tooltrue.transport.http_server import Access, HttpApp
+
+if TYPE_CHECKING:
+    from tooltrue.server.sse import SseEndpoint
 
 __all__ = ["Server"]
 
@@ -59,6 +63,35 @@ F = TypeVar("F", bound=Callable[..., Any])
 _WRONG_SETTING = 2  # the exit code of the command
 
 _log = logging.getLogger("tooltrue")
+
+
+def _as_it_is(guard: Guard) -> Guard:
+    return guard
+
+
+class Deployment(Value, frozen=True):
+    """The decisions of the code that serves a server, beside those of its author: the operator's file, the name of this
+    instance, the authentication over HTTP in place of the file's, the keys and facts that ``workers`` share (their name
+    and number), and settings that override all others.
+    """
+
+    config: Config | None = None
+    started: str = ""
+    callers: AuthSettings | None = None
+    keys: Sequence[bytes] = ()
+    facts: Facts | None = None
+    workers: tuple[str, int] = ("", 1)
+    metrics: bool = False
+    override: Callable[[Guard], Guard] = _as_it_is
+
+
+class Assembly(Value, frozen=True):
+    """The parts of a server, made once by :meth:`Server._build`."""
+
+    recorder: Recorder
+    tickets: OnDemand
+    served: ServedProvider
+    protocol: ProtocolServer
 
 
 class Server:
@@ -112,7 +145,6 @@ class Server:
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
         self.name = name
         self.authenticate = authenticate
-        self._callers: Callers | None = None
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
         self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).given(
@@ -128,49 +160,63 @@ class Server:
         )
         meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
         meter.gauges["tooltrue_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
-        meter.gauges["tooltrue_audit_lost_total"] = lambda: self._recorder.log.lost
-        meter.gauges["tooltrue_audit_failing"] = lambda: self._recorder.log.failing
-        meter.gauges["tooltrue_audit_behind"] = lambda: self._recorder.log.behind
+        meter.gauges["tooltrue_audit_lost_total"] = lambda: self._assembly.recorder.log.lost
+        meter.gauges["tooltrue_audit_failing"] = lambda: self._assembly.recorder.log.failing
+        meter.gauges["tooltrue_audit_behind"] = lambda: self._assembly.recorder.log.behind
         self._guard.signals.listen(lambda sign: meter.noticed(sign.kind))
-        self._config: Config | None = None
-        self._instead: Callable[[Guard], Guard] = _as_it_is
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
         self._keys = keys
-        self._shares = False
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._metrics = metrics
-        self._crew: tuple[str, int] = ("", 1)
         self._page_size = page_size
+        self._deployment = Deployment()
+        self._built: Assembly | None = None
         if isinstance(rules, Rules):
             self._guard = self._guard.given("Server({}=…)", rules=rules.on(name))
         elif rules is not None:
-            self._config = load("policy.config").read(rules)
-        self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
+            from tooltrue.policy import config  # noqa: PLC0415 - only an operator's file needs it
+
+            self._deployment = Deployment(config=config.read(rules))
+        self._effective = self._settings()
 
     if not TYPE_CHECKING:  # a type checker reports missing attributes better
 
         def __getattr__(self, name: str) -> Any:
             raise missing(self, name, SERVER)
 
-    def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
-        """Create the tools, the pipeline and the protocol handlers."""
-        self._sealed_by, self._shared = keys, facts
-        settings = self.settings
-        self._recorder = Recorder(settings.audit, settings.which)
-        self._tickets = OnDemand(self._open_tickets, facts)
-        self._served = Served(
+    def _deploy(self, **changes: Any) -> None:
+        """Change the deployment, before the first use."""
+        if self._built is not None:
+            raise ConfigurationError.of("TT4038", server=self.name, settings=", ".join(changes))
+        self._deployment = replaced(self._deployment, **changes)
+        self._effective = self._settings()  # the file is checked now, and not at the first use
+
+    @property
+    def _assembly(self) -> Assembly:
+        """The pipeline and the protocol handlers, built at the first use. Tools may be added later, settings not."""
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    def _build(self) -> Assembly:
+        settings, deployment = self.settings, self._deployment
+        given = deployment.facts if self._facts is None else self._facts
+        facts = MemoryFacts() if given is None else given  # empty facts are false
+        recorder = Recorder(settings.audit, settings.which)
+        tickets = OnDemand(self._open_tickets, facts)
+        served = ServedProvider(
             self._info,
-            standard(self._provider, settings, facts, self._recorder, approvals=Approvals(self._tickets)),
-            Sealer(keys, own=not (self._keys or self._shares)),
+            standard(self._provider, settings, facts, recorder, approvals=Approvals(tickets)),
+            Sealer(self._keys or deployment.keys or (new_key(),), own=not (self._keys or deployment.keys)),
             facts,
             instructions=self._instructions,
             page_size=self._page_size,
             language=settings.language,
         )
-        self._protocol = ProtocolServer(self._served)
+        return Assembly(recorder, tickets, served, ProtocolServer(served))
 
     @overload
     def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
@@ -249,11 +295,11 @@ class Server:
     @property
     def provider(self) -> Provider:
         """The provider of all that is served, behind the whole pipeline."""
-        return self._served.provider
+        return self._assembly.served.provider
 
     def connect(self, write: Callable[[bytes], None]) -> ServerSession:
         """Open a session in memory, the server side of ``tooltrue.Client(server)``."""
-        return self._protocol.connect(write, Carrier("memory"))
+        return self._assembly.protocol.connect(write, Carrier("memory"))
 
     def run(self, *others: Never, **more: Never) -> None:
         """Serve standard input and output until the input ends, or SIGINT or SIGTERM arrives.
@@ -264,7 +310,7 @@ class Server:
         For HTTP, run ``tooltrue serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
         _refuse("TT3046", *others, *more)
-        self.started_as(instance_of(*sys.argv or ("",)))
+        self._name_instance()
         self._tell_a_person()
         try:
             asyncio.run(self.serve_stdio())
@@ -282,7 +328,7 @@ class Server:
     async def serve_stdio(self) -> None:
         """The same as :meth:`run`, within a running event loop."""
         async with self.serving():
-            await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
+            await stdio.serve(lambda write: self._assembly.protocol.connect(write, Carrier("stdio")))
         if _is_held_up():
             os._exit(0)
 
@@ -297,46 +343,61 @@ class Server:
         SIGINT and SIGTERM end open streams before the ASGI server's own handler runs, whose graceful shutdown would
         wait for them; ``signals=False`` installs no handlers.
         """
-        self.started_as(instance_of(*sys.argv or ("",)))
+        self._name_instance()
         self._tell_of_workers()
-        http = load("transport.http_server")
-        old = load("server.sse:SseDoors")(self._protocol) if sse else None
-        doors = self._protocol.http(self.known_by())
-        told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
+        from tooltrue.server.pages import Pages  # noqa: PLC0415 - stdio needs no HTTP
+        from tooltrue.transport import http_server as http  # noqa: PLC0415 - stdio needs no HTTP
+
+        old = self._sse() if sse else None
+        doors = self._assembly.protocol.http(self.authenticator())
+        has_metrics = self._metrics or self._deployment.metrics
+        workers = self._deployment.workers if has_metrics else None
+        told = Pages(doors, self._assembly.served, self._guard.meter, workers)
         pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
         may_enter = access or http.Access()
         app = http.HttpApp(doors, may_enter, sse=old, pages=pages, once=doors.once, around=around, signals=signals)
         return told.of(app)
 
+    def _sse(self) -> SseEndpoint:
+        from tooltrue.server.sse import SseEndpoint  # noqa: PLC0415 - few clients need it
+
+        return SseEndpoint(self._assembly.protocol)
+
     def _tell_of_workers(self) -> None:
         """Warn in the log if another HTTP server has visibly started several workers: they do not share state."""
-        workers = load("server.crews:workers_started")(sys.argv, os.environ)
-        if workers > 1 and not self._shares and (not self._keys or self._facts is None):
+        from tooltrue.server.crews import workers_started  # noqa: PLC0415 - stdio needs no HTTP
+
+        workers = workers_started(sys.argv, os.environ)
+        if workers > 1 and not self._deployment.keys and (not self._keys or self._facts is None):
             _log.warning("%s [TT7057]", sentence("TT7057", "en", {"workers": workers}))
 
     def configure(self, config: Config) -> None:
-        """Apply the operator's file, before serving; its settings override the author's."""
-        self._config = config
-        self._put_together(self._sealed_by, self._shared)
+        """Apply the operator's file, before the first use; its settings override the author's."""
+        self._deploy(config=config)
 
     def started_as(self, started: str) -> None:
-        """Set the name of this instance, before serving, unless one is set already."""
-        if not (self.settings.instance or self._guard.started):
-            self._guard = replaced(self._guard, started=started)
-            self._put_together(self._sealed_by, self._shared)
+        """Set the name of this instance, before the first use, unless one is set already."""
+        if not (self.settings.instance or self._deployment.started):
+            self._deploy(started=started)
 
-    def let_in(self, callers: Callers) -> None:
-        """Use ``callers`` for authentication over HTTP, before serving, instead of the operator's file."""
-        self._callers = callers
+    def _name_instance(self) -> None:
+        """Name this instance after the program; a server that was used in memory before keeps the name it had."""
+        if self._built is None:
+            self.started_as(instance_of(*sys.argv or ("",)))
+
+    def use_auth(self, callers: AuthSettings) -> None:
+        """Use ``callers`` for authentication over HTTP, before the first use, instead of the operator's file."""
+        self._deploy(callers=callers)
 
     @property
-    def callers(self) -> Callers:
+    def callers(self) -> AuthSettings:
         """The operator's settings for authentication over HTTP."""
-        if self._callers is not None:
-            return self._callers
-        return Callers() if self._config is None else Callers(*self._config.said("auth"))
+        if self._deployment.callers is not None:
+            return self._deployment.callers
+        config = self._deployment.config
+        return AuthSettings() if config is None else AuthSettings(*config.said("auth"))
 
-    def known_by(self) -> Authenticate | None:
+    def authenticator(self) -> Authenticate | None:
         """The authentication of HTTP callers, set by the operator or the author; ``None``: loopback only."""
         ways = self.callers.ways()
         if ways and self.authenticate is not None:
@@ -351,11 +412,10 @@ class Server:
     def share(
         self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
     ) -> None:
-        """Use the keys and facts shared by all workers, before serving, unless the author gave some. ``crew`` is the
-        name and size of the group of workers; ``metrics`` serves metrics, like the setting.
+        """Use the keys and facts shared by all workers, before the first use, unless the author gave some. ``crew`` is
+        the name and size of the group of workers; ``metrics`` serves metrics, like the setting.
         """
-        self._crew, self._metrics, self._shares = crew, self._metrics or metrics, True
-        self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
+        self._deploy(keys=keys, facts=facts, workers=crew, metrics=metrics)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
@@ -364,51 +424,76 @@ class Server:
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         await self.check_rules()
-        async with self._recorder.open(), self._tickets, Watchdog(self.settings.limits.blocked_seconds):
+        async with (
+            self._assembly.recorder.open(),
+            self._assembly.tickets,
+            Watchdog(self.settings.limits.blocked_seconds),
+        ):
             yield
 
     @property
     def audit_log(self) -> Log:
         """The audit log. While the server does not serve, and when it runs in memory, the log is kept in memory."""
-        return self._recorder.log
+        return self._assembly.recorder.log
 
     async def check_rules(self) -> None:
         """Raise ``ConfigurationError`` if the operator's file refers to tools or other names that this server lacks."""
-        if self._config is not None and (problems := await self.astray(self._config)):
+        config = self._deployment.config
+        if config is not None and (problems := await self.unknown_references(config)):
             raise problems[0]
 
-    async def astray(self, config: Config) -> list[ConfigurationError]:
+    async def unknown_references(self, config: Config) -> list[ConfigurationError]:
         """The errors for all names in a file that this server lacks."""
         rules = config.over(self._guard, self.name).rules
-        return [] if rules is None else [*load("policy.vetting").astray(rules, await self.inventory(), config.place)]
+        if rules is None:
+            return []
+        from tooltrue.policy.rules import lint  # noqa: PLC0415 - only an operator's file needs it
+
+        return [*lint.unknown_references(rules, await self.inventory(), config.place)]
 
     async def inventory(self) -> Inventory:
         """All tools and other entries, regardless of the caller."""
-        return await load("policy.vetting").inventory(self._provider, RequestContext(EVERYONE, SILENT))
+        from tooltrue.policy.rules import lint  # noqa: PLC0415 - only an operator's file needs it
+
+        return await lint.inventory(self._provider, RequestContext(EVERYONE, SILENT))
 
     @property
     def settings(self) -> Guard:
         """The effective settings of all layers: the author's, then the operator's file, then :meth:`with_guard`."""
-        guard = self._guard if self._config is None else self._config.over(self._guard, self.name)
-        return self._instead(guard)
+        return self._effective
+
+    def _settings(self) -> Guard:
+        deployment = self._deployment
+        guard = replaced(self._guard, started=deployment.started) if deployment.started else self._guard
+        if deployment.config is not None:
+            guard = deployment.config.over(guard, self.name)
+        return deployment.override(guard)
 
     def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
         """Open the store that ``tooltrue approvals`` uses too."""
-        return load("state.urls:open_facts")(approvals_url(self.settings.confirm.store))
+        from tooltrue.state.urls import open_facts  # noqa: PLC0415 - only some settings need a store
+
+        return open_facts(approvals_url(self.settings.confirm.store))
 
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """The same tools behind other settings: ``server.with_guard(confirm=Confirm.never())``, for tests. The settings
         override the operator's file. ``origin`` names their source in :meth:`guard`."""
-        other, before = copy.copy(self), self._instead
-        other._instead = lambda guard: before(guard).given(origin, **settings)
-        other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
+        other, before = copy.copy(self), self._deployment.override
+        other._built = None
+
+        def override(guard: Guard) -> Guard:
+            return before(guard).given(origin, **settings)
+
+        other._deploy(override=override)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
         """The authentication, and each layer, outermost first: its name, its effect, and the source of its setting."""
-        known = self.known_by()
+        known = self.authenticator()
         origin = self.callers.origin or ("default" if known is None else "Server(authenticate=…)")
-        return [("identity", load("server.identity:described")(known), origin), *described(self.settings)]
+        from tooltrue.server import identity  # noqa: PLC0415 - only inspect needs it
+
+        return [("identity", identity.described(known), origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """The tools' own settings of the guard, and their former names: the tool's name, and the setting as written."""
@@ -425,10 +510,6 @@ class Server:
             )
             if value is not None
         ]
-
-
-def _as_it_is(guard: Guard) -> Guard:
-    return guard
 
 
 _KEY_BYTES = 16

@@ -26,8 +26,8 @@
     ├── ConfigurationError        a setting or command is wrong; for the operator, at start
     ├── StateError                shared state or records cannot be read or written now; no change was made
     ├── ModelError                a model's endpoint refuses, fails, or sends an invalid answer
-    │   ├── ModelAway                     the address has no listener, or its host is unknown
-    │   └── ModelBusy                     rate-limited or overloaded; it may answer later
+    │   ├── ModelUnavailable              the address has no listener, or its host is unknown
+    │   └── ModelRateLimited              rate-limited or overloaded; it may answer later
     └── TransportError            the transport failed; never confused with an answer of the peer
         ├── ConnectionLost
         │   └── SessionLost               a session-based server has ended the session; a new one can begin
@@ -60,9 +60,9 @@ __all__ = [
     "InvalidResult",
     "MethodNotFound",
     "MissingCapability",
-    "ModelAway",
-    "ModelBusy",
     "ModelError",
+    "ModelRateLimited",
+    "ModelUnavailable",
     "NeedsAgreement",
     "ParseError",
     "RequestTimeout",
@@ -286,11 +286,11 @@ class ModelError(TooltrueError):
     status: int | None = None
 
 
-class ModelAway(ModelError):
+class ModelUnavailable(ModelError):
     """No connection could be made: the address has no listener, or its host does not resolve."""
 
 
-class ModelBusy(ModelError):
+class ModelRateLimited(ModelError):
     """Rate-limited or overloaded, after the SDK's own retries. ``seconds`` is the delay until a retry, if given."""
 
     seconds: float | None = None

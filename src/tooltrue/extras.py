@@ -6,24 +6,38 @@ command names that place, never the bare name of the project: an index may hold 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
-from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["command_for", "install_command"]
+__all__ = ["command_for", "install_command", "required"]
 
 PROJECT = "tooltrue"
 UNKNOWN_SOURCE = "SOURCE"
 """Placeholder in the command for the source of this copy, where no installer has recorded it."""
 
 
+@contextlib.contextmanager
+def required(package: str, extra: str, fail: Callable[[str], Exception]) -> Generator[None]:
+    """Import a module that needs ``package``. If that is missing, raise ``fail`` of the command that installs
+    ``extra``; any other missing module is a fault of the installation, and its error passes."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise fail(install_command(extra)) from None
+
+
 def install_command(extras: str) -> str:
     """Return the shell command that installs ``extras`` (names, separated by commas) where this process runs."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - only an error needs it
+
     try:
         found = distribution(PROJECT)
     except PackageNotFoundError:  # run from its sources, without an installation

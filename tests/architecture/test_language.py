@@ -1,4 +1,4 @@
-"""The language of docstrings and pages: pronouns that stand for a noun are rare.
+"""The language of docstrings, pages and messages: pronouns that stand for a noun are rare.
 
 A sentence such as "What is kept is told to whoever asks" has to be read twice. The figure is a thermometer and not the
 goal: a page with few pronouns can still be hard to read. Starlette, httpx and the official SDKs have 0 to 6 of 1,000.
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import tooltrue
+from tooltrue.wording import SENTENCES
 
 SOURCE = Path(tooltrue.__file__).parent
 PROJECT = SOURCE.parent.parent
@@ -23,11 +24,11 @@ LITERAL = re.compile(r"```.*?```|``.*?``|`[^`]*`|\"[^\"\n]*\"", re.DOTALL)
 QUESTION = re.compile(r"\b(?:what|who)\b[^.?!\n]{0,80}\?", re.IGNORECASE)
 
 
-def rate(texts: Iterable[str]) -> float:
+def rate(texts: Iterable[str], least: int = 20_000) -> float:
     """Pronouns in 1,000 words, without code, quotations and questions."""
     plain = [QUESTION.sub(" ", LITERAL.sub(" ", text)) for text in texts]
     words = sum(len(WORD.findall(text)) for text in plain)
-    assert words > 20_000, "too few words: the texts have moved to where this test does not look"
+    assert words > least, "too few words: the texts have moved to where this test does not look"
     return 1_000 * sum(len(PRONOUN.findall(text)) for text in plain) / words
 
 
@@ -52,3 +53,7 @@ def test_docstrings_name_the_noun():
 
 def test_pages_name_the_noun():
     assert rate(pages()) <= 6
+
+
+def test_messages_name_the_noun():
+    assert rate((english for english, _ in SENTENCES.values()), least=10_000) <= 6

@@ -28,7 +28,8 @@ from tooltrue import Client
 from tooltrue.cli.main import cli
 from tooltrue.client.config import read_config
 from tooltrue.policy.config import examine
-from tooltrue.policy.pipeline import Guard, described
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.pipeline import described
 from tooltrue.protocol import versions
 from tooltrue.protocol.schema import SchemaError, compile_schema
 from tooltrue.toolbox.command import read_text

@@ -36,9 +36,9 @@ from processes import Failure, adopt_orphans, children, end_orphans
 
 from tooltrue import Host
 from tooltrue.errors import UnknownTool
-from tooltrue.host.fronts import callback
 from tooltrue.host.launches import Launches
 from tooltrue.host.pins import Pins
+from tooltrue.host.prompters import callback
 from tooltrue.host.servers import Patience
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import versions

@@ -11,11 +11,11 @@ import pytest
 from tooltrue import Context, Form, Server
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Access, HttpApp
 from wire import servers
@@ -171,7 +171,7 @@ def said_of(message: Any) -> str:
 def test_a_question_that_nobody_answers_in_time_is_taken_back_on_its_stream(mounts: Mounts) -> None:
     tools = LocalToolset()
     tools.add(ask)
-    served = Served(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), question_seconds=0.0)
+    served = ServedProvider(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), question_seconds=0.0)
     app = HttpApp(ProtocolServer(served).http(), Access())
 
     async def scenario(endpoint: Endpoint) -> list[Any]:

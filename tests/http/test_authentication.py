@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tooltrue import Context, Server
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session

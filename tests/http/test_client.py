@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 import pytest
 
 from tooltrue import Client
-from tooltrue.client import conversation
+from tooltrue.client import connection as conversation
 from tooltrue.client.answers import Elicitation
 from tooltrue.errors import ConnectionLost, InvalidAnswer, RpcError, SessionLost, StateError, TransportError
 from tooltrue.protocol import versions
@@ -125,7 +125,7 @@ def test_what_a_proxy_says_in_the_place_of_an_answer_is_told(text: bytes):
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.body(200, text, content_type="application/json")
 
-    with pytest.raises(InvalidAnswer, match=r"not with an answer to what was asked: \w") as caught:
+    with pytest.raises(InvalidAnswer, match=r"a message that does not answer the request: \w") as caught:
         run(legacy(answer), call)
     assert caught.value.code == "TT5030"
 

@@ -15,7 +15,7 @@ from tooltrue.server import pages
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint

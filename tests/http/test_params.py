@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tooltrue import Server
-from tooltrue.policy.rules import ALLOW, Deny, Subject, Verdict
-from tooltrue.tools.toolset import RequestContext
+from tooltrue.policy.rules.rule import ALLOW, Deny, Subject, Verdict
+from tooltrue.tools.vocabulary import RequestContext
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint
 

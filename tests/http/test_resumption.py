@@ -12,7 +12,7 @@ import pytest
 
 from tooltrue import Context, Form, Server
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Answer, Endpoint, Headers, Stream, in_session

@@ -9,7 +9,7 @@ import pytest
 from tooltrue import Server
 from tooltrue.errors import StateError
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from wire import servers
 from wire.mounting import Mounts

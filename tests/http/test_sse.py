@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tooltrue import Client, Context, Server
-from tooltrue.policy.confirm import Confirm
-from tooltrue.server.http import HttpDoors
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.server.http import HttpEndpoint
 from tooltrue.server.server import ProtocolServer
-from tooltrue.server.sse import SseDoors
-from tooltrue.tools.toolset import Principal
+from tooltrue.server.sse import SseEndpoint
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Access, HttpApp
 from wire import servers
@@ -281,9 +281,9 @@ def test_a_session_ends_with_its_stream_and_so_does_what_runs(mounts: Mounts) ->
 
 
 def app(server: Server, **limits: int) -> HttpApp:
-    protocol: ProtocolServer = server._protocol  # pyright: ignore[reportPrivateUsage]
-    doors = HttpDoors(protocol._doors, server.authenticate)  # pyright: ignore[reportPrivateUsage]
-    return HttpApp(doors, Access(), sse=SseDoors(protocol, **limits))
+    protocol: ProtocolServer = server._assembly.protocol  # pyright: ignore[reportPrivateUsage]
+    doors = HttpEndpoint(protocol._doors, server.authenticate)  # pyright: ignore[reportPrivateUsage]
+    return HttpApp(doors, Access(), sse=SseEndpoint(protocol, **limits))
 
 
 def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:

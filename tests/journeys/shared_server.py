@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tooltrue import Context, Form, Rate, Server
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 
 server = Server("shared", version="1.0")
 SWITCH = Path(os.environ["SHARED_FOLDER"]) / "switch"

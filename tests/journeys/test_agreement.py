@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
 from tooltrue.errors import InvalidArguments
-from tooltrue.policy.validate import check_arguments
-from tooltrue.server.served import SILENT
+from tooltrue.policy.layers.validate import check_arguments
+from tooltrue.server.service import SILENT
 from tooltrue.tools.binding import Settings, bind
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 POOL = ThreadPool(1)

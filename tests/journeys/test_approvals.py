@@ -18,7 +18,7 @@ import pytest
 from journeys.serving import command, environment
 from journeys.warm import warm_command
 from tooltrue import Client
-from tooltrue.policy.approvals import Approvals, Wanted
+from tooltrue.policy.consent.approvals import Approvals, Request
 from tooltrue.state.urls import open_facts
 from tooltrue.testing.state import LIMIT
 
@@ -207,7 +207,7 @@ def waiting(house: House, *principals: str) -> dict[str, str]:
 
     async def ask() -> dict[str, str]:
         async with open_facts(f"sqlite://{house.store}") as facts:
-            wanted = [Wanted("attic", one, "burn", "destructive", "pin", {"box": "A"}) for one in principals]
+            wanted = [Request("attic", one, "burn", "destructive", "pin", {"box": "A"}) for one in principals]
             return {one.principal: (await Approvals(facts).open(one)).id for one in wanted}
 
     house.store.parent.mkdir(parents=True, exist_ok=True)
@@ -297,7 +297,7 @@ def test_a_ticket_is_shown_in_full_and_escaped(house: House):
 
 
 def test_what_there_is_not_and_what_makes_no_sense_is_said(house: House):
-    assert house.run("list").stdout == "Nothing waits.\n"
+    assert house.run("list").stdout == "No entry waits.\n"
     assert "TT4400" in house.run("show", "t-0").stderr
     [refused] = asyncio.run(house.call("maps"))
     id = ticket_in(refused)
@@ -317,7 +317,7 @@ def test_the_store_can_lie_elsewhere(house: House):
     asyncio.run(house.call("maps"))
     assert len(house.tickets()) == 1
     assert not house.store.exists()
-    assert house.run("--store", "memory:", "list").stdout == "Nothing waits.\n"
+    assert house.run("--store", "memory:", "list").stdout == "No entry waits.\n"
     assert "TT7001" in house.run("--store", "carrier:pigeon", "list").stderr
 
 

@@ -155,6 +155,60 @@ def test_errors_are_said_in_the_language_that_was_asked_for():
     assert chinese not in run("--lang", "en", "list", "nowhere.py", LC_ALL="zh_CN.UTF-8").stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "env"),
+    [
+        (("--lang", "zh", "serve", "--help"), {}),
+        (("serve", "--help", "--lang=zh"), {}),
+        (("serve", "--help"), {"LC_ALL": "zh_CN.UTF-8"}),
+    ],
+)
+def test_help_is_shown_in_the_language_that_was_asked_for(arguments: tuple[str, ...], env: dict[str, str]):
+    done = run(*arguments, **env)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "用法：tooltrue serve [选项] TARGET..."
+    assert "选项：" in lines
+    assert lines[-1] == "  示例：tooltrue serve notes.py --http :8000"
+    shown = " ".join(done.stdout.split())
+    for part in (
+        "--workers 整数 HTTP：进程数。 [默认：1; 1<=x<=64]",
+        "--help 显示此帮助并退出。",
+        "--root 目录 files、",
+    ):
+        assert part in shown
+
+
+def test_english_help_is_shown_in_a_chinese_locale_on_request():
+    assert run("serve", "--help", "--lang", "en", LC_ALL="zh_CN.UTF-8").stdout == run("serve", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("serve", "--bogus", "x"), "没有选项 '--bogus'。"),
+        (("approvals", "allow"), "缺少参数 'TICKET'."),
+        (("approvals", "--store", "memory:"), "缺少命令。"),
+        (("audit", "prune"), "缺少选项 '--before'."),
+        (("audit", "tail", "-n", "some"), "'-n' 的值无效：'some' 不是有效的整数。"),
+        (("serve", TEST, "--workers", "65"), "'--workers' 的值无效：65 不在范围 1<=x<=64 之内。"),
+        (("check", "--format", "xml"), "'--format' 的值无效：'xml' 不是以下之一：'text', 'json'"),
+        (("wrap", "nowhere.json"), "'FILE' 的值无效：文件 'nowhere.json' 不存在。"),
+        (("list", TEST, "--timeout", "nan"), "'--timeout' 的值无效：'nan' 不是可以计算的数值。"),
+        (("list", TEST, "more"), "多余的参数（more）。"),
+        (("list", "--timeout"), "选项 '--timeout' 需要一个值。"),
+        (("list", "--json=1"), "选项 '--json' 不接受值。"),
+        (("check",), "缺少参数 'TARGET...'。"),
+        (("trust",), "需要 FILE、--list 或 --revoke DIGEST。"),
+    ],
+)
+def test_wrong_usage_is_told_in_chinese(arguments: tuple[str, ...], error: str):
+    done = run("--lang", "zh", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"错误：{error}" in done.stderr
+    assert not any(word in done.stderr for word in ("Usage", "Try", "Error", "Invalid", "OPTIONS"))
+
+
 def test_progress_goes_to_standard_error():
     done = run("call", TEST, "count", "to=2")
     assert done.stdout == "2 of 2\n"
@@ -234,12 +288,12 @@ def test_output_on_a_full_disk_is_an_error_in_one_sentence(arguments: tuple[str,
     with open("/dev/full", "wb") as full:
         done = run(*arguments, stdout=full)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith("not all there. [TT4011]")
+    assert done.stderr.splitlines()[-1].endswith("its output is incomplete. [TT4011]")
 
 
 @pytest.mark.parametrize("arguments", SAYS, ids=" ".join)
 def test_closed_output_is_an_error_only_where_there_is_something_to_say(arguments: tuple[str, ...], tmp_path: Path):
-    assert run(*arguments, stdout=None).stderr.splitlines()[-1].endswith("not all there. [TT4011]")
+    assert run(*arguments, stdout=None).stderr.splitlines()[-1].endswith("its output is incomplete. [TT4011]")
     assert run("check", TEST, "--fail-on", "never", "-o", str(tmp_path / "report"), stdout=None).returncode == 0
 
 

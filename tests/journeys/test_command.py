@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from journeys.serving import Process, command, is_alive, started
-from tooltrue.processes import descendants
+from tooltrue._internal.processes import descendants
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process

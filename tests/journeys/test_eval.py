@@ -97,7 +97,7 @@ def test_an_endpoint_that_is_not_there_is_said_at_once_and_nothing_is_kept():
     done = CliRunner().invoke(cli, ["eval", "tools.json", *said])
     assert (done.exit_code, done.stdout) == (4, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith("tooltrue: There is nothing at the endpoint of gpt: ")
+    assert line.startswith("tooltrue: No server answers at the endpoint of gpt: ")
     assert "127.0.0.1" in line
     assert line.endswith("[TT9530]")
 

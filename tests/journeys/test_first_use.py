@@ -326,7 +326,7 @@ def test_the_log_that_was_written_last_is_shown_or_that_of_a_target(tmp_path: Pa
         assert "the log of newer, which was written last" in done.stderr
     assert run("audit", "verify", **env).returncode == 2
     done = run("audit", "verify", older, **env)
-    assert (done.returncode, "OK: nothing was changed" in done.stdout) == (0, True)
+    assert (done.returncode, "OK: no record was changed" in done.stdout) == (0, True)
     assert "正常：" in run("--lang", "zh", "audit", "verify", older, **env).stdout
     assert run("audit", "tail", "--server", "older", older, **env).returncode == 2
     assert "TT7019" in run("audit", "tail", "https://tools.example.com/mcp", **env).stderr

@@ -60,7 +60,7 @@ def test_a_file_of_servers_is_a_target_once_its_commands_are_trusted(tmp_path: P
     assert {one["name"] for one in desk.json("list", "servers.json")} >= {"good_pid", "good_hang"}
     called = desk.run("call", "servers.json", "good_pid")
     assert int(called.stdout) > 0
-    assert "alwaysAllow: it grants nothing here" in called.stderr
+    assert "alwaysAllow: it grants no permission here" in called.stderr
     report = desk.json("inspect", "servers.json")
     assert [(one["label"], one["state"]) for one in report["servers"]] == [("good", "ready"), ("gone", "unavailable")]
     assert {"name": "good_pid", "server": "good", "tool": "pid", "effect": "destructive"} in report["tools"]
@@ -141,7 +141,7 @@ def test_what_a_server_has_changed_waits_for_a_person(tmp_path: Path) -> None:
     desk = Desk(tmp_path, good={**GOOD, "env": {"EXTRA": "${EXTRA:-}"}})
     desk.run("trust", "servers.json", "--yes")
     assert "good_pid" in desk.run("list", "servers.json").stdout
-    assert desk.run("pins", "servers.json").stdout == "Nothing waits.\n"
+    assert desk.run("pins", "servers.json").stdout == "No entry waits.\n"
 
     desk.env["EXTRA"] = "wipe"
     listed = desk.run("list", "servers.json")

@@ -20,7 +20,7 @@ from issuing.server import (
 )
 from journeys.serving import command, environment, free_port, http, started, wait_for_port
 from journeys.warm import warm_command
-from tooltrue.processes import descendants
+from tooltrue._internal.processes import descendants
 from tooltrue.testing.state import LIMIT
 from wire.raw_http import Endpoint
 

@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 
-from tooltrue import ImageContent, LocalToolset, ModelAway, ModelBusy, ModelError, Server, ToolError
+from tooltrue import ImageContent, LocalToolset, ModelError, ModelRateLimited, ModelUnavailable, Server, ToolError
 from tooltrue.host.calls import Ended, Hooks, Step
 from tooltrue.host.guarding import Hosting, hosted
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model, ModelMessage, Picture, ToolMessage, UserMessage
 from tooltrue.host.run import Conversation, Run, RunLimits, local, run
-from tooltrue.policy.audit_settings import Audit
-from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.guard import Guard
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.tasks import Budget as TaskBudget
 from tooltrue.tools.tasks import Task
-from tooltrue.tools.toolset import RequestContext, Toolset
+from tooltrue.tools.toolset import Toolset
+from tooltrue.tools.vocabulary import RequestContext
 
 WIRES = {"chat": "openai:gpt", "responses": "openai-responses:gpt", "messages": "anthropic:claude"}
 KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anth", "TOOLTRUE_MODEL_KEY": "sk-mine"}
@@ -433,7 +434,7 @@ def test_a_refusal_is_an_error_of_ours(wire: str, status: int, code: str):
 @every_wire
 def test_an_endpoint_that_is_busy_says_when_to_come_back(wire: str):
     error = failure(wire, Fails(429, "slow down", {"retry-after": "7"}))
-    assert isinstance(error, ModelBusy)
+    assert isinstance(error, ModelRateLimited)
     assert (error.code, error.seconds) == ("TT9522", 7.0)
 
 
@@ -513,7 +514,7 @@ def test_an_endpoint_that_is_not_there_is_said(wire: str):
 
     with pytest.raises(ModelError) as caught:
         asyncio.run(scenario())
-    assert isinstance(caught.value, ModelAway)
+    assert isinstance(caught.value, ModelUnavailable)
     assert caught.value.code == "TT9530"
 
 

@@ -55,7 +55,7 @@ def audit(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.usefixtures("moved")
 def test_a_moved_log_is_read_and_verified(tmp_path: Path):
     verified = audit(tmp_path, "verify")
-    assert (verified.returncode, "OK: nothing was changed" in verified.stdout) == (0, True), verified
+    assert (verified.returncode, "OK: no record was changed" in verified.stdout) == (0, True), verified
     assert "find_note" in audit(tmp_path, "tail").stdout
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from journeys.serving import Process, command, environment, http, started
-from tooltrue.processes import descendants
+from tooltrue._internal.processes import descendants
 from tooltrue.testing.state import LIMIT
 from wire.raw_http import Answer, Endpoint, modern
 

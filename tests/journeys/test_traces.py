@@ -115,7 +115,7 @@ def test_j11_durations_are_measured_by_method_tool_and_kind_of_failure(told: dic
 SILENT = """
 import asyncio, sys
 from tooltrue import Client, Server
-from tooltrue.tracing import tracing
+from tooltrue.observe.setup import tracing
 {first}
 server = Server("silent")
 server.add_tool(lambda: "x", name="tool")
@@ -134,7 +134,7 @@ sys.exit({wrong})
     ("first", "wrong"),
     [
         ("", "'opentelemetry' in sys.modules"),
-        ("import opentelemetry.trace", "'tooltrue.telemetry' not in sys.modules"),
+        ("import opentelemetry.trace", "'tooltrue.observe.telemetry' not in sys.modules"),
     ],
 )
 def test_who_has_set_up_nothing_pays_for_nothing(first: str, wrong: str) -> None:

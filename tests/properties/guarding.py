@@ -20,20 +20,21 @@ from hypothesis import strategies as st
 from properties.speaking import Answer, ask, events_of, settle
 from tooltrue import Completes, Context, Form, LocalLibrary, LocalToolset, combined, filtered, prefixed, renamed
 from tooltrue.errors import RpcError
-from tooltrue.policy import pipeline
-from tooltrue.policy.abuse import Abuse
+from tooltrue.policy import guard, pipeline
 from tooltrue.policy.config import examine
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.rate import RateLimits
+from tooltrue.policy.layers.abuse import Abuse
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation, InputRequiredResult
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import shelved
-from tooltrue.tools.toolset import LOCAL, Principal, Provider, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, Principal, ToolCall
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Access, HttpApp
 
@@ -48,8 +49,8 @@ SCHEMA: dict[str, Any] = {
 }
 META_SCHEMA = {**SCHEMA, "properties": {**SCHEMA["properties"], "name": {"type": "string"}}}
 OFTEN = Rate(1e6, 1_000_000)
-TIRELESS = pipeline.Guard(
-    pipeline.Limits(seconds=1e6),
+TIRELESS = guard.Guard(
+    guard.Limits(seconds=1e6),
     rate=RateLimits.of(OFTEN),
     abuse=Abuse(OFTEN, OFTEN, OFTEN),
     confirm=Confirm(frozenset(), questions=1_000_000),
@@ -196,7 +197,9 @@ class World:
         facts = MemoryFacts()
         provider = pipeline.standard(self.provider(), guard, facts)
         self.guarded = provider
-        return ProtocolServer(Served(Implementation("s", "1"), provider, Sealer([new_key()]), facts, page_size=3))
+        return ProtocolServer(
+            ServedProvider(Implementation("s", "1"), provider, Sealer([new_key()]), facts, page_size=3)
+        )
 
     # -- the person
 

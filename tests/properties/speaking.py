@@ -14,12 +14,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tooltrue import Context, ToolError
-from tooltrue.policy.pipeline import Guard, Limits, standard
+from tooltrue.policy.guard import Guard, Limits
+from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.http_server import Access, HttpApp
@@ -106,7 +107,9 @@ TOOLS = tools_of(Gates())
 def server(tools: LocalToolset = TOOLS) -> ProtocolServer:
     """A server that nobody has spoken to."""
     provider = standard(tools, Guard(Limits(seconds=1e6)))
-    return ProtocolServer(Served(Implementation("t", "1"), provider, Sealer([new_key()]), MemoryFacts(), page_size=2))
+    return ProtocolServer(
+        ServedProvider(Implementation("t", "1"), provider, Sealer([new_key()]), MemoryFacts(), page_size=2)
+    )
 
 
 async def settle(turns: int = 40) -> None:

@@ -13,10 +13,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from properties.guarding import PATHS, Attempts, Item, Told, World, worlds
-from tooltrue.policy import authorize, consent, deciding, pipeline, rules
-from tooltrue.policy.rules import ALLOW
+from tooltrue.policy import pipeline
+from tooltrue.policy.consent import question as consent
+from tooltrue.policy.layers import authorize
+from tooltrue.policy.rules import decision as deciding
+from tooltrue.policy.rules import rule as rules
+from tooltrue.policy.rules.rule import ALLOW
 from tooltrue.testing.state import LIMIT
-from tooltrue.tools.toolset import Principal, Wrapper
+from tooltrue.tools.toolset import Wrapper
+from tooltrue.tools.vocabulary import Principal
 
 
 def holds(drawn: tuple[World, Principal]) -> None:
@@ -172,7 +177,7 @@ def a_no_is_a_yes(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_yes_is_never_used_up(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "spend", Wrapper)
+    patch.setattr(pipeline, "consume_grant", Wrapper)
 
 
 def a_tool_calls_past_the_guard(patch: pytest.MonkeyPatch) -> None:

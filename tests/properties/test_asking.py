@@ -14,13 +14,13 @@ from tooltrue import Form
 from tooltrue.errors import InvalidParams
 from tooltrue.jsonrpc.messages import canonical
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.asking import Asking, Round, Subject
+from tooltrue.server.request_state import Asking, Round, Subject
 from tooltrue.server.sealing import Sealer
-from tooltrue.server.served import Served
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.rounds import InputRequired, Rounds
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 
 KEY = bytes(range(32))
 LETTERS = string.ascii_letters + string.digits + "-_"
@@ -39,7 +39,7 @@ ADA = Subject("tools/call", "book", {"to": "Rome"}, Principal("ada"))
 
 def asking(now: float = 1_000.0) -> Asking:
     sealer = Sealer((KEY,), clock=lambda: now)
-    return Asking(Served(Implementation("t", "1"), LocalToolset(), sealer, MemoryFacts()))
+    return Asking(ServedProvider(Implementation("t", "1"), LocalToolset(), sealer, MemoryFacts()))
 
 
 def state_of(subject: Subject, message: str = "Sure?") -> str:

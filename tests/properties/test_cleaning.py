@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.classes import classes_of
-from tooltrue.policy.cleaning import Sweep
-from tooltrue.policy.cutting import cut_text, cuts
-from tooltrue.policy.scan import Suspicion, look
-from tooltrue.policy.secrets import SHORTEST, suspects
+from tooltrue.policy.sanitize.byte_classes import classes_of
+from tooltrue.policy.sanitize.prescan import Suspicion, prescan
+from tooltrue.policy.sanitize.redactor import Redactor
+from tooltrue.policy.sanitize.secrets import SHORTEST, suspects
+from tooltrue.policy.sanitize.truncate import cut_text, cuts
 from tooltrue.protocol.characters import cleaned, may_hide
 
 # Letters of scripts that join, emoji, and all that hides, so that they come to stand beside each other.
@@ -41,8 +41,8 @@ def test_cleaning_twice_is_cleaning_once(text: str):
 
 @given(JSON)
 def test_a_look_at_the_bytes_misses_nothing_that_a_walk_would_find(value: Any):
-    if not look(encode(value), secrets=True):
-        sweep = Sweep(ALL)
+    if not prescan(encode(value), secrets=True):
+        sweep = Redactor(ALL)
         assert sweep.value(value) is value
         assert sweep.note(None) is None
 
@@ -69,7 +69,7 @@ WORDS = [
 @given(st.lists(st.sampled_from(WORDS)))
 def test_a_quick_look_finds_plain_what_a_closer_one_does(parts: list[str]):
     data = "".join(parts).encode()
-    if not look(data, secrets=True):
+    if not prescan(data, secrets=True):
         assert len(data) < SHORTEST or suspects(data, classes_of(data)) == ()  # no secret is shorter
         assert not may_hide(data.decode())
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tooltrue.errors import InvalidParams
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import LISTINGS, SILENT, Served, page_of
+from tooltrue.server.service import LISTINGS, SILENT, ServedProvider, page_of
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, Principal, RequestContext
+from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 names = st.text("ab_-.Z9", min_size=1, max_size=4)
@@ -31,17 +31,19 @@ class Clock:
         return self.now
 
 
-def served(size: int, clock: Clock | None = None) -> tuple[Served, LocalToolset]:
+def served(size: int, clock: Clock | None = None) -> tuple[ServedProvider, LocalToolset]:
     tools = LocalToolset()
     sealer = Sealer((new_key(),), clock=clock or Clock())
-    return Served(Implementation(name="x", version="1"), tools, sealer, MemoryFacts(), page_size=size), tools
+    return ServedProvider(Implementation(name="x", version="1"), tools, sealer, MemoryFacts(), page_size=size), tools
 
 
 def put(tools: LocalToolset, name: str) -> None:
     tools.add_raw(name, {"type": "object"}, lambda arguments: None)
 
 
-def page(here: Served, tools: LocalToolset, cursor: str | None, principal: Principal = LOCAL) -> tuple[list[str], Any]:
+def page(
+    here: ServedProvider, tools: LocalToolset, cursor: str | None, principal: Principal = LOCAL
+) -> tuple[list[str], Any]:
     got = page_of(here, LISTINGS[0], asyncio.run(tools.list_tools(CONTEXT)), cursor, principal)
     return [tool.name for tool in got.items], got.next_cursor
 

@@ -14,16 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrue.host import guarding
-from tooltrue.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.consent import StandingGrant
-from tooltrue.policy.flow import Flow
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Decide, Rule, Rules, Then
+from tooltrue.host.approval_prompts import Always, Answer, Asking, Edit, No, Once, Question, Session
+from tooltrue.policy import pipeline
+from tooltrue.policy.consent.question import StandingGrant
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Decide, Rule, Rules, Then
+from tooltrue.policy.tasks.lethal_trifecta import Flow
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.tools.toolset import EFFECTS, Effect, Wrapper
+from tooltrue.tools.toolset import Wrapper
+from tooltrue.tools.vocabulary import EFFECTS, Effect
 from unit.host.guarded import Place
 
 NAMES, VALUES = ("get", "put", "send"), ("a", "b", "c")
@@ -166,7 +167,7 @@ def test_the_oracle_sees_a_yes_that_is_not_used_up(monkeypatch: pytest.MonkeyPat
         await self.approvals.remember(wanted, "session", 100.0)
         return StandingGrant("for long")
 
-    monkeypatch.setattr("tooltrue.host.asking._Approved._granted", granted)
+    monkeypatch.setattr("tooltrue.host.approval_prompts._AskPerson._granted", granted)
     world = World(dict.fromkeys(NAMES, "write"), (), (Once(),), (("put", "a"), ("put", "a")), False, False)
     with pytest.raises(AssertionError, match="ran 2 times, on 1 yes"):
         holds(world)
@@ -176,7 +177,7 @@ def test_the_oracle_sees_edits_that_are_not_decided_about_again(monkeypatch: pyt
     def undecided(decide: Decide) -> type[Wrapper]:
         return Wrapper
 
-    monkeypatch.setattr(guarding, "authorize_arguments", undecided)
+    monkeypatch.setattr(pipeline, "authorize_arguments", undecided)
     rules = (Said("deny", "put", "b"),)
     world = World(dict.fromkeys(NAMES, "destructive"), rules, (Edit({"x": "b"}), Once()), (("put", "a"),), False, True)
     with pytest.raises(AssertionError, match="is denied, and ran"):

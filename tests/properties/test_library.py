@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 
 from tooltrue import Completes
 from tooltrue.errors import RpcError
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.rules import ALLOW, Deny, Subject, Verdict
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.pipeline import standard
+from tooltrue.policy.rules.rule import ALLOW, Deny, Subject, Verdict
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.uris import is_uri, read_template
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.library import LocalLibrary
-from tooltrue.tools.toolset import LOCAL, CompletionGet, PromptGet, Provider, RequestContext, ResourceRead
+from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import combined
+from tooltrue.tools.vocabulary import LOCAL, CompletionGet, PromptGet, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tooltrue import LocalToolset, filtered, prefixed, renamed
 from tooltrue.errors import DefinitionError, UnknownTool
 from tooltrue.protocol.names import is_name
-from tooltrue.server.served import SILENT
-from tooltrue.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
+from tooltrue.server.service import SILENT
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 letters = string.ascii_letters + string.digits + "_.-"

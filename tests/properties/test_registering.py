@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tooltrue import Client, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Annotations, Icon, replaced
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.binding import Settings, TextFunction, bind
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings
 from tooltrue.tools.local import LocalToolset, ToolSettings
-from tooltrue.tools.toolset import LOCAL, RequestContext, Tool
 from tooltrue.tools.views import combined, filtered, prefixed, renamed
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

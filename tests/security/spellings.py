@@ -29,15 +29,15 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[1]))
 
 from security.fakes import FAKES
-from tooltrue.policy.cleaning import Sweep
-from tooltrue.policy.scan import look
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import Redactor
 
 __all__ = ["SPELLINGS", "benign", "family", "is_masked", "more_fakes", "swept"]
 
 
 def swept(text: str) -> str:
-    suspicion = look(text.encode(), True)
-    return Sweep(suspicion).text(text) if suspicion else text
+    suspicion = prescan(text.encode(), True)
+    return Redactor(suspicion).text(text) if suspicion else text
 
 
 # -- secrets -----------------------------------------------------------------------------------------------------------

@@ -29,10 +29,10 @@ from tooltrue import (
 from tooltrue.cli.families import Family
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ScopeNeeded
-from tooltrue.policy.rules import Decide
+from tooltrue.policy.rules.rule import Decide
 from tooltrue.protocol import versions
-from tooltrue.server.served import SILENT
-from tooltrue.tools.toolset import RequestContext, ToolCall
+from tooltrue.server.service import SILENT
+from tooltrue.tools.vocabulary import RequestContext, ToolCall
 from variants import tried
 
 ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'

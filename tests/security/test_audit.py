@@ -22,15 +22,16 @@ from journeys.serving import Process, environment, started
 from security.fakes import FAKES
 from tooltrue import Client, RpcError, Server
 from tooltrue.cli.main import main
-from tooltrue.policy.audit_settings import Audit
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.recorder import Recorder
-from tooltrue.server.served import SILENT
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.pipeline import standard
+from tooltrue.server.service import SILENT
 from tooltrue.state.log import MemoryLog
 from tooltrue.state.verify import verify
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 from variants import tried
 
 SERVER = Path(__file__).parents[1] / "journeys" / "audited.py"
@@ -182,7 +183,7 @@ def test_j04_a_log_whose_head_is_kept_in_another_log_cannot_be_cut_short(tmp_pat
     seals = f"sqlite:{tmp_path}/seals.db"
     write_some(tmp_path, seal=seals)
     assert faults(tmp_path, "--seal", seals) == []
-    assert "OK: nothing was changed or removed.\n" in audit(tmp_path, "verify", "--seal", seals).stdout
+    assert "OK: no record was changed or removed.\n" in audit(tmp_path, "verify", "--seal", seals).stdout
     cut(tmp_path, "DELETE FROM log WHERE position > 10")
     assert [line.partition(":")[0] for line in faults(tmp_path, "--seal", seals)] == ["20"]
     done = audit(tmp_path, "verify", "--log", seals, "--seal", seals)
@@ -224,7 +225,7 @@ INSERTED = {
 @pytest.mark.attack("J04")
 def test_j04_a_log_whose_seal_is_gone_is_not_called_whole(tmp_path: Path):
     write_some(tmp_path)
-    assert "OK: nothing was changed or removed. The seal lies beside" in audit(tmp_path, "verify").stdout
+    assert "OK: no record was changed or removed. The seal lies beside" in audit(tmp_path, "verify").stdout
     file(tmp_path).with_name("audited.db.seal").unlink()
     done = audit(tmp_path, "verify")
     assert (done.returncode, "No seal is found" in done.stderr, "OK" in done.stdout) == (1, True, False)

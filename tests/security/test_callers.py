@@ -17,7 +17,7 @@ import pytest
 from security.test_doors import by, by_name
 from security.test_identity import by_address
 from tooltrue import Client, Context, Principal, RpcError, Server
-from tooltrue.policy.rules import ALLOW, Deny
+from tooltrue.policy.rules.rule import ALLOW, Deny
 from tooltrue.protocol.versions import ALL
 from unit.server.test_dual_era import ADD, META, Channel, made
 from variants import tried

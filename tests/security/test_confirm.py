@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from tooltrue import Abuse, Confirm, Form, Link, Rate, RateLimits, Server, ToolError
 from tooltrue.errors import DefinitionError, StateError
-from tooltrue.policy.pipeline import Guard
+from tooltrue.policy.guard import Guard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import CallToolResult, Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import SILENT, Served
 from tooltrue.server.server import ProtocolServer
+from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.toolbox.files import Files
-from tooltrue.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ToolCall
 from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 from variants import tried
 
@@ -294,7 +294,7 @@ def test_b23_an_answer_that_comes_too_late_is_none():
 @pytest.mark.attack("B23")
 def test_b23_a_person_who_does_not_answer_has_not_agreed():
     attic = Attic()
-    served = Served(
+    served = ServedProvider(
         Implementation("attic", "1"), attic.provider, Sealer([new_key()]), attic.facts, question_seconds=0.0
     )
     attic.server = ProtocolServer(served)

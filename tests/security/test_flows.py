@@ -11,15 +11,15 @@ import pytest
 from security.test_host import ALL
 from tooltrue import Client, Context, Form, Link, QuestionLimits, Server, ToolError, TooltrueError
 from tooltrue.client.answers import Elicitation
-from tooltrue.host.asking import No, Once
+from tooltrue.host.approval_prompts import No, Once
 from tooltrue.host.host import Host
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.tasks import Budget, Task
-from tooltrue.tools.toolset import Effect
+from tooltrue.tools.vocabulary import Effect
 from unit.host.guarded import Person, Place
 from unit.host.hosting import Published, hosted, tool
 

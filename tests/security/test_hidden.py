@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tooltrue.policy.cleaning import Sweep
-from tooltrue.policy.scan import look
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.protocol.characters import cleaned, may_hide
 
 _MADE = random.Random("hidden")
@@ -19,10 +19,10 @@ BITS = [_MADE.randrange(2) for _ in range(240)]
 
 def swept(text: str) -> str:
     """As a result leaves: as text, and within JSON the same."""
-    suspicion = look(text.encode(), False)
-    clean = Sweep(suspicion).text(text) if suspicion else text
-    within = look(json.dumps(text, ensure_ascii=False).encode(), False)
-    assert (Sweep(within).text(text) if within else text) == clean
+    suspicion = prescan(text.encode(), False)
+    clean = Redactor(suspicion).text(text) if suspicion else text
+    within = prescan(json.dumps(text, ensure_ascii=False).encode(), False)
+    assert (Redactor(within).text(text) if within else text) == clean
     return clean
 
 

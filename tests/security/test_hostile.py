@@ -17,13 +17,13 @@ from tooltrue.client.answers import Elicitation
 from tooltrue.client.config import Config, ServerConfig
 from tooltrue.client.results import Result
 from tooltrue.errors import ConfigurationError, UnknownTool
-from tooltrue.host.fronts import callback
 from tooltrue.host.pins import Pins
+from tooltrue.host.prompters import callback
 from tooltrue.host.servers import Patience
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.characters import may_hide
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.testing.hostile import TRICKS, Era, Hostile, Trick

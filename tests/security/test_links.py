@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.policy.media import is_inside, link_problem
+from tooltrue.policy.sanitize.media import is_inside, link_problem
 
 SCHEMES = [
     "http",

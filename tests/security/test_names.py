@@ -12,12 +12,13 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.files import toolset
 from tooltrue.toolbox.files.tools import Files
 from tooltrue.toolbox.files.values import Edit
 from tooltrue.toolbox.names import ASKED, HARMLESS, OBEYED, SECRET, Group
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
@@ -204,7 +205,7 @@ def test_d17_secrets_and_what_they_are_backed_up_as_are_not_read(files: Files, r
         folder, _, name = secret.rpartition("/")
         path = f"{folder}/{SPELLINGS[spelling](name)}".lstrip("/")
         put(root, path)
-        with pytest.raises(ToolError, match="holds secrets"):
+        with pytest.raises(ToolError, match="contains secrets"):
             files.read_file(path)
 
 
@@ -296,7 +297,7 @@ def test_b25_a_person_is_asked_where_plain_writing_asks_nobody(root: Path, answe
             return [(await client.call_tool("write_file", {"path": name, "content": "x"})).text for name in names]
 
     texts = asyncio.run(once())
-    assert asked == ["Write 'AGENTS.md'? Agents, shells or other programs obey what is in it."]
+    assert asked == ["Write 'AGENTS.md'? Agents, shells or other programs obey its content."]
     assert [f"[{code}]" in text for text in texts] == [False, code is not None]
     assert (root / "AGENTS.md").exists() is answer
 

@@ -37,13 +37,13 @@ from tooltrue import (
     ToolError,
 )
 from tooltrue.errors import InvalidParams
-from tooltrue.policy import shapes
-from tooltrue.policy.cleaning import CLEANED, Sweep
-from tooltrue.policy.fitting import CUT, MAX_BLOCKS
-from tooltrue.policy.scan import look
+from tooltrue.policy.sanitize import secret_patterns as shapes
+from tooltrue.policy.sanitize.fit import CUT, MAX_BLOCKS
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
-from tooltrue.tools.keeping import PART
-from tooltrue.tools.toolset import UNTRUSTED
+from tooltrue.tools.stored_results import CHUNK_BYTES
+from tooltrue.tools.vocabulary import UNTRUSTED
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
@@ -74,8 +74,8 @@ def raiser(error: Exception) -> Callable[[], Any]:
     return make
 
 
-def swept(text: str) -> tuple[str, Sweep]:
-    sweep = Sweep(look(text.encode(), True))
+def swept(text: str) -> tuple[str, Redactor]:
+    sweep = Redactor(prescan(text.encode(), True))
     return sweep.text(text), sweep
 
 
@@ -159,7 +159,7 @@ def test_c11_a_key_is_not_rewritten_but_what_has_it_is_withheld(key: str):
 def test_a10_to_a14_a_tool_whose_definition_hides_something_is_not_registered(hidden: str, where: str):
     settings = {where: hidden} if where != "schema" else {}
     schema = {"type": "object", "properties": {"x": {"description": hidden}} if where == "schema" else {}}
-    with pytest.raises(DefinitionError, match="nobody sees") as caught:
+    with pytest.raises(DefinitionError, match="invisible characters") as caught:
         Server("t").add_raw_tool("tool", schema, lambda arguments: "", **settings)  # type: ignore[arg-type]
     assert hidden not in str(caught.value)
 
@@ -221,7 +221,9 @@ DIVIDED = {
     "in JSON": "\\n",
     "unseen": "\u200b",
 }
-BY_BEGIN = [(kind, text) for kind, text in FAKES if any(text.startswith(b) for s in shapes.SHAPES for b in s.prefixes)]
+BY_BEGIN = [
+    (kind, text) for kind, text in FAKES if any(text.startswith(b) for s in shapes.SECRET_PATTERNS for b in s.prefixes)
+]
 
 
 @pytest.mark.attack("C09")
@@ -328,7 +330,7 @@ def test_c08_what_only_becomes_json_is_cleaned_as_json_is(form: str):
 @pytest.mark.twin("C08")
 def test_c08_twin_what_becomes_json_and_is_clean_leaves_as_it_is():
     value = {"clean": (Row("x", date(2026, 1, 2)), {1}), "dirty": f"x{TOKEN}"}
-    assert Sweep(look(TOKEN.encode(), True)).value(value)["clean"] == value["clean"]
+    assert Redactor(prescan(TOKEN.encode(), True)).value(value)["clean"] == value["clean"]
 
 
 @pytest.mark.attack("C08")
@@ -451,7 +453,7 @@ def test_c08_a_secret_where_two_parts_of_what_is_kept_meet_is_masked(secrets: An
     server = Server("t")
 
     def tool(context: Context) -> ResourceLink:
-        return context.keep("x " * (PART // 2 - 10) + TOKEN + " \u202eend", "k")
+        return context.keep("x " * (CHUNK_BYTES // 2 - 10) + TOKEN + " \u202eend", "k")
 
     server.add_tool(tool, effect="read", secrets=secrets)
 

@@ -13,8 +13,8 @@ import pytest
 
 from growth import grows_in_proportion
 from tooltrue import Client, ConfigurationError, DefinitionError, Server, ToolError
-from tooltrue.policy.cleaning import CLEANED, Sweep
-from tooltrue.policy.scan import look
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
 from variants import tried
 
@@ -41,8 +41,8 @@ A_TELEPHONE = "+49 30 123456"  # the one that is in the corpus
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 
 
-def swept(text: str) -> tuple[str, Sweep]:
-    sweep = Sweep(look(text.encode(), secrets=True, personal=True))
+def swept(text: str) -> tuple[str, Redactor]:
+    sweep = Redactor(prescan(text.encode(), secrets=True, personal=True))
     return sweep.text(text), sweep
 
 

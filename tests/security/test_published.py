@@ -23,7 +23,7 @@ from tooltrue.host.host import Host
 from tooltrue.host.naming import RESERVED, alias, check_alias, marks
 from tooltrue.host.pins import Pin, Pins
 from tooltrue.protocol import types as wire
-from tooltrue.tools.toolset import Effect
+from tooltrue.tools.vocabulary import Effect
 from unit.host.hosting import Published, hosted, names, tool
 from variants import tried
 

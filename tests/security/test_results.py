@@ -29,7 +29,7 @@ from tooltrue import (
 )
 from tooltrue.client.client import Result
 from tooltrue.errors import InvalidAnswer
-from tooltrue.policy.fitting import MAX_BLOCKS
+from tooltrue.policy.sanitize.fit import MAX_BLOCKS
 from tooltrue.protocol.types import CallToolResult, TextContent
 from tooltrue.tools.rounds import MAX_ROUNDS
 from unit.host.hosting import Published, hosted, tool

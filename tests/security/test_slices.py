@@ -12,7 +12,7 @@ import pytest
 from security.fakes import FAKES
 from services.site import Said, running
 from tooltrue import Client, Context, ResourceLink, Server
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import TextResource
 from tooltrue.toolbox.command import read_text
 from tooltrue.toolbox.command import toolset as commands
@@ -21,8 +21,8 @@ from tooltrue.toolbox.files import toolset
 from tooltrue.toolbox.tables.tables import toolset as tables
 from tooltrue.toolbox.web.tools import WebSettings
 from tooltrue.toolbox.web.tools import toolset as web
-from tooltrue.tools.keeping import PART
-from tooltrue.tools.toolset import Slice
+from tooltrue.tools.stored_results import CHUNK_BYTES
+from tooltrue.tools.vocabulary import Slice
 
 TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PEM = next(text for kind, text in FAKES if kind == "private-key")
@@ -242,7 +242,7 @@ def test_c08_twin_a_part_of_a_page_is_read_as_it_is():
 @pytest.mark.parametrize("cut", range(0, 40, 5))
 def test_c08_a_kept_result_is_masked_before_it_is_divided(cut: int):
     server = Server("t")
-    text = "- " * ((PART - cut) // 2) + TOKEN + " -" * PART
+    text = "- " * ((CHUNK_BYTES - cut) // 2) + TOKEN + " -" * CHUNK_BYTES
 
     @server.tool(effect="read")
     def report(context: Context) -> list[ResourceLink]:
@@ -260,7 +260,7 @@ def test_c08_a_kept_result_is_masked_before_it_is_divided(cut: int):
             return whole
 
     shown = asyncio.run(read())
-    assert len(shown) > 2 * PART
+    assert len(shown) > 2 * CHUNK_BYTES
     assert TOKEN[:12] not in shown
     assert TOKEN[-12:] not in shown
     assert "[secret masked: github-token" in shown

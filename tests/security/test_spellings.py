@@ -14,8 +14,8 @@ from security.recall import measure
 from security.spellings import SPELLINGS, benign, family, is_masked, more_fakes, swept
 from security.test_output import TOKEN, result_of
 from tooltrue import BlobResource, Client, EmbeddedResource, Server
-from tooltrue.policy.cleaning import Sweep
-from tooltrue.policy.scan import look
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import Redactor
 
 KINDS = sorted({kind for kind, _ in more_fakes()})
 
@@ -64,8 +64,8 @@ def _in_short_lines(secret: str) -> str:
 
 
 def _swept(text: str, read: Callable[[str], bytes]) -> str:
-    suspicion = look(read(text), True)
-    return Sweep(suspicion).text(text) if suspicion else text
+    suspicion = prescan(read(text), True)
+    return Redactor(suspicion).text(text) if suspicion else text
 
 
 def _first_line(text: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
-from tooltrue.policy.confirm import Confirm
-from tooltrue.toolbox.asking import Patience
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.toolbox.service_client import Patience
 from tooltrue.tools.local import LocalToolset
 
 __all__ = ["NOW", "Waits", "call", "calls"]

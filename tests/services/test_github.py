@@ -224,8 +224,9 @@ def filled(part: str, size: int) -> str:
 
 
 def test_a_text_of_many_beginnings_is_read_in_time_in_proportion():
-    for part in ('[a]: b "\n', "[a]: b\n", "<?", "<!a", "<![CDATA[", " <?x\n", "[x]: y '\n"):
-        assert grows_in_proportion(shown, partial(filled, part), 4_096), part
+    parts = ('[a]: b "\n', "[a]: b\n", "<?", "<!a", "<![CDATA[", " <?x\n", "[x]: y '\n", "a\n", "<!-- \n```\n")
+    for part in parts:
+        assert grows_in_proportion(shown, partial(filled, part), 32_768), part
 
 
 def test_i02_twin_a_comment_within_code_is_read():
@@ -423,7 +424,7 @@ def test_i11_an_issue_whose_answer_is_lost_is_found_and_not_written_again(lost: 
 
 WRITING = """
 import asyncio, json, sys
-from tooltrue.toolbox.asking import Patience
+from tooltrue.toolbox.service_client import Patience
 from tooltrue.toolbox.github import GitHub
 from tooltrue.toolbox.github.api import Api
 from tooltrue.toolbox.github.scope import Scope

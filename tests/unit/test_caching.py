@@ -13,8 +13,8 @@ from tooltrue.check.language import searched, stem, words
 from tooltrue.check.subject import Parameter
 from tooltrue.contract.contract import place
 from tooltrue.contract.scan import scan
-from tooltrue.policy.masking import Masks
-from tooltrue.toolbox.confined import PathRules
+from tooltrue.policy.audit.masking import Masks
+from tooltrue.toolbox.rooted_paths import PathRules
 
 CACHED: dict[str, Callable[[str], object]] = {
     "a path of a definition": lambda text: place(("tools", text)),

@@ -7,8 +7,8 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue import deadline
-from tooltrue.deadline import Deadline
+from tooltrue._internal import deadline
+from tooltrue._internal.deadline import Deadline
 from tooltrue.testing.state import LIMIT
 
 

@@ -33,9 +33,9 @@ from tooltrue import (
     ToolError,
 )
 from tooltrue.policy.config import examine
-from tooltrue.policy.rules import ALLOW, Deny, Verdict
+from tooltrue.policy.rules.rule import ALLOW, Deny, Verdict
 from tooltrue.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
-from tooltrue.tools.toolset import Entry, RequestContext, Tool
+from tooltrue.tools.vocabulary import Entry, RequestContext, Tool
 
 
 def shop() -> Server:

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import tooltrue.app as app
-from tooltrue.policy.answered import answered
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.validate import validate
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.errors_as_results import errors_as_results
+from tooltrue.policy.layers.validate import validate
 from tooltrue.tools.toolset import Provider, guarded
 
 
 def validated(provider: Provider, guard: Guard, *rest: Any, **more: Any) -> Provider:
-    return guarded(provider, answered(guard.language), validate)
+    return guarded(provider, errors_as_results(guard.language), validate)
 
 
 app.standard = validated  # there is no setting for this, and there should not be one

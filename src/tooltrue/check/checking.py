@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
+from tooltrue._internal.loading import load
 from tooltrue.check.card import Card, Level, cards
-from tooltrue.check.subject import Subject, subjects
+from tooltrue.check.subject import Subject, lazy, subjects
 from tooltrue.contract.contract import Contract, Path, place
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.loading import load
 from tooltrue.protocol.types import Value
 from tooltrue.wording import sentence
 
@@ -44,7 +45,7 @@ Rule: TypeAlias = Callable[[Subject], Iterable[Problem]]
 """A check of one tool. It only reads, is fast, and never raises, whatever the definition contains."""
 
 
-class Finding(Value, frozen=True):
+class Finding(Value, frozen=True, dict=True):
     """A problem of a tool, by its key in the contract, with the card of the rule."""
 
     server: str
@@ -60,19 +61,19 @@ class Finding(Value, frozen=True):
     def level(self) -> Level:
         return self.problem.level or self.card.level
 
-    @property
+    @lazy
     def place(self) -> str:
         return place(self.problem.path)
 
     def say(self, language: str = "en") -> str:
         """The description of the problem."""
         if self.problem.said is not None:
-            return shown(sentence(self.problem.said, language, self.problem.facts))
-        return shown(self.card.words[language].says.format(**self.problem.facts))
+            return display_safe(sentence(self.problem.said, language, self.problem.facts))
+        return display_safe(self.card.words[language].says.format(**self.problem.facts))
 
     def instead(self, language: str = "en") -> str:
         """The suggested correction."""
-        return shown(self.card.words[language].instead.format(**self.problem.facts))
+        return display_safe(self.card.words[language].instead.format(**self.problem.facts))
 
 
 @functools.cache
@@ -87,43 +88,57 @@ def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
     Many tools are shared among several processes.
     """
     tools = subjects(contracts)
-    count = 1 if len(tools) < _MANY else load("check.parallel:process_count")()
-    if count == 1:
-        yield from _found(tools)
-        return
-    # The first tools are judged before any process is started: this computes the facts about all tools together.
-    first, rest = tools[:_FIRST], tools[_FIRST:]
-    yield from _found(first)
-    size = -(-len(rest) // (count * _SHARES))
-    shares = [rest[start : start + size] for start in range(0, len(rest), size)]
-    results: Iterator[list[_Row]] = load("check.parallel:map_in_processes")(_problems, shares, count)
-    for share, rows in zip(shares, results, strict=True):
-        for number, rule, problem in rows:
-            yield Finding(share[number].server, share[number].key, cards()[rule], problem)
+    if len(tools) < _MANY or (count := _process_count()) == 1:
+        rows = _rows((tools, range(len(tools)), range(len(rules()))))
+    else:
+        rows = _rows_of_processes(tools, count)
+    for number, rule, problem in rows:
+        yield Finding(tools[number].server, tools[number].key, rules()[rule][0], problem)
+
+
+def _process_count() -> int:
+    from tooltrue.check.parallel import process_count  # noqa: PLC0415 - few runs need it
+
+    return process_count()
 
 
 _MANY: Final = 500
 """With fewer tools, one process is as fast as several, which take time to start."""
 _FIRST: Final = 100
+"""These are judged before any process is started: all processes share the data that rules load at their first use."""
 _SHARES: Final = 4
 """Shares per process, which takes one after the other: some take longer than others."""
+_COMPARING: Final = frozenset({"confusable", "same_description"})
+"""The rules whose first answer takes long, since it compares all tools: one process applies them to all tools."""
+
+_Share: TypeAlias = tuple[Sequence[Subject], Sequence[int], Sequence[int]]
+"""All tools, and the indices of those to judge and of the rules to apply."""
+_Row: TypeAlias = tuple[int, int, Problem]
+"""The indices of a tool and of a rule, and a problem: the form in which results are sent between processes."""
 
 
-def _found(tools: Sequence[Subject]) -> Iterator[Finding]:
-    for tool in tools:
-        for card, problems in rules():
-            for problem in problems(tool):
-                yield Finding(tool.server, tool.key, card, problem)
+def _rows_of_processes(tools: Sequence[Subject], count: int) -> list[_Row]:
+    from tooltrue.check.parallel import map_in_processes  # noqa: PLC0415 - few runs need it
+
+    comparing = [number for number, (card, _) in enumerate(rules()) if card.name in _COMPARING]
+    others = [number for number in range(len(rules())) if number not in comparing]
+    rows = list(_rows((tools, range(_FIRST), others)))
+    size = -(-(len(tools) - _FIRST) // (count * _SHARES))
+    parts = [range(len(tools))[start : start + size] for start in range(_FIRST, len(tools), size)]
+    shares: list[_Share] = [(tools, range(len(tools)), comparing), *((tools, part, others) for part in parts)]
+    for found in map_in_processes(_list_of_rows, shares, count):
+        rows += found
+    return sorted(rows, key=itemgetter(0, 1))  # stable: the problems of one rule keep their order
 
 
-_Row: TypeAlias = tuple[int, str, Problem]
-"""The index of a tool, the name of a rule, and a problem: the form in which results are sent between processes."""
+def _list_of_rows(share: _Share) -> list[_Row]:
+    return list(_rows(share))
 
 
-def _problems(tools: Sequence[Subject]) -> list[_Row]:
-    return [
-        (number, card.name, problem)
-        for number, tool in enumerate(tools)
-        for card, problems in rules()
-        for problem in problems(tool)
-    ]
+def _rows(share: _Share) -> Iterator[_Row]:
+    tools, numbers, applied = share
+    chosen = [(rule, rules()[rule][1]) for rule in applied]
+    for number in numbers:
+        for rule, problems in chosen:
+            for problem in problems(tools[number]):
+                yield number, rule, problem

@@ -10,7 +10,7 @@ from tooltrue.check.card import cards
 from tooltrue.check.checking import Finding
 from tooltrue.check.source import Source
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.globs import Globs, globs
+from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.spelling import closest
 
 if TYPE_CHECKING:  # a check without an operator's file does not import the guard

@@ -9,7 +9,7 @@ from tooltrue.check.alike import Pair
 from tooltrue.check.findability import Answer, Findability
 from tooltrue.check.search import Hit
 from tooltrue.check.subject import Subject
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 
 __all__ = ["hit_lines", "lines"]
 
@@ -57,7 +57,7 @@ def _answer(answer: Answer, language: str) -> Iterator[str]:
         language,
         tool=_name(answer.question.tool),
         rank=_say(rank, language, rank=answer.rank),
-        query=shown(query if len(query) <= _LONGEST else query[:_LONGEST] + "…"),
+        query=display_safe(query if len(query) <= _LONGEST else query[:_LONGEST] + "…"),
     )
     same = _say("same", language)
     rivals = [f"{_name(rival.tool)} ({_list(rival.words) or same})" for rival in answer.rivals]
@@ -79,15 +79,15 @@ def hit_lines(hits: Sequence[Hit], language: str = "en") -> Iterator[str]:
     for number, hit in enumerate(hits, 1):
         words = sorted(hit.words.items(), key=lambda pair: -pair[1])
         shares = ", ".join(f"{word} {share:.2f}" for word, share in words)
-        yield f"{number:>2}  {hit.score:5.2f}  {_name(hit.tool)}  {shown(shares)}"
+        yield f"{number:>2}  {hit.score:5.2f}  {_name(hit.tool)}  {display_safe(shares)}"
 
 
 def _name(tool: Subject) -> str:
-    return shown(f"{tool.server}/{tool.name}")
+    return display_safe(f"{tool.server}/{tool.name}")
 
 
 def _list(words: Sequence[str]) -> str:
-    return shown(", ".join(words))
+    return display_safe(", ".join(words))
 
 
 def _say(phrase: str, language: str, **facts: object) -> str:

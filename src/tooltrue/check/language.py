@@ -11,7 +11,6 @@ from typing import Final
 
 from tooltrue.caching import cache_short_texts
 from tooltrue.check.lists import listed
-from tooltrue.loading import load
 
 __all__ = ["is_chinese", "language", "searched", "sentences", "stem", "words"]
 
@@ -81,11 +80,15 @@ def stem(word: str) -> str:
 
 
 def _cut(text: str) -> tuple[str, ...]:
-    return load("check.chinese:cut")(text)
+    from tooltrue.check.chinese import cut  # noqa: PLC0415 - the dictionary is slow to load
+
+    return cut(text)
 
 
 def _cut_finely(text: str) -> tuple[str, ...]:
-    return load("check.chinese:cut_finely")(text)
+    from tooltrue.check.chinese import cut_finely  # noqa: PLC0415 - the dictionary is slow to load
+
+    return cut_finely(text)
 
 
 def sentences(text: str) -> tuple[str, ...]:

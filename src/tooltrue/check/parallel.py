@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, Final, TypeVar
 
-from tooltrue.processes import die_with_parent
+from tooltrue._internal.processes import die_with_parent
 
 __all__ = ["map_in_processes", "process_count"]
 

@@ -20,7 +20,7 @@ from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.schema.dialects import APPLICATORS, subschemas
 from tooltrue.protocol.types import Value
 
-__all__ = ["DEEPEST", "Parameter", "Shelf", "Subject", "Text", "subjects"]
+__all__ = ["DEEPEST", "Parameter", "Shelf", "Subject", "Text", "lazy", "subjects"]
 
 DEEPEST: Final = 12
 """Levels of a schema that are examined; deeper nesting is a problem of its own."""
@@ -29,7 +29,7 @@ DEEPEST: Final = 12
 _Known = TypeVar("_Known")
 
 
-class kept(Generic[_Known]):
+class lazy(Generic[_Known]):
     """A property that is computed on first access. ``functools.cached_property`` takes a lock until Python 3.12, which
     costs more than most of these computations; no two threads share a subject."""
 
@@ -39,10 +39,10 @@ class kept(Generic[_Known]):
         self.__doc__ = find_out.__doc__
 
     @overload
-    def __get__(self, owner: None, kind: type) -> kept[_Known]: ...
+    def __get__(self, owner: None, kind: type) -> lazy[_Known]: ...
     @overload
     def __get__(self, owner: object, kind: type) -> _Known: ...
-    def __get__(self, owner: object | None, kind: type) -> kept[_Known] | _Known:
+    def __get__(self, owner: object | None, kind: type) -> lazy[_Known] | _Known:
         if owner is None:
             return self
         known = owner.__dict__[self._name] = self._find_out(owner)
@@ -58,30 +58,30 @@ class Text:
     def __bool__(self) -> bool:
         return bool(self.raw.strip())
 
-    @kept
+    @lazy
     def plain(self) -> str:
         """The text in lower case, for a search of phrases."""
         return self.raw.casefold()
 
-    @kept
+    @lazy
     def words(self) -> tuple[str, ...]:
         return words(self.raw)
 
-    @kept
+    @lazy
     def word_set(self) -> frozenset[str]:
         return frozenset(self.words)
 
-    @kept
+    @lazy
     def language(self) -> str:
         """``en``, ``zh``, or empty if it is neither, so that phrases cannot be searched for."""
         return language(self.raw, self.word_set)
 
-    @kept
+    @lazy
     def spoken(self) -> str:
         """The words with a space around each, for a search of phrases."""
         return f" {' '.join(self.words)} "
 
-    @kept
+    @lazy
     def sentences(self) -> tuple[str, ...]:
         return sentences(self.raw)
 
@@ -95,16 +95,16 @@ class Parameter(Value, frozen=True, dict=True):
     required: bool
     depth: int
 
-    @kept
+    @lazy
     def name_words(self) -> tuple[str, ...]:
         return _name_words(self.name)
 
-    @kept
+    @lazy
     def text(self) -> Text:
         said = self.schema.get("description")
         return Text(said if isinstance(said, str) else "")
 
-    @kept
+    @lazy
     def kinds(self) -> frozenset[str]:
         """The types it may have, declared directly or in alternatives."""
         return frozenset(_kinds(self.schema))
@@ -145,14 +145,14 @@ class Shelf:
             self._known[find_out] = find_out(self)
         return self._known[find_out]
 
-    @kept
+    @lazy
     def by_name(self) -> Mapping[str, list[Subject]]:
         found: dict[str, list[Subject]] = {}
         for one in self.subjects:
             found.setdefault(one.name, []).append(one)
         return found
 
-    @kept
+    @lazy
     def servers(self) -> Mapping[str, frozenset[str]]:
         """Server → the names of its tools."""
         found: dict[str, set[str]] = {}
@@ -160,11 +160,11 @@ class Shelf:
             found.setdefault(one.server, set()).add(one.name)
         return {server: frozenset(names) for server, names in found.items()}
 
-    @kept
+    @lazy
     def neighbours(self) -> Neighbours:
         return Neighbours(self.servers if len(self.servers) > 1 else {})
 
-    @kept
+    @lazy
     def by_server(self) -> Mapping[str, list[Subject]]:
         found: dict[str, list[Subject]] = {}
         for one in self.subjects:
@@ -182,28 +182,28 @@ class Subject:
     shelf: Shelf = field(default_factory=Shelf, repr=False)
     key: str = ""
 
-    @kept
+    @lazy
     def name(self) -> str:
         said = self.definition.get("name")
         return said if isinstance(said, str) else ""
 
-    @kept
+    @lazy
     def name_words(self) -> tuple[str, ...]:
         return words(self.name)
 
-    @kept
+    @lazy
     def text(self) -> Text:
         """The description."""
         said = self.definition.get("description")
         return Text(said if isinstance(said, str) else "")
 
-    @kept
+    @lazy
     def section(self) -> re.Match[str] | None:
         """The section on parameters in the description, from a heading such as ``Args:`` to the next heading."""
         has_sign = any(sign in self.text.plain for sign in _SIGNS)
         return _SECTION.search(self.text.raw) if has_sign else None
 
-    @kept
+    @lazy
     def summary(self) -> Text:
         """The description without that section."""
         if self.section is None:
@@ -211,42 +211,42 @@ class Subject:
         raw, (start, end) = self.text.raw, self.section.span()
         return Text(f"{raw[:start]}\n{raw[end:]}")
 
-    @kept
+    @lazy
     def annotations(self) -> Mapping[str, Json]:
         said = self.definition.get("annotations")
         return said if is_object(said) else {}
 
-    @kept
+    @lazy
     def input(self) -> Mapping[str, Json]:
         said = self.definition.get("inputSchema")
         return said if is_object(said) else {}
 
-    @kept
+    @lazy
     def output(self) -> Mapping[str, Json] | None:
         said = self.definition.get("outputSchema")
         return said if is_object(said) else None
 
-    @kept
+    @lazy
     def parameters(self) -> tuple[Parameter, ...]:
         """Each property of the input schema, nested ones included, in document order."""
         return tuple(_parameters(self.input, ("inputSchema",), 1))
 
-    @kept
+    @lazy
     def arguments(self) -> tuple[Parameter, ...]:
         """The top-level properties: the arguments of a call."""
         return tuple(one for one in self.parameters if one.depth == 1)
 
-    @kept
+    @lazy
     def described(self) -> tuple[Parameter, ...]:
         """The parameters with a description."""
         return tuple(one for one in self.parameters if one.text.raw)
 
-    @kept
+    @lazy
     def nodes(self) -> tuple[Node, ...]:
         """All schemas of arguments and results, including definitions without references to them."""
         return tuple(_nodes(self.definition))
 
-    @kept
+    @lazy
     def having(self) -> Mapping[str, list[Node]]:
         """Keyword → the schemas that have it."""
         found: dict[str, list[Node]] = {}
@@ -255,13 +255,13 @@ class Subject:
                 found.setdefault(keyword, []).append(node)
         return found
 
-    @kept
+    @lazy
     def suspicions(self) -> tuple[Suspicion, ...]:
         """The findings for which a host would block a tool or warn a person."""
         beside = self.shelf.neighbours.besides(self.server)
         return scan(self.definition, beside, self.shelf.servers.get(self.server, frozenset()))
 
-    @kept
+    @lazy
     def refusals(self) -> tuple[tuple[str, SchemaError], ...]:
         """The errors of the validator of calls: the field of each refused schema, and the reason."""
         return () if is_plain(self.nodes) else tuple(_refusals(self.definition))

@@ -18,16 +18,16 @@ from typing import Any, TypeVar
 
 import click
 
-from tooltrue.cli.asking import confirmed
 from tooltrue.cli.language import spoken
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import tell
+from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import Verbs
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.approvals import Approvals, Scope, Ticket, approvals_url
-from tooltrue.policy.lookalikes import shown_name
-from tooltrue.policy.shown import shown, shown_text
+from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url
+from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.lookalikes import shown_name
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.state.new_file import write_new
 from tooltrue.state.urls import open_facts
@@ -38,15 +38,17 @@ __all__ = ["command"]
 T = TypeVar("T")
 
 
-@click.group("approvals", cls=Verbs, short_help="Settle what waits for a person.")
-@click.option("--store", metavar="URL", help="Where the tickets lie. Default: $TOOLTRUE_APPROVALS, or your own file.")
+@click.group("approvals", cls=Verbs, short_help="Settle the calls that wait for a person.")
+@click.option(
+    "--store", metavar="URL", help="The store of the tickets. Default: $TOOLTRUE_APPROVALS, or your own file."
+)
 @click.pass_context
 def command(context: click.Context, store: str | None) -> None:
     """List, show, allow and deny the calls that wait for a person's consent."""
     context.obj = approvals_url(store)
 
 
-@command.command("list", short_help="What waits, and what has been allowed.")
+@command.command("list", short_help="List waiting and allowed calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def list_(url: str, as_json: bool) -> None:
@@ -55,18 +57,18 @@ def list_(url: str, as_json: bool) -> None:
     if as_json:
         show_json(tickets)
     elif not tickets:
-        tell("Nothing waits.")
+        tell("No entry waits.")
     else:
         names = _names(tickets)
         show_rows([("ticket", "state", "asked", "server", "tool", "for"), *(_row(one, names) for one in tickets)])
 
 
-@command.command("show", short_help="A ticket in full.")
+@command.command("show", short_help="Show a ticket in full.")
 @click.argument("ticket")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def show(url: str, ticket: str, as_json: bool) -> None:
-    """Show TICKET: every argument in full, with all that cannot be seen written out."""
+    """Show TICKET, with every argument in full and invisible characters escaped."""
 
     async def look(approvals: Approvals) -> tuple[Ticket, Collection[str]]:
         return await approvals.find(ticket), _names(await approvals.all())
@@ -80,7 +82,9 @@ def show(url: str, ticket: str, as_json: bool) -> None:
 @click.option("--once", "scope", flag_value="once", default=True, help="One identical call, within an hour. Default.")
 @click.option("--session", "scope", flag_value="session", help="Every identical call, for a day.")
 @click.option("--pattern", metavar="SCHEMA", help="For a day, every call whose arguments fit this JSON Schema.")
-@click.option("--credential", metavar="FILE", help="Instead of a terminal. Default: $TOOLTRUE_CREDENTIAL.")
+@click.option(
+    "--credential", metavar="FILE", help="A credential, instead of a terminal. Default: $TOOLTRUE_CREDENTIAL."
+)
 @click.pass_obj
 def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: str | None) -> None:
     """Show TICKET and let its call run; the caller then repeats it."""
@@ -100,12 +104,12 @@ def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: 
     tell(_at(url, settle))
 
 
-@command.command("deny", short_help="Refuse the call of a ticket, or take a yes back.")
+@command.command("deny", short_help="Refuse the call of a ticket, or revoke its approval.")
 @click.argument("ticket")
-@click.option("--reason", default="", metavar="TEXT", help="Why not: the model reads it.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason, which the model reads.")
 @click.pass_obj
 def deny(url: str, ticket: str, reason: str) -> None:
-    """Refuse the call of TICKET; what was allowed by it is allowed no more."""
+    """Refuse the call of TICKET, and revoke an approval given by it."""
 
     async def settle(approvals: Approvals) -> None:
         await approvals.deny(await approvals.find(ticket), reason)
@@ -114,7 +118,7 @@ def deny(url: str, ticket: str, reason: str) -> None:
     tell(f"{ticket} is denied.")
 
 
-@command.command("credential", short_help="Make a credential, for where there is no terminal.")
+@command.command("credential", short_help="Make a credential for use without a terminal.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
 def credential(url: str, file: Path) -> None:

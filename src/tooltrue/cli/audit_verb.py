@@ -19,7 +19,7 @@ from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.usage import Verbs
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit_reading import Stats, entries, matching, outside, record_of, unfinished
+from tooltrue.policy.audit.reading import Stats, entries, matching, outside, record_of, unfinished
 from tooltrue.state.log import LOWEST, Entry, Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.retention import Prunable, examine, prune, signing_key
@@ -30,9 +30,9 @@ from tooltrue.wording import sentence
 __all__ = ["command"]
 
 
-@click.group("audit", cls=Verbs, short_help="Look at what servers have recorded, and verify it.")
+@click.group("audit", cls=Verbs, short_help="Show and verify the audit logs of servers.")
 def command() -> None:
-    """Look at what servers of this user have recorded, and verify it."""
+    """Show and verify the audit logs of this user's servers."""
 
 
 def _on_log(function: Callable[..., None]) -> Callable[..., None]:
@@ -58,7 +58,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print the records 
 @command.command("tail")
 @_on_log
 @click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="How many records.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is recorded from now on.")
+@click.option("-f", "--follow", is_flag=True, help="Also show each new record, until interrupted.")
 @_json
 def tail(which: Which, count: int, follow: bool, as_json: bool) -> None:
     """Show the last records of TARGET, a server of ours; without one, of the log that was written last."""
@@ -79,20 +79,24 @@ def tail(which: Which, count: int, follow: bool, as_json: bool) -> None:
 
 @command.command("search")
 @_on_log
-@click.option("--who", metavar="GLOB", help="Whose: the id of a principal.")
-@click.option("--subject", metavar="GLOB", help="Of which tool, prompt or URI.")
-@click.option("--called", metavar="GLOB", help="By this old name of a tool; '?*' for any.")
+@click.option("--who", metavar="GLOB", help="The caller: the id of a principal.")
+@click.option("--subject", metavar="GLOB", help="The tool, prompt or URI.")
+@click.option("--called", metavar="GLOB", help="The old name by which a tool was called; '?*' for any.")
 @click.option("--kind", metavar="GLOB", help="call, read, follow, get, complete, intent, refusals, pruned, seal.")
 @click.option("--effect", metavar="GLOB", help="read, write, destructive, open-world.")
 @click.option("--outcome", metavar="GLOB", help="ok, error, refused, asked, cancelled, abandoned.")
-@click.option("--code", metavar="GLOB", help="With this error: TT….")
-@click.option("--rule", metavar="GLOB", help="Decided by this rule.")
-@click.option("--trace", metavar="GLOB", help="Of this trace.")
-@click.option("--instance", metavar="GLOB", help="Of this server: 'NAME (INSTANCE)'.")
-@click.option("--since", default="", metavar="TIME", help="From then on: YYYY-MM-DD, or with THH:MM behind it; UTC.")
-@click.option("--until", default="", metavar="TIME", help="Up to then, that day or minute included.")
-@click.option("--unfinished", "is_unfinished", is_flag=True, help="Only what began and was not heard of again.")
-@click.option("-n", "count", type=click.IntRange(1), default=1000, show_default=True, help="At most so many.")
+@click.option("--code", metavar="GLOB", help="The code of the error: TT….")
+@click.option("--rule", metavar="GLOB", help="The rule that decided.")
+@click.option("--trace", metavar="GLOB", help="The trace.")
+@click.option("--instance", metavar="GLOB", help="The server: 'NAME (INSTANCE)'.")
+@click.option(
+    "--since", default="", metavar="TIME", help="From this time on: YYYY-MM-DD, or with THH:MM behind it; UTC."
+)
+@click.option("--until", default="", metavar="TIME", help="Up to this time, that day or minute included.")
+@click.option("--unfinished", "is_unfinished", is_flag=True, help="Only calls that began and have no outcome.")
+@click.option(
+    "-n", "count", type=click.IntRange(1), default=1000, show_default=True, help="The largest number of records."
+)
 @_json
 def search(
     which: Which,
@@ -103,7 +107,7 @@ def search(
     as_json: bool,
     **said: str,
 ) -> None:
-    """Show the records that fit all options, of TARGET, or of the log that was written last.
+    """Show the records that match all options, of TARGET, or of the log that was written last.
 
     GLOB: * stands for anything, ? for one character.
     """
@@ -125,9 +129,9 @@ def search(
 
 @command.command("stats")
 @_on_log
-@click.option("--since", default="", metavar="TIME", help="From then on, as for search.")
+@click.option("--since", default="", metavar="TIME", help="From this time on, as for search.")
 def stats(which: Which, since: str) -> None:
-    """Count what happened: by outcome, tool, caller and error; of TARGET, or in the log that was written last."""
+    """Count the calls of TARGET, or of the log that was written last, by outcome, tool, caller and error."""
     matches = matching({}, since)
 
     async def count(log: Log) -> tuple[Stats, int]:
@@ -165,11 +169,13 @@ def _each(ways: Mapping[str, int]) -> str:
 
 @command.command("verify")
 @_on_log
-@click.option("--seal", metavar="FILE|URL", help="Marks kept elsewhere. Default: the file beside an SQLite log.")
-@click.option("--key", metavar="FILE", help="What signed where the log was pruned. Default: the key of this user.")
-@click.option("--unsealed", is_flag=True, help="Accept a log of which no seal is found: its end may be cut off.")
+@click.option("--seal", metavar="FILE|URL", help="Seals stored elsewhere. Default: the file beside an SQLite log.")
+@click.option(
+    "--key", metavar="FILE", help="The key that signed when the log was pruned. Default: the key of this user."
+)
+@click.option("--unsealed", is_flag=True, help="Accept a log without a seal: its end may be cut off.")
 def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bool) -> None:
-    """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was, or where no seal is."""
+    """Verify that no record was changed, removed, moved or cut off. Exits with 1 if one was, or without a seal."""
     place = which.place()
     found = seal or beside(place, ".seal")
     kept = _kept(found, place) if seal or Path(found).is_file() else []
@@ -236,9 +242,7 @@ def export(which: Which, after: int | None) -> None:
 @click.option(
     "--before", required=True, type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), metavar="DATE", help="UTC."
 )
-@click.option(
-    "--key", metavar="FILE", help="The key that signs; made where it is missing. Default: the key of this user."
-)
+@click.option("--key", metavar="FILE", help="The key that signs, made if it is missing. Default: the key of this user.")
 def prune_command(which: Which, before: datetime, key: str | None) -> None:
     """Delete the records before DATE. A signed record stays, so that the others can be verified."""
     secret = cast("bytes", signing_key(key_file(key), make=True))

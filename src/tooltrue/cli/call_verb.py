@@ -14,13 +14,13 @@ import click
 
 from tooltrue.app import Server
 from tooltrue.cli import families
-from tooltrue.cli.asking import asked_here
 from tooltrue.cli.connecting import connected, revision_option, show_log, target_of
 from tooltrue.cli.families import Family
 from tooltrue.cli.hosting import TYPED, check_any, is_config, opened, speaking_only
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_result
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.terminal_prompts import asked_here
 from tooltrue.cli.usage import Verb, unknown_tool
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.client import Result, Target
@@ -46,7 +46,7 @@ _SECONDS = 60.0
 @families.options
 @click.option("--timeout", type=SECONDS, show_default="60, or what the file says", help="Seconds to wait.")
 @revision_option
-@click.option("--yes", is_flag=True, help="Answer every question with yes, its defaults taken.")
+@click.option("--yes", is_flag=True, help="Answer every question with yes, and with its defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def command(
     target: str,
@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """Call TOOL of TARGET with KEY=VALUE pairs.
 
-    A value is text where the schema wants text, and JSON otherwise; KEY:=VALUE is always JSON.
+    A value is text if the schema expects text, and JSON otherwise; KEY:=VALUE is always JSON.
     """
     elicit = _yes if yes else asked_here(target)
     if is_config(target):

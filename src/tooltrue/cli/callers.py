@@ -7,8 +7,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from tooltrue.cli.usage import usage_text
 from tooltrue.errors import ConfigurationError
-from tooltrue.server.callers import Callers
+from tooltrue.server.auth_settings import AuthSettings
 
 __all__ = ["callers_of", "options"]
 
@@ -17,26 +18,37 @@ F = TypeVar("F", bound=Callable[..., Any])
 SECRET = "TOOLTRUE_CLIENT_SECRET"
 
 _OPTIONS: Final = (
-    click.option("--keys", metavar="FILE", help="HTTP: who has a key of this file may call; see 'tooltrue keys'."),
-    click.option("--oauth", multiple=True, metavar="ISSUER", help="HTTP: who has a token of this issuer. Repeatable."),
+    click.option("--keys", metavar="FILE", help="HTTP: accept callers with a key of this file; see 'tooltrue keys'."),
+    click.option(
+        "--oauth", multiple=True, metavar="ISSUER", help="HTTP: accept callers with a token of this issuer. Repeatable."
+    ),
     click.option("--resource", metavar="URL", help="OAuth: this server's endpoint, as clients know it."),
-    click.option("--scope", multiple=True, metavar="SCOPE", help="OAuth: what every request needs. Repeatable."),
+    click.option(
+        "--scope", multiple=True, metavar="SCOPE", help="OAuth: a scope that every request needs. Repeatable."
+    ),
     click.option(
         "--introspection",
         metavar="CLIENT",
-        help=f"OAuth: ask the issuer about tokens that say nothing, as this client; its secret is in ${SECRET}.",
+        help=f"OAuth: introspect opaque tokens at the issuer, as this client; its secret is in ${SECRET}.",
     ),
-    click.option("--introspection-endpoint", metavar="URL", help="OAuth: ask there, not where the issuer says."),
+    click.option(
+        "--introspection-endpoint", metavar="URL", help="OAuth: introspect tokens there, not where the issuer says."
+    ),
     click.option(
         "--trust-proxy",
         multiple=True,
         metavar="ADDRESS",
-        help="HTTP: a proxy, or a network of them, to be believed: --user-header, or who comes with --public.",
+        help="HTTP: a trusted proxy, or a network of them, for --user-header, or for addresses with --public.",
     ),
-    click.option("--user-header", metavar="NAME", help="Proxy: where it says who calls."),
-    click.option("--scopes-header", metavar="NAME", help="Proxy: where it says what these may."),
-    click.option("--demand-header", multiple=True, metavar="NAME=VALUE", help="Proxy: what it has to say too (mTLS)."),
-    click.option("--public", is_flag=True, help="HTTP: whoever comes may call, known by address alone."),
+    click.option("--user-header", metavar="NAME", help="Proxy: the header with the caller's name."),
+    click.option("--scopes-header", metavar="NAME", help="Proxy: the header with the caller's scopes."),
+    click.option(
+        "--demand-header",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Proxy: a header that must have this value (mTLS). Repeatable.",
+    ),
+    click.option("--public", is_flag=True, help="HTTP: accept every caller, identified by address alone."),
 )
 
 # option → options of which it requires at least one
@@ -60,15 +72,17 @@ def options(function: F) -> F:
     return function
 
 
-def callers_of(said: Mapping[str, Any]) -> Callers:
+def callers_of(said: Mapping[str, Any]) -> AuthSettings:
     """Combine the options. ``ConfigurationError`` for an option that requires another one."""
     given = {name: value for name, value in said.items() if value}
     for option, others in _GOES_WITH.items():
         if option in given and not given.keys() & set(others):
-            raise ConfigurationError.of("TT4205", option=_shown(option), other=" or ".join(map(_shown, others)))
+            raise ConfigurationError.of(
+                "TT4205", option=_shown(option), other=usage_text(" or ").join(map(_shown, others))
+            )
     if "introspection" in given and len(given["oauth"]) > 1:
         raise ConfigurationError.of("TT1065")
-    return Callers({**_keys(given), **_oauth(given), **_by_proxy(given)}, _shown(next(iter(given), "")))
+    return AuthSettings({**_keys(given), **_oauth(given), **_by_proxy(given)}, _shown(next(iter(given), "")))
 
 
 def _shown(option: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.host.calls import Ended
 from tooltrue.host.chat import Event, Offered
-from tooltrue.policy.shown import shown
+from tooltrue.policy.consent.argument_display import shown
 
 __all__ = ["Json", "Person", "Screen", "size", "why"]
 

@@ -13,16 +13,17 @@ from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.client.client import Target
 from tooltrue.contract.contract import pin
 from tooltrue.errors import UnknownTool
-from tooltrue.host.asking import Answer, Front, Once, Question
-from tooltrue.host.fronts import terminal
+from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, Once, Question
 from tooltrue.host.host import Host
 from tooltrue.host.logs import Heard
-from tooltrue.policy.approvals import Wanted
-from tooltrue.policy.flow import STAKE
-from tooltrue.policy.pipeline import Guard
+from tooltrue.host.prompters import terminal
+from tooltrue.policy.consent.approvals import Request
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.tasks.lethal_trifecta import STAKE
 from tooltrue.state.log import Log
 from tooltrue.tools.tasks import Task
-from tooltrue.tools.toolset import Provider, RequestContext
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["Allowed", "Tools", "chat_tools", "unless"]
 
@@ -39,7 +40,7 @@ class Allowed:
     def add(self, pin: str, name: str) -> None:
         self.names[pin], self._met[pin] = name, self._sources()
 
-    def holds(self, wanted: Wanted) -> bool:
+    def holds(self, wanted: Request) -> bool:
         """Whether exactly this tool was allowed, and no more is at stake than at the time: content of its own server
         may go back there; content of servers read since then, and secrets, require a question."""
         if self.names.get(wanted.pin) != wanted.tool or wanted.stake not in ("", STAKE):
@@ -105,7 +106,7 @@ def _one(target: str, family: Family) -> dict[str, Target]:
     return {"server": target_of(target, family)}
 
 
-def unless(allowed: Allowed, front: Front | None) -> Front | None:
+def unless(allowed: Allowed, front: ApprovalPrompter | None) -> ApprovalPrompter | None:
     """Skip the question for allowed tools."""
     if front is None:
         return None

@@ -23,12 +23,12 @@ from tooltrue.cli.printing import tell
 from tooltrue.cli.usage import Verb
 from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.host.chat import Chat
-from tooltrue.host.fronts import at_terminal, typed_line
 from tooltrue.host.logs import ServerLog
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Message, Model, SystemMessage, UserMessage
+from tooltrue.host.prompters import at_terminal, typed_line
 from tooltrue.host.run import Run, RunLimits
-from tooltrue.policy.audit_reading import entries
+from tooltrue.policy.audit.reading import entries
 
 __all__ = ["command"]
 
@@ -47,9 +47,15 @@ __all__ = ["command"]
 @families.options
 @click.option("--rules", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds for the servers to start.")
-@click.option("--system", metavar="TEXT", help="What the model is told before all else.")
-@click.option("--steps", type=click.IntRange(1), default=32, show_default=True, help="Answers of the model a question.")
-@click.option("--no-stream", is_flag=True, help="Wait for whole answers: for endpoints that cannot stream calls.")
+@click.option("--system", metavar="TEXT", help="The system prompt.")
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    default=32,
+    show_default=True,
+    help="The largest number of answers of the model to a question.",
+)
+@click.option("--no-stream", is_flag=True, help="Wait for whole answers, for endpoints that cannot stream calls.")
 @click.option("--json", "as_json", is_flag=True, help="The question is standard input; print an event a line.")
 @click.pass_obj
 def command(
@@ -68,8 +74,8 @@ def command(
 ) -> None:
     """Talk to MODEL, which may call the tools of TARGET: a file of servers, or one server.
 
-    At a terminal: a conversation; /help says what there is besides. Elsewhere, and with --json: standard input is the
-    one question, and the exit code is 1 when the model did not come to an end.
+    At a terminal this is a conversation; /help lists its commands. Elsewhere, and with --json, standard input is the
+    only question, and the exit code is 1 if the model did not finish.
     """
     if (target is None) == (config is None):
         raise ConfigurationError.of("TT9529")

@@ -22,8 +22,8 @@ from tooltrue.client.config import Config, ServerConfig, read_config
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.contract import Path as At
 from tooltrue.errors import ConfigurationError, TooltrueError
+from tooltrue.host.connect import connect
 from tooltrue.host.launches import Launches
-from tooltrue.host.reaching import reached
 from tooltrue.jsonrpc.messages import Json
 
 __all__ = ["of_host_file", "of_server"]
@@ -114,7 +114,7 @@ async def _all_of(target: str, config: Config, timeout: float) -> list[Source | 
         called = f"{target}#{server.label}"
         try:
             async with turn:
-                where, settings = await reached(server, config, launches, approve_here(), inputs_here(), known)
+                where, settings = await connect(server, config, launches, approve_here(), inputs_here(), known)
             lock = await listed(where, timeout, Contract.as_listed, **settings)
             return Source(called, server.label, lock.contract)
         except TooltrueError as error:

@@ -18,7 +18,6 @@ from tooltrue.contract.contract import Path as At
 from tooltrue.contract.lock import is_lock
 from tooltrue.errors import ConfigurationError, ParseError, TooltrueError
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
-from tooltrue.loading import load
 
 __all__ = ["sources_of"]
 
@@ -42,7 +41,11 @@ def _together(targets: Sequence[str]) -> list[str]:
 
 
 def _is_box(target: str) -> bool:
-    return not _is_file(target) and load("cli.targets:is_toolbox")(target)
+    if _is_file(target):
+        return False
+    from tooltrue.cli.targets import is_toolbox  # noqa: PLC0415 - a check of files needs no server
+
+    return is_toolbox(target)
 
 
 def _is_file(target: str) -> bool:
@@ -67,7 +70,9 @@ def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
     try:
         if _is_file(target):
             return _of_file(target, Path(target), timeout)
-        return [load("cli.check_servers:of_server")(target, family, timeout)]
+        from tooltrue.cli.check_servers import of_server  # noqa: PLC0415 - each command loads what it needs
+
+        return [of_server(target, family, timeout)]
     except TooltrueError as error:
         return [Unjudged(target, error)]
 
@@ -80,7 +85,9 @@ def _of_file(target: str, path: Path, timeout: float) -> list[Source | Unjudged]
     said = _decoded(data)
     if path.suffix == ".lock" or is_array(said) or (is_object(said) and (is_lock(said) or said.keys() & _OF_A_DUMP)):
         return [_written(target, path, data, said)]
-    return load("cli.check_servers:of_host_file")(target, path, timeout)
+    from tooltrue.cli.check_servers import of_host_file  # noqa: PLC0415 - each command loads what it needs
+
+    return of_host_file(target, path, timeout)
 
 
 _OF_A_DUMP = {"tools", "result"}

@@ -28,9 +28,9 @@ from tooltrue.cli.families import Family
 from tooltrue.cli.main import exit_code
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import paint, tell
+from tooltrue.cli.usage import misuse
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
-from tooltrue.loading import load
 from tooltrue.spelling import closest
 
 if TYPE_CHECKING:  # only needed with --for
@@ -56,9 +56,11 @@ _COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
     "--for",
     "clients",
     metavar="NAMES",
-    help="Tell what these clients and providers make of the tools: names with commas, or all.",
+    help="Report how these clients and providers treat the tools: names with commas, or all.",
 )
-@click.option("--level", type=click.Choice(_LEVELS), default="hint", show_default=True, help="The least to tell.")
+@click.option(
+    "--level", type=click.Choice(_LEVELS), default="hint", show_default=True, help="The lowest level to report."
+)
 @click.option(
     "--select", multiple=True, metavar="RULE", help="Only this rule: code, beginning, name, group. Repeatable."
 )
@@ -68,28 +70,33 @@ _COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
     type=click.Choice([*_LEVELS, "never"]),
     default="error",
     show_default=True,
-    help="The least level that makes the command fail.",
+    help="The lowest level that makes the command fail.",
 )
 @click.option(
-    "--format", "form", type=click.Choice([*_FORMATS]), default="text", show_default=True, help="How to say it."
+    "--format",
+    "form",
+    type=click.Choice([*_FORMATS]),
+    default="text",
+    show_default=True,
+    help="The format of the report.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the report there.")
 @click.option("-v", "--verbose", is_flag=True, help="text: with the evidence of each rule.")
 @click.option("--summary", is_flag=True, help="text: the summary alone.")
-@click.option("--config", metavar="FILE", help="The operator's file, whose [[check.excused]] says what may stand.")
-@click.option("--baseline", metavar="FILE", help="Known findings: only others are told.")
-@click.option("--write-baseline", is_flag=True, help="Keep all findings of now in the file of --baseline.")
+@click.option("--config", metavar="FILE", help="The operator's file, whose [[check.excused]] lists accepted findings.")
+@click.option("--baseline", metavar="FILE", help="Known findings: only others are reported.")
+@click.option("--write-baseline", is_flag=True, help="Write all current findings to the file of --baseline.")
 @click.option("--fix", is_flag=True, help="Change dumps of tools/list, and Python files of ours, where a rule is sure.")
 @click.option("--dry-run", is_flag=True, help="With --fix: show what would change.")
-@click.option("--explain", metavar="RULE", help="Print all about a rule, and check nothing.")
+@click.option("--explain", metavar="RULE", help="Explain a rule, and check nothing.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
 def command(context: click.Context, targets: tuple[str, ...], family: Family, explain: str | None, **said: Any) -> None:
     """Check the tools of each TARGET: a server of ours, a URL, a command in quotes, a host's file of servers, a dump of
     tools/list as JSON, or a lock file.
 
-    Exits with 1 when something is as bad as --fail-on, and with the code of the failure where a server could not be
-    judged.
+    Exits with 1 if a finding has at least the level of --fail-on, and with the code of the failure if a server could
+    not be checked.
     """
     language = context.obj or "en"
     if explain is not None:
@@ -97,9 +104,9 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
         return
     wish = _Wish(**said)
     if not targets:
-        raise click.UsageError("Missing argument 'TARGET...'.")
+        raise misuse("Missing argument 'TARGET...'.")
     if wish.dry_run > wish.fix or wish.write_baseline > (wish.baseline is not None):
-        raise click.UsageError("--dry-run goes with --fix, --write-baseline with --baseline FILE.")
+        raise misuse("--dry-run goes with --fix, --write-baseline with --baseline FILE.")
     if wish.clients is not None:
         _for_clients(wish, targets, family, language)
         return
@@ -122,9 +129,10 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
 
 def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: str) -> NoReturn:
     """Report on the tools by client and provider, instead of by rule."""
-    for_clients = load("cli.check_clients")
+    from tooltrue.cli import check_clients as for_clients  # noqa: PLC0415 - each command loads what it needs
+
     if wish.is_about_rules or wish.form not in for_clients.FORMATS:
-        raise click.UsageError("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
+        raise misuse("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
     profiles = for_clients.profiles_of(wish.clients or "")
     sources, unjudged = sources_of(targets, family, wish.timeout)
     found = for_clients.matrix(sources, profiles, unjudged)
@@ -160,7 +168,11 @@ class _Wish:
         return partial(judge, excuses=self._excuses(), baseline=known, is_told=self._is_told())
 
     def _excuses(self) -> list[Excuse]:
-        return [] if self.config is None else [*excuses_in(load("policy.config:read")(self.config))]
+        if self.config is None:
+            return []
+        from tooltrue.policy.config import read  # noqa: PLC0415 - only an operator's file needs it
+
+        return [*excuses_in(read(self.config))]
 
     def _is_told(self) -> Callable[[Finding], bool]:
         least = Level(self.level).rank

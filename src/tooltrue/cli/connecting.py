@@ -14,7 +14,6 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.client.client import Client, Target
 from tooltrue.errors import ConfigurationError, RpcError, TransportError
-from tooltrue.loading import load
 from tooltrue.protocol import versions
 from tooltrue.transport.carrier import Auth
 
@@ -63,8 +62,11 @@ def show_log(client: Client, said: str = "") -> None:
 
 def auth_of(target: Target) -> Auth | None:
     """The login made with ``tooltrue login``; None unless the target is a URL to which tokens can be sent safely."""
-    is_url = isinstance(target, str) and _is_url(target)
-    return load("client.oauth:signed_in")(target) if is_url else None
+    if not isinstance(target, str) or not _is_url(target):
+        return None
+    from tooltrue.client.oauth import signed_in  # noqa: PLC0415 - only a URL needs a sign-in
+
+    return signed_in(target)
 
 
 def _is_url(target: str) -> bool:

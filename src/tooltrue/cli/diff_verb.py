@@ -26,7 +26,7 @@ _CLASSES = [kind.value for kind in Class]
     "diff",
     cls=Verb,
     example="tooltrue diff tooltrue.lock notes.py",
-    short_help="Show what has changed in what a server promises.",
+    short_help="Show changes in the contract of a server.",
 )
 @click.argument("old")
 @click.argument("new")
@@ -36,7 +36,7 @@ _CLASSES = [kind.value for kind in Class]
     type=click.Choice(_CLASSES),
     default="narrowed",
     show_default=True,
-    help="The least class that makes the command fail.",
+    help="The lowest class that makes the command fail.",
 )
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

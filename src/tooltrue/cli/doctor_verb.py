@@ -23,7 +23,7 @@ from tooltrue.cli.numbers import SECONDS, Finite
 from tooltrue.cli.printing import tell
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit_reading import entries, record_of
+from tooltrue.policy.audit.reading import entries, record_of
 from tooltrue.state.log import Log
 
 __all__ = ["command"]
@@ -37,19 +37,26 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option("--target", "targets", multiple=True, metavar="TARGET", help="The server, as for check. Repeatable.")
 @families.options
-@click.option("--since", default="", metavar="TIME", help="From then on: 7d, 12h, 30m ago, or YYYY-MM-DD[THH:MM]; UTC.")
+@click.option(
+    "--since", default="", metavar="TIME", help="From this time on: 7d, 12h, 30m ago, or YYYY-MM-DD[THH:MM]; UTC."
+)
 @click.option(
     "--patience",
     type=Finite(0, min_open=True),
     default=10.0,
     show_default=True,
     metavar="MINUTES",
-    help="Whoever calls nothing more for so long after a failure has given up.",
+    help="A caller that calls nothing for so long after a failure has given up.",
 )
 @click.option(
-    "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
+    "--format",
+    "form",
+    type=click.Choice([*_FORMS]),
+    default="text",
+    show_default=True,
+    help="The format of the report.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write it there.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report there.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
 def command(
@@ -63,11 +70,11 @@ def command(
     output: str | None,
     timeout: float,
 ) -> None:
-    """Read the audit log of a server and say what goes wrong with its tools.
+    """Read the audit log of a server and report problems with its tools.
 
-    LOG is the name of a server of this user, a file, or a URL, as for audit; or what `audit export` has written
-    (.jsonl). Without one it is the only log that there is. With --target, the rules of check say where in the
-    definitions to look, and tools that were never called are known.
+    LOG is the name of a server of this user, a file, or a URL, as for audit; or the output of `audit export` (.jsonl).
+    Without LOG it is the only log that exists. With --target, the report includes the findings of check on the
+    definitions, and tools that were never called.
     """
     language, seen, begin = context.obj or "en", Seen(patience * 60), _moment(since, datetime.now(UTC))
     for log in logs or ("",):

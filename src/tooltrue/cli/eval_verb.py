@@ -23,15 +23,15 @@ from tooltrue.cli.families import Family
 from tooltrue.cli.main import exit_code
 from tooltrue.cli.numbers import SECONDS, Finite
 from tooltrue.cli.printing import one_line, redrawn, tell
-from tooltrue.cli.usage import Verb
+from tooltrue.cli.usage import Verb, misuse
 from tooltrue.contract.contract import Contract, Definition
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, DefinitionError
 from tooltrue.host.catalogue import Row
 from tooltrue.host.evaluation.answers import Kept
-from tooltrue.host.evaluation.asking import Ways, ask_all
 from tooltrue.host.evaluation.choosing import Choosing
 from tooltrue.host.evaluation.grading import Evaluation
+from tooltrue.host.evaluation.model_queries import Ways, ask_all
 from tooltrue.host.evaluation.page import as_page
 from tooltrue.host.evaluation.questions import Question, absent, check_tools, questions_in, renamed
 from tooltrue.host.evaluation.running import Running
@@ -66,28 +66,37 @@ _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "j
     metavar="OLD=NEW",
     help="With --against: one tool, by its two names. Repeatable.",
 )
-@click.option("--answers", metavar="FILE", help="Where answers are kept. Default: FILE of --questions, .answers.jsonl.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Ask each question so often.")
+@click.option(
+    "--answers", metavar="FILE", help="The file of answers. Default: FILE of --questions, with .answers.jsonl."
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="How often to ask each question.")
 @click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Questions at once.")
-@click.option("--system", default="", metavar="TEXT", help="What the model is told before each question.")
+@click.option("--system", default="", metavar="TEXT", help="The system prompt, before each question.")
 @click.option(
     "--temperature", type=Finite(0), metavar="NUMBER", help="Sent with each request. Default: the endpoint's."
 )
-@click.option("--run", is_flag=True, help="Execute what the model calls, behind the guard of a host.")
+@click.option("--run", is_flag=True, help="Execute the calls of the model, behind the guard of a host.")
 @click.option("--rules", metavar="FILE", help="With --run: the operator's rules, such as tooltrue.toml.")
-@click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail where fewer are all right.")
 @click.option(
-    "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
+    "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail if fewer answers are entirely right."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*_FORMS]),
+    default="text",
+    show_default=True,
+    help="The format of the report.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the report there.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
 def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **said: Any) -> None:
-    """Ask MODEL each question of a file with the tools of TARGET before it, and say which it chose, and with what
-    arguments. No tool is executed, unless with --run. TARGET is as for check, or with --run, as for chat.
+    """Offer MODEL the tools of TARGET, ask each question of a file, and report the tools and arguments of its choice.
+    No tool is executed without --run. TARGET is as for check; with --run, as for chat.
 
-    Answers are kept in a file: what was answered is not asked again, so that an interrupted run goes on. Exits with 1
-    below --fail-under, and with 4 while questions have no answer.
+    Answers are stored in a file, and no answered question is asked again, so that an interrupted run continues.
+    Exits with 1 below --fail-under, and with 4 while questions have no answer.
     """
     language = context.obj or "en"
     wish = _Wish(target=target, family=family, language=language, **said)
@@ -127,7 +136,7 @@ class _Wish:
         """Old name → new name."""
         parted = [one.partition("=") for one in self.renames]
         if any(not old or not new for old, _, new in parted):
-            raise click.UsageError("--renamed takes OLD=NEW.")
+            raise misuse("--renamed takes OLD=NEW.")
         return {old: new for old, _, new in parted}
 
     def report(self) -> Report:

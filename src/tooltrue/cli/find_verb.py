@@ -37,11 +37,11 @@ _HITS = 10
     "--among",
     multiple=True,
     metavar="FILE",
-    help="The tools of others to be found among: a server a line, as JSON; a dump, a lock file. Repeatable.",
+    help="Further tools to search: a server a line, as JSON; a dump, a lock file. Repeatable.",
 )
 @click.option("--queries", metavar="FILE", help='Questions: {"tool": NAME, "query": TEXT} a line.')
-@click.option("--query", metavar="WORDS", help="Show what these words find, and nothing else.")
-@click.option("--fail-beyond", type=click.IntRange(1), metavar="N", help="Fail where a tool is not among the first N.")
+@click.option("--query", metavar="WORDS", help="Only show the tools that these words find.")
+@click.option("--fail-beyond", type=click.IntRange(1), metavar="N", help="Fail if a tool is not among the first N.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -56,10 +56,10 @@ def command(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Search for each tool of every TARGET by what it is for, as hosts with many tools do: by words.
+    """Search for each tool of every TARGET by its purpose and in words, as hosts with many tools do.
 
-    The questions are those of --queries, else what each tool says of itself. TARGET is as for check. Shown are the
-    questions that find another tool first, with the words that decide, and tools that are hard to tell apart.
+    The questions are those of --queries, by default each tool's own description. TARGET is as for check. The report
+    shows questions that find another tool first, with the words that decide, and tools that are hard to tell apart.
     """
     language = context.obj or "en"
     ours, unread = _tools_of(targets, family, timeout)

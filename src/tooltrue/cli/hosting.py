@@ -8,20 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tooltrue.cli.asking import agrees, answered, is_somebody_here, prompted
 from tooltrue.cli.language import spoken
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.terminal_prompts import agrees, answered, is_somebody_here, prompted
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, Config, Input, read_config
 from tooltrue.errors import TransportError
-from tooltrue.host.fronts import at_terminal
 from tooltrue.host.host import Elicit, Host, ServerStatus
 from tooltrue.host.launches import ApproveLaunch, LaunchRequest
+from tooltrue.host.prompters import at_terminal
 from tooltrue.host.servers import Patience
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.recorder import Recorder
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.pipeline import standard
 from tooltrue.state.facts import Facts
 from tooltrue.tools.toolset import Provider
 from tooltrue.wording import sentence

@@ -26,7 +26,7 @@ from tooltrue.toolbox.walls import WALLS
 __all__ = ["command"]
 
 
-@click.command("inspect", short_help="Show what a server is and what guards it.")
+@click.command("inspect", short_help="Show a server and its guards.")
 @click.argument("target")
 @families.options
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")

@@ -18,7 +18,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(paths: tuple[Path, ...], as_json: bool) -> None:
     """List the servers in the files of well-known hosts, in your home and in each PATH: a folder of a project, or a
-    file. The current folder, unless said. Nothing is started."""
+    file. Default: the current folder. Nothing is started."""
     found = inventory(paths)
     show_json(found) if as_json else _show(found)
 

@@ -17,21 +17,28 @@ from tooltrue.server.keys import check_scope, new_key, read_keys
 __all__ = ["command"]
 
 
-@click.group("keys", cls=Verbs, short_help="Make keys for who may call over HTTP.")
+@click.group("keys", cls=Verbs, short_help="Make keys for callers over HTTP.")
 def command() -> None:
-    """Make keys for who may call over HTTP: tooltrue serve … --http … --keys FILE."""
+    """Make keys for callers over HTTP: tooltrue serve … --http … --keys FILE."""
 
 
-_FILE = click.option("--file", "path", type=click.Path(path_type=Path), default=Path("keys.toml"), show_default=True)
+_FILE = click.option(
+    "--file",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("keys.toml"),
+    show_default=True,
+    help="The file of keys.",
+)
 
 
 @command.command("new", short_help="Make a key and show it, once.")
 @click.argument("name")
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="What the key may. Repeatable.")
-@click.option("--days", type=click.IntRange(1, 36_500), help="How long it is good. Default: until it is taken out.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="A scope of the key. Repeatable.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="Days until the key expires. Default: it does not expire.")
 @_FILE
 def new(name: str, scopes: tuple[str, ...], days: int | None, path: Path) -> None:
-    """Make a key called NAME, add its digest to the file, and print it. It is not kept anywhere."""
+    """Make a key called NAME, add its digest to the file, and print it. The key itself is not stored."""
     key, digest = new_key(name)
     lines = [f"[{json.dumps(name)}]", f'sha256 = "{digest}"']
     if scopes:
@@ -60,7 +67,7 @@ def _before(path: Path) -> str:
 @command.command("list", short_help="Show the keys of a file.")
 @_FILE
 def show(path: Path) -> None:
-    """Show who has a key, what it may, and until when."""
+    """Show the keys with their names, scopes and expiry."""
     for name, key in read_keys(path).items():
         ends = "" if key.expires is None else f"  until {datetime.fromtimestamp(key.expires, UTC):%Y-%m-%d %H:%M} UTC"
         tell(f"{name}  {' '.join(sorted(key.scopes)) or 'no scopes'}{ends}")

@@ -1,24 +1,39 @@
-"""``--lang`` after a command: users write it there as well as before the command."""
+"""The language of a command line: English or Chinese, from ``--lang`` or the locale."""
 
 from __future__ import annotations
 
+import locale
+import os
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
 from typing import TypeVar
 
 import click
 
-__all__ = ["speaking", "spoken"]
+from tooltrue.wording import LANGUAGES
+
+__all__ = ["language_of", "speaking", "spoken"]
 
 C = TypeVar("C", bound=click.Command)
 
-
-def _speak(context: click.Context, param: click.Parameter, said: str | None) -> None:
-    if said is not None:
-        context.obj = context.find_root().obj = said
+# Users write the option after a command as well as before it; :func:`language_of` reads it in either place.
+_LANGUAGE = click.Option(["--lang"], type=click.Choice(LANGUAGES), hidden=True, expose_value=False)
 
 
-_LANGUAGE = click.Option(
-    ["--lang"], type=click.Choice(["en", "zh"]), hidden=True, is_eager=True, expose_value=False, callback=_speak
-)
+def language_of(words: Sequence[str]) -> str:
+    """The language of the last ``--lang`` in a command line, else that of the locale.
+
+    Click parses a word at a time, and prints the help, or an error, before it has seen a ``--lang`` further right.
+    """
+    options = takewhile(lambda word: word != "--", words)
+    parted = [part for word in options for part in (word.split("=", 1) if word.startswith("--lang=") else [word])]
+    named = [value for option, value in pairwise(parted) if option == "--lang" and value in LANGUAGES]
+    return named[-1] if named else _of_locale()
+
+
+def _of_locale() -> str:
+    name = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or locale.getlocale()[0]
+    return "zh" if (name or "").lower().startswith("zh") else "en"
 
 
 def speaking(verb: C) -> C:

@@ -19,10 +19,10 @@ from tooltrue.errors import ConfigurationError
 __all__ = ["command"]
 
 
-@click.command("lock", short_help="Keep what a server promises.")
+@click.command("lock", short_help="Write the contract of a server to a file.")
 @click.argument("target")
 @families.options
-@click.option("-o", "--file", default="tooltrue.lock", show_default=True, metavar="FILE", help="Where to keep it.")
+@click.option("-o", "--file", default="tooltrue.lock", show_default=True, metavar="FILE", help="The file to write.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.pass_context
 def command(context: click.Context, target: str, family: Family, file: str, timeout: float) -> None:

@@ -22,11 +22,11 @@ __all__ = ["command"]
 @click.option("--client-id", metavar="ID", help="The id that this client has at the server's authorization server.")
 @click.option("--client-secret-env", metavar="NAME", help="The environment variable that holds its secret.")
 @click.option("--issuer", metavar="URL", help="The authorization server that knows this id; no other is shown it.")
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="Ask for this too. Repeatable.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="A further scope to ask for. Repeatable.")
 @click.option("--trust", "trusted", multiple=True, metavar="URL", help="An issuer in a private network. Repeatable.")
-@click.option("--port", type=int, help="Where the browser comes back to. Default: any that is free.")
-@click.option("--no-browser", is_flag=True, help="Only print where to sign in.")
-@click.option("--timeout", type=SECONDS, default=300.0, show_default=True, help="Seconds to wait for the person.")
+@click.option("--port", type=int, help="The port to which the browser returns. Default: any free port.")
+@click.option("--no-browser", is_flag=True, help="Only print the address of the page.")
+@click.option("--timeout", type=SECONDS, default=300.0, show_default=True, help="Seconds to wait for the user.")
 def command(
     url: str,
     client_id: str | None,
@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Sign in to the server at URL, in a browser. Other verbs then use it as you, until `tooltrue logout`.
 
-    What the server gives is kept in the keyring of the system, or in files that only you can read.
+    The tokens are stored in the keyring of the system, or in files that only you can read.
     """
 
     def show(page: str) -> None:

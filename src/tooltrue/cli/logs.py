@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from tooltrue.policy.observe import OPERATIONS
+from tooltrue.policy.layers.observe import OPERATIONS
 
 __all__ = ["FORMATS", "begin"]
 

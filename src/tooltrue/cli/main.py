@@ -6,7 +6,6 @@ refused, the protocol · 4 no connection: cannot start, connect, or get an answe
 
 from __future__ import annotations
 
-import locale
 import os
 import sys
 from typing import Any, NoReturn
@@ -14,9 +13,10 @@ from typing import Any, NoReturn
 import click
 
 import tooltrue
-from tooltrue.cli.language import speaking
+from tooltrue._internal.loading import load
+from tooltrue.cli.language import language_of, speaking
 from tooltrue.cli.printing import discard_output, escape_logs, flush_output, tell, tell_usage, with_own_output
-from tooltrue.cli.usage import Verbs
+from tooltrue.cli.usage import Verbs, in_language
 from tooltrue.crashes import DEBUG
 from tooltrue.errors import (
     ConfigurationError,
@@ -27,7 +27,7 @@ from tooltrue.errors import (
     TooltrueError,
     TransportError,
 )
-from tooltrue.loading import load
+from tooltrue.wording import LANGUAGES
 
 __all__ = ["EXIT_CODES", "exit_code", "main"]
 
@@ -84,7 +84,13 @@ class _Verbs(Verbs):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        language = language_of(args)
+        return super(_Verbs, in_language(self, language)).make_context(info_name, args, parent, obj=language, **extra)
+
+    def find_command(self, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
         verb = speaking(load(f"cli.{cmd_name}_verb:command"))
@@ -98,9 +104,9 @@ class _Verbs(Verbs):
         except BrokenPipeError:
             os._exit(0)  # the reader of the output has closed it
         except OSError as error:
-            _end_unwritten(error, ctx.obj or _language())
+            _end_unwritten(error, ctx.obj)
         except TooltrueError as error:
-            tell(f"tooltrue: {_indented(error.say(ctx.obj or _language()))}", err=True)
+            tell(f"tooltrue: {_indented(error.say(ctx.obj))}", err=True)
             sys.exit(exit_code(error))
 
 
@@ -108,19 +114,17 @@ class _Verbs(Verbs):
     cls=_Verbs, epilog=" ".join((__doc__ or "").split("\n\n")[-1].split()).replace("0 done", "Exit codes: 0 done")
 )
 @click.version_option(tooltrue.__version__, prog_name="tooltrue")
-@click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of errors. Default: from the locale.")
+@click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    expose_value=False,
+    help="Language of help and errors. Default: from the locale.",
+)
 @click.option("--debug", is_flag=True, help="Log crashes of tools with all frames, not the author's alone.")
-@click.pass_context
-def cli(context: click.Context, lang: str | None, debug: bool) -> None:
+def cli(debug: bool) -> None:
     """Serve, list, call, inspect and test tools of the Model Context Protocol, and decide who may use them."""
     if debug:
         os.environ[DEBUG] = "1"  # for workers too
-    context.obj = lang or _language()
-
-
-def _language() -> str:
-    name = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or locale.getlocale()[0]
-    return "zh" if (name or "").lower().startswith("zh") else "en"
 
 
 def _indented(text: str) -> str:
@@ -149,11 +153,11 @@ def main() -> None:
     try:
         cli(prog_name="tooltrue", standalone_mode=False)
     except click.ClickException as error:
-        tell_usage(error)
+        tell_usage(error, language_of(sys.argv[1:]))
         sys.exit(2)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except OSError as error:  # from --help and --version, which run before any command
-        _end_unwritten(error, _language())
+        _end_unwritten(error, language_of(sys.argv[1:]))

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from tooltrue.cli.usage import usage_text
+
 __all__ = ["SECONDS", "Finite"]
 
 
@@ -14,7 +16,7 @@ class Finite(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no number that can be counted with.", param, ctx)
+            self.fail(usage_text("{value!r} is no number that can be counted with.").format(value=value), param, ctx)
         return number
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 import click
 
-from tooltrue.cli.asking import confirmed, is_somebody_here
 from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.terminal_prompts import confirmed, is_somebody_here
+from tooltrue.cli.usage import misuse
 from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Pins, Review
@@ -17,7 +18,7 @@ from tooltrue.host.pins import Pin, Pins, Review
 __all__ = ["command"]
 
 
-@click.command("pins", short_help="Review what servers have changed.")
+@click.command("pins", short_help="Review the changes of servers.")
 @click.argument("file")
 @click.argument("server", required=False)
 @click.argument("tools", nargs=-1, metavar="[TOOL]...")
@@ -25,14 +26,13 @@ __all__ = ["command"]
 @click.option("--yes", is_flag=True, help="With --accept: do not ask, for scripts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(file: str, server: str | None, tools: tuple[str, ...], accept: bool, yes: bool, as_json: bool) -> None:
-    """Show what the servers of FILE published when they were started last, and nobody has accepted yet: each change
-    with its class, and what in it looks like poison. Until it is accepted nobody gets to see it. Exits with 1 where
-    something waits."""
+    """Show the changes that the servers of FILE published when last started, and that are not accepted yet: each with
+    its class, and any sign of tool poisoning. A change is hidden until it is accepted. Exits with 1 if one waits."""
     pins = _pins(file, server)
     waiting = {label: review for label, pin in pins.items() if (review := pin.review()) is not None}
     if accept:
         if server is None:
-            raise click.UsageError("--accept needs a SERVER.")
+            raise misuse("--accept needs a SERVER.")
         _accept(pins[server], waiting.get(server), tools, yes)
         return
     if as_json:
@@ -53,7 +53,7 @@ def _pins(file: str, server: str | None) -> dict[str, Pin]:
 
 def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) -> None:
     if review is None:
-        tell("Nothing waits.")
+        tell("No entry waits.")
         return
     if unknown := sorted(set(tools) - review.names):
         raise ConfigurationError.of("TT9246", server=pin.server, names=", ".join(unknown))
@@ -65,7 +65,7 @@ def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) 
         pin.accept(review, tools or None)
         tell(f"Accepted: {one_line(what)}.")
     else:
-        tell("Nothing was accepted.")
+        tell("No change was accepted.")
 
 
 def _show(reviews: Iterable[Review]) -> None:
@@ -76,4 +76,4 @@ def _show(reviews: Iterable[Review]) -> None:
             tell(f"  {line}")
         shown = True
     if not shown:
-        tell("Nothing waits.")
+        tell("No entry waits.")

@@ -14,21 +14,21 @@ from tooltrue.cli.printing import tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.config import Config, examine
-from tooltrue.policy.vetting import lenient
+from tooltrue.policy.rules.lint import lenient
 
 __all__ = ["command"]
 
 
-@click.command("check", short_help="Find what is wrong with a file of rules.")
+@click.command("check", short_help="Find mistakes in a file of rules.")
 @click.argument("file")
 @click.argument("target", required=False)
 @families.options
 @click.pass_context
 def command(context: click.Context, file: str, target: str | None, family: Family) -> None:
-    """Check FILE: unknown keys, schemas that are none, rules that can never match.
+    """Check FILE for unknown keys, invalid schemas and rules that can never match.
 
     With TARGET, a server of ours, also names of tools, resources, prompts and arguments that it does not have. A note
-    on a rule that may not be meant so is no error.
+    on a rule that may be a mistake is no error.
     """
     config, problems = examine(file)
     if not problems:
@@ -55,7 +55,7 @@ def _on_its_own(config: Config) -> _Found:
 
 async def _against(config: Config, spec: Spec) -> _Found:
     server = load_server(spec)
-    problems = await server.astray(config)
+    problems = await server.unknown_references(config)
     if config.rules is None or problems:
         return problems, []
     there = await server.inventory()

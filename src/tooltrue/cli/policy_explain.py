@@ -17,25 +17,25 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.config import Config, read
-from tooltrue.policy.explaining import Explanation, explain, in_words, why
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import OPEN, Allow, Deny, Subject
-from tooltrue.policy.validate import check_arguments
-from tooltrue.policy.vetting import Inventory
+from tooltrue.policy.explain import Explanation, explain, in_words, why
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.validate import check_arguments
+from tooltrue.policy.rules.lint import Inventory
+from tooltrue.policy.rules.rule import OPEN, Allow, Deny, Subject
 from tooltrue.protocol import types as wire
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.spelling import closest
-from tooltrue.tools.toolset import Principal, RequestContext, Tool
+from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
 
 __all__ = ["command"]
 
 
-@click.command("explain", short_help="Say which rule decides about a call, and why.")
+@click.command("explain", short_help="Show which rule decides about a call, and why.")
 @click.argument("target")
 @click.argument("name", metavar="TOOL")
 @click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--config", required=True, metavar="FILE", help="The rules.")
-@click.option("--principal", default="local", show_default=True, metavar="ID", help="Who calls.")
+@click.option("--principal", default="local", show_default=True, metavar="ID", help="The caller.")
 @click.option("--scope", "scopes", multiple=True, metavar="NAME", help="A scope that the caller holds. Repeatable.")
 @click.option("--resource", "kind", flag_value="resource", help="TOOL is the URI of a resource.")
 @click.option("--prompt", "kind", flag_value="prompt", help="TOOL is the name of a prompt.")
@@ -50,9 +50,9 @@ def command(
     kind: str | None,
     family: Family,
 ) -> None:
-    """Explain what the rules in FILE say of a call of TOOL, with KEY=VALUE arguments, on the server TARGET.
+    """Explain how the rules in FILE decide about a call of TOOL, with KEY=VALUE arguments, on the server TARGET.
 
-    Nothing is called. The exit code is 0 where the call would be allowed, and 1 otherwise.
+    Nothing is called. The exit code is 0 if the call would be allowed, and 1 otherwise.
     """
     server, rules = load_server(Spec(target, family)), read(config)
     server.configure(rules)

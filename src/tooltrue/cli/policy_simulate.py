@@ -14,11 +14,11 @@ from tooltrue.cli.audit_log import records_in
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit_reading import entries, record_of
+from tooltrue.policy.audit.reading import entries, record_of
 from tooltrue.policy.config import read
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rules
-from tooltrue.policy.simulating import Replay, replay
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.rule import Rules
+from tooltrue.policy.rules.simulate import Replay, replay
 from tooltrue.state.places import beside
 from tooltrue.state.urls import open_log
 
@@ -28,10 +28,10 @@ __all__ = ["command"]
 @click.command("simulate", short_help="Replay the audit log against a file of rules.")
 @click.option("--config", required=True, metavar="FILE", help="The rules.")
 @click.option("--log", required=True, metavar="URL|FILE", help="The audit log, or its records as JSON lines.")
-@click.option("--server", default="", metavar="NAME", help="Whose records they are, for rules that say `server`.")
-@click.option("--changes", is_flag=True, help="Show only what would be decided otherwise.")
+@click.option("--server", default="", metavar="NAME", help="The server of the records, for rules with `server`.")
+@click.option("--changes", is_flag=True, help="Show only records whose decision would change.")
 def command(config: str, log: str, server: str, changes: bool) -> None:
-    """Replay the records of an audit log against the rules in FILE, and count what would be decided how.
+    """Replay the records of an audit log against the rules in FILE, and count the decisions.
 
     A record whose masked or cut arguments a rule would have to read is undecidable. Nothing is called or changed.
     """

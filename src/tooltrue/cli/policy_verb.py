@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from tooltrue._internal.loading import load
 from tooltrue.cli.language import speaking
 from tooltrue.cli.printing import with_own_output
 from tooltrue.cli.usage import Verbs
-from tooltrue.loading import load
 
 __all__ = ["command"]
 
@@ -18,7 +18,7 @@ class _Verbs(Verbs):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def find_command(self, cmd_name: str) -> click.Command | None:
         return with_own_output(speaking(load(f"cli.policy_{cmd_name}:command"))) if cmd_name in _VERBS else None
 
 

@@ -75,10 +75,11 @@ def tell_data(text: str, *, nl: bool = True) -> None:
     click.echo(json_text(text), file=_output(), nl=nl)
 
 
-def tell_usage(error: click.ClickException) -> None:
+def tell_usage(error: click.ClickException, language: str) -> None:
     """Print the error of a command line."""
     said = io.StringIO()
-    error.show(file=said)
+    with click.Context(click.Command(None), obj=language):  # the one of the command line has ended
+        error.show(file=said)
     tell(said.getvalue(), err=True, nl=False)
 
 

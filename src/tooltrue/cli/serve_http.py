@@ -20,8 +20,8 @@ from tooltrue.cli.sealing_keys import read_keys
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.cli.worker import Job, begin
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.observe import OPERATIONS
-from tooltrue.server.callers import Callers
+from tooltrue.policy.layers.observe import OPERATIONS
+from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.sealing import new_key
 from tooltrue.state.places import without_password
 from tooltrue.state.urls import is_across_machines, open_facts
@@ -35,7 +35,7 @@ _log = logging.getLogger(OPERATIONS)
 
 def serve_http(
     spec: Spec,
-    callers: Callers,
+    callers: AuthSettings,
     http: str,
     workers: int,
     hosts: Sequence[str],
@@ -57,8 +57,8 @@ def serve_http(
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
     asyncio.run(server.check_rules())
     callers = callers.or_else(server.callers).with_secrets()
-    server.let_in(callers)
-    http_runner.check_bind(address, authenticates=server.known_by() is not None)
+    server.use_auth(callers)
+    http_runner.check_bind(address, authenticates=server.authenticator() is not None)
     keys = read_keys(sealing_key_file)
     if state is not None:
         os.environ.pop("TOOLTRUE_STATE", None)  # it may hold a password

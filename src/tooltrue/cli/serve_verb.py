@@ -7,14 +7,13 @@ from typing import Any
 import click
 
 from tooltrue.cli import callers, families
-from tooltrue.cli.asking import is_somebody_here
 from tooltrue.cli.families import Family
 from tooltrue.cli.language import spoken
 from tooltrue.cli.printing import own_output, tell
 from tooltrue.cli.targets import Spec, files_of, load_server
+from tooltrue.cli.terminal_prompts import is_somebody_here
 from tooltrue.cli.usage import Verb
 from tooltrue.errors import ConfigurationError
-from tooltrue.loading import load
 from tooltrue.wording import sentence
 
 __all__ = ["command"]
@@ -42,26 +41,30 @@ _MEANT = {
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
-@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further host name to accept. Repeatable."
+)
 @click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
-@click.option("--no-confirm", is_flag=True, help="Ask nobody before a destructive tool: where the host asks.")
+@click.option("--no-confirm", is_flag=True, help="Run destructive tools without a question, for hosts that ask.")
 @callers.options
 @click.option(
     "--state",
     metavar="URL",
     envvar="TOOLTRUE_STATE",
-    help="HTTP: where workers share state, redis://… for several machines. Default: a private SQLite file.",
+    help="HTTP: the store of shared state, redis://… for several machines. Default: a private SQLite file.",
 )
 @click.option(
     "--sealing-key-file",
     metavar="FILE",
-    help="HTTP: the keys that seal what clients carry; several machines need the same.",
+    help="HTTP: the keys that seal state held by clients; several machines need the same.",
 )
-@click.option("--connections", type=click.IntRange(min=1), help="HTTP: open at once, of a worker. Default: 2000.")
-@click.option("--connections-per-address", type=click.IntRange(min=1), help="HTTP: of one address. Default: half.")
-@click.option("--metrics", is_flag=True, help="HTTP: serve figures for Prometheus at /metrics.")
+@click.option("--connections", type=click.IntRange(min=1), help="HTTP: open connections per worker. Default: 2000.")
+@click.option(
+    "--connections-per-address", type=click.IntRange(min=1), help="HTTP: open connections per address. Default: half."
+)
+@click.option("--metrics", is_flag=True, help="HTTP: serve Prometheus metrics at /metrics.")
 @click.option("--drain", type=click.FloatRange(0, 3600), default=0.0, help="HTTP: seconds between SIGTERM and the end.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="json: a line an operation.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="json: a line per operation.")
 def command(
     targets: tuple[str, ...],
     family: Family,
@@ -84,16 +87,35 @@ def command(
     who_may = callers.callers_of(who)
     withheld = [*who_may.files, *([sealing_key_file] if sealing_key_file else []), *files_of(state or "")]
     spec = Spec.of(",".join(targets), family, config, confirm=not no_confirm, withheld=withheld)
-    told = {"sse": sse, "metrics": metrics, "drain": drain}
-    told |= {"connections": connections, "connections_per_address": connections_per_address}
     if http is not None:
-        serve_http = load("cli.serve_http:serve_http")
-        serve_http(spec, who_may, http, workers, hosts, state, sealing_key_file, log_format=log_format, **told)
-    elif workers > 1 or hosts or state or sealing_key_file or who_may.said or any(told.values()):
+        from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
+
+        serve_http(
+            spec,
+            who_may,
+            http,
+            workers,
+            hosts,
+            state,
+            sealing_key_file,
+            sse=sse,
+            log_format=log_format,
+            connections=connections,
+            connections_per_address=connections_per_address,
+            metrics=metrics,
+            drain=drain,
+        )
+    elif (
+        workers > 1
+        or any((hosts, state, sealing_key_file, who_may.said))
+        or any((sse, metrics, drain, connections, connections_per_address))
+    ):
         raise ConfigurationError.of("TT4004")
     else:
         if log_format != "text":
-            load("cli.logs:begin")(log_format)
+            from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
+
+            begin(log_format)
         with own_output():  # output while the file is loaded is not a message
             server = load_server(spec)
         if is_somebody_here():

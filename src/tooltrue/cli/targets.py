@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tooltrue.app import Server
 from tooltrue.cli.families import Family
 from tooltrue.crashes import is_authors
 from tooltrue.errors import ConfigurationError, TooltrueError
-from tooltrue.loading import load
-from tooltrue.policy.approvals import approvals_url, instance_of, place_of
-from tooltrue.policy.confirm import Confirm
+from tooltrue.extras import required
+from tooltrue.policy.consent.approvals import approvals_url, instance_of, place_of
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import replaced
 from tooltrue.state.places import beside, without_password
 from tooltrue.tools.local import LocalToolset
@@ -31,7 +31,8 @@ from tooltrue.version import __version__
 from tooltrue.wording import Worded
 
 if TYPE_CHECKING:
-    from tooltrue.toolbox.confined import PathRules
+    from tooltrue.policy.config import Config
+    from tooltrue.toolbox.rooted_paths import PathRules
 
 __all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "is_toolbox", "load_server"]
 
@@ -63,8 +64,8 @@ class Spec:
         withheld: Sequence[str] = (),
     ) -> Spec:
         """Create a spec. ``config`` names a file, which is read here and nowhere else."""
-        said = None if config is None else (config, load("policy.config").text_of(config))
-        return cls(target, family or Family(), said, confirm, tuple(withheld))
+        file = None if config is None else (config, _text_of(config))
+        return cls(target, family or Family(), file, confirm, tuple(withheld))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,14 +77,30 @@ class Spec:
         return self.family["--root"]
 
 
+def _text_of(file: str) -> str:
+    from tooltrue.policy.config import text_of  # noqa: PLC0415 - only an operator's file needs it
+
+    return text_of(file)
+
+
+def _read_config(file: str, text: str) -> Config:
+    from tooltrue.policy.config import read  # noqa: PLC0415 - only an operator's file needs it
+
+    return read(file, text)
+
+
 def _files(spec: Spec) -> LocalToolset:
     roots, rules = _folders(spec, "files")
-    return load("toolbox.files:toolset")(roots, rules=rules, read_only=_is_read_only(spec))
+    from tooltrue.toolbox.files import toolset  # noqa: PLC0415 - each family is loaded when it is named
+
+    return toolset(roots, rules=rules, read_only=_is_read_only(spec))
 
 
 def _tables(spec: Spec) -> LocalToolset:
     roots, rules = _folders(spec, "tables")
-    return load("toolbox.tables:toolset")(roots, rules=rules)
+    from tooltrue.toolbox.tables import toolset  # noqa: PLC0415 - each family is loaded when it is named
+
+    return toolset(roots, rules=rules)
 
 
 def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
@@ -92,7 +109,9 @@ def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
         raise ConfigurationError.of("TT4001", name=name, option="--root DIR")
     if spec.config is not None:
         _check_out_of_reach(Path(spec.config[0]), spec.roots)
-    rules: PathRules = load("toolbox.confined:PathRules")()
+    from tooltrue.toolbox.rooted_paths import PathRules  # noqa: PLC0415 - each family is loaded when it is named
+
+    rules: PathRules = PathRules()
     return [Path(root) for root in spec.roots], replace(rules, places=(*rules.places, *_stores(spec)))
 
 
@@ -104,7 +123,9 @@ def _is_read_only(spec: Spec, otherwise: str = "write") -> bool:
 
 
 def _command(spec: Spec) -> LocalToolset:
-    family, allow = load("toolbox.command"), spec.family["--allow"]
+    from tooltrue.toolbox import command  # noqa: PLC0415 - each family is loaded when it is named
+
+    family, allow = command, spec.family["--allow"]
     file = spec.family.one("--commands")
     if not spec.roots:
         raise ConfigurationError.of("TT4001", name="command", option="--root DIR")
@@ -113,7 +134,9 @@ def _command(spec: Spec) -> LocalToolset:
     allowed = family.read(file) if file is not None else family.simple(allow)
     if (confinement := spec.family.one("--confinement")) is not None:
         allowed = family.confined(allowed, confinement)
-    rules = load("toolbox.confined:PathRules")()
+    from tooltrue.toolbox.rooted_paths import PathRules  # noqa: PLC0415 - each family is loaded when it is named
+
+    rules = PathRules()
     own = [Path(spec.config[0])] if spec.config is not None else []
     rules = replace(rules, places=(*rules.places, *own, *_stores(spec)))
     return family.toolset(allowed, [Path(root) for root in spec.roots], rules=rules)
@@ -122,31 +145,40 @@ def _command(spec: Spec) -> LocalToolset:
 def _catalog(spec: Spec) -> LocalToolset:
     file = spec.family.one("--catalog")
     said = {} if (currency := spec.family.one("--currency")) is None else {"currency": currency}
-    return load("toolbox.catalog:toolset")(None if file is None else Path(file), **said)
+    from tooltrue.toolbox.catalog import toolset  # noqa: PLC0415 - each family is loaded when it is named
+
+    return toolset(None if file is None else Path(file), **said)
 
 
 def _mail(spec: Spec) -> LocalToolset:
-    family = load("toolbox.mail")
+    from tooltrue.toolbox import mail as family  # noqa: PLC0415 - each family is loaded when it is named
+
     url, sender = spec.family.one("--smtp"), spec.family.one("--mail-from")
-    for option, said in (("--smtp URL", url), ("--mail-from ADDRESS", sender)):
-        if said is None:
-            raise ConfigurationError.of("TT4001", name="mail", option=option)
+    if url is None or sender is None:
+        option = "--smtp URL" if url is None else "--mail-from ADDRESS"
+        raise ConfigurationError.of("TT4001", name="mail", option=option)
     return family.toolset(family.MailServer.at(url), sender, spec.family["--mail-to"])
 
 
 def _math(spec: Spec) -> LocalToolset:
-    return load("toolbox.math:toolset")()
+    from tooltrue.toolbox.math import toolset  # noqa: PLC0415 - each family is loaded when it is named
+
+    return toolset()
 
 
 def _settings(spec: Spec) -> LocalToolset:
     file = spec.family.one("--store")
     if file is None:
         raise ConfigurationError.of("TT4001", name="settings", option="--store FILE")
-    return load("toolbox.settings:toolset")(Path(file))
+    from tooltrue.toolbox.settings import toolset  # noqa: PLC0415 - each family is loaded when it is named
+
+    return toolset(Path(file))
 
 
 def _web(spec: Spec) -> LocalToolset:
-    family, said = load("toolbox.web"), spec.family
+    from tooltrue.toolbox import web  # noqa: PLC0415 - each family is loaded when it is named
+
+    family, said = web, spec.family
     robots = said.one("--robots") or "ignore"
     if robots not in ("obey", "ignore"):
         raise ConfigurationError.of("TT4009", name="--robots", wanted="obey or ignore")
@@ -156,13 +188,17 @@ def _web(spec: Spec) -> LocalToolset:
 
 
 def _github(spec: Spec) -> LocalToolset:
-    family, url = load("toolbox.github"), spec.family.one("--github-url")
+    from tooltrue.toolbox import github  # noqa: PLC0415 - each family is loaded when it is named
+
+    family, url = github, spec.family.one("--github-url")
     named = {} if url is None else {"url": url}
     return family.toolset(family.GitHubSettings(spec.family["--repo"], **named))
 
 
 def _language(spec: Spec) -> LocalToolset:
-    family, url = load("toolbox.language"), spec.family.one("--translate-url")
+    from tooltrue.toolbox import language  # noqa: PLC0415 - each family is loaded when it is named
+
+    family, url = language, spec.family.one("--translate-url")
     return family.toolset(None if url is None else family.LanguageSettings(url))
 
 
@@ -170,7 +206,8 @@ def _sql(spec: Spec) -> LocalToolset:
     url = spec.family.one("--database") or os.environ.get("TOOLTRUE_DATABASE")
     if not url:
         raise ConfigurationError.of("TT4001", name="sql", option="--database URL")
-    sql = _of_extra("toolbox.sql", "sqlglot", "sql")
+    with required("sqlglot", "sql", _sql_missing):
+        from tooltrue.toolbox import sql  # noqa: PLC0415 - its parser comes with an extra
     access = sql.Access(
         writes=not _is_read_only(spec, "read"),
         tables=spec.family["--table"],
@@ -181,22 +218,15 @@ def _sql(spec: Spec) -> LocalToolset:
     return sql.toolset(url, access)
 
 
-def _of_extra(module: str, package: str, extra: str) -> Any:
-    """Load a family with optional dependencies."""
-    try:
-        return load(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        command = load("extras:install_command")(extra)
-        raise ConfigurationError.of("TT6204", family=extra, package=package, extra=extra, command=command) from None
+def _sql_missing(command: str) -> ConfigurationError:
+    return ConfigurationError.of("TT6204", family="sql", package="sqlglot", extra="sql", command=command)
 
 
 def _stores(spec: Spec) -> Iterator[Path]:
     """Paths of approval, audit and key stores that lie outside the state folder."""
     said = Server("-".join(spec.names))
     if spec.config is not None:
-        said.configure(load("policy.config").read(*spec.config))
+        said.configure(_read_config(*spec.config))
     yield from map(Path, (*spec.withheld, *said.callers.files))
     yield from (Path(store + ending) for store in spec.family["--store"] for ending in ("", "-journal"))
     confirm, audit = said.settings.confirm, said.settings.audit
@@ -215,7 +245,9 @@ def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
     """Check that tools cannot write the file that decides on their permissions."""
     place = config.resolve()
     for root in roots:
-        if place.is_relative_to(Path(root).resolve()) and not load("toolbox.confined").is_protected(place.name):
+        from tooltrue.toolbox import rooted_paths  # noqa: PLC0415 - each family is loaded when it is named
+
+        if place.is_relative_to(Path(root).resolve()) and not rooted_paths.is_protected(place.name):
             raise ConfigurationError.of("TT4311", file=str(config), root=root)
 
 
@@ -261,7 +293,7 @@ def load_server(spec: Spec, text: str | None = None) -> Server:
     found. ``text`` replaces the content of its file."""
     server = _load(spec, text)
     if spec.config is not None:
-        server.configure(load("policy.config").read(*spec.config))
+        server.configure(_read_config(*spec.config))
     if spec.confirm:
         return server
     return server.with_guard("--no-confirm", confirm=replaced(server.settings.confirm, effects=Confirm.never().effects))

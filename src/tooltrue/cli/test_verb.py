@@ -26,29 +26,38 @@ __all__ = ["command"]
 _USUAL = Plan()
 
 
-@click.command("test", short_help="Check what a server promises.")
+@click.command("test", short_help="Test a server against its contract.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @families.options
 @click.option("--tool", "tools", multiple=True, metavar="GLOB", help="Call only tools of such names. Repeatable.")
 @click.option(
-    "--effects", type=click.Choice(["read", "write"]), default="read", show_default=True, help="What to call."
+    "--effects",
+    type=click.Choice(["read", "write"]),
+    default="read",
+    show_default=True,
+    help="The effects of the tools to call.",
 )
-@click.option("--destructive", multiple=True, metavar="NAME", help="Call this tool though it may destroy. Repeatable.")
-@click.option("--varies", multiple=True, metavar="NAME", help="This reading tool may answer alike calls differently.")
-@click.option("--open-world", is_flag=True, help="Call tools too that reach services beyond the server, many times.")
-@click.option("--seed", type=int, default=_USUAL.seed, show_default=True, help="Decides the generated arguments.")
+@click.option("--destructive", multiple=True, metavar="NAME", help="Call this destructive tool. Repeatable.")
 @click.option(
-    "--calls", type=click.IntRange(1, 10_000), default=_USUAL.calls, show_default=True, help="Valid calls of a tool."
+    "--varies",
+    multiple=True,
+    metavar="NAME",
+    help="This read-only tool may answer the same call differently. Repeatable.",
+)
+@click.option("--open-world", is_flag=True, help="Also call tools that reach services beyond the server, many times.")
+@click.option("--seed", type=int, default=_USUAL.seed, show_default=True, help="The seed of the generated arguments.")
+@click.option(
+    "--calls", type=click.IntRange(1, 10_000), default=_USUAL.calls, show_default=True, help="Valid calls per tool."
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
     default=_USUAL.seconds,
     show_default=True,
-    help="Limit of each call.",
+    help="The time limit of each call, in seconds.",
 )
 @click.option(
-    "--in-flight", type=click.IntRange(1, 1_000), default=_USUAL.in_flight, show_default=True, help="Calls at once."
+    "--in-flight", type=click.IntRange(1, 1_000), default=_USUAL.in_flight, show_default=True, help="Concurrent calls."
 )
 @click.option(
     "--p95",
@@ -56,9 +65,16 @@ _USUAL = Plan()
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="Fail a tool of which one call in twenty takes longer.",
+    help="Fail a tool if one call in twenty takes longer.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The format of the report.",
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -76,10 +92,10 @@ def command(
     p95: float,
     form: str,
 ) -> None:
-    """Call the tools of each TARGET with generated arguments, and report what does not hold.
+    """Call the tools of each TARGET with generated arguments, and report breaches of their contract.
 
-    Only tools that say that they change nothing are called, and none that says it reaches services beyond the server,
-    unless --effects, --destructive or --open-world allows more.
+    Only read-only tools are called, and none that reaches services beyond the server, unless --effects, --destructive
+    or --open-world allows more.
     """
     plan = Plan(
         seed=seed,

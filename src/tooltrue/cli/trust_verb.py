@@ -7,10 +7,11 @@ from datetime import datetime
 
 import click
 
-from tooltrue.cli.asking import confirmed
 from tooltrue.cli.hosting import approve_here, show_request
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.terminal_prompts import confirmed
+from tooltrue.cli.usage import misuse
 from tooltrue.client.config import Launch, read_config, resolved
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.launches import Launches, LaunchRequest
@@ -21,16 +22,16 @@ __all__ = ["command"]
 @click.command("trust", short_help="Approve the commands of a file of servers.")
 @click.argument("file", required=False)
 @click.argument("servers", nargs=-1, metavar="[SERVER]...")
-@click.option("--yes", is_flag=True, help="Approve all that is shown, for scripts.")
-@click.option("--list", "listed", is_flag=True, help="What has been approved.")
-@click.option("--revoke", metavar="DIGEST", help="Take an approval back, by the beginning of its digest.")
+@click.option("--yes", is_flag=True, help="Approve all commands shown, without a question, for scripts.")
+@click.option("--list", "listed", is_flag=True, help="List the approved commands.")
+@click.option("--revoke", metavar="DIGEST", help="Revoke an approval, named by the beginning of its digest.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
 def command(
     file: str | None, servers: tuple[str, ...], yes: bool, listed: bool, revoke: str | None, as_json: bool
 ) -> None:
-    """Show the command of each SERVER of FILE, all of them unless said, and approve it.
+    """Show the command of each SERVER of FILE, by default of all, and approve it.
 
-    What is approved is what is shown: a word, a folder or a variable that changes is asked about anew.
+    The approval holds for exactly the command shown: a change of a word, a folder or a variable needs a new one.
     """
     launches = Launches()
     if revoke is not None:
@@ -40,7 +41,7 @@ def command(
     elif listed:
         _list(launches, as_json)
     elif file is None:
-        raise click.UsageError("FILE, --list or --revoke DIGEST is needed.")
+        raise misuse("FILE, --list or --revoke DIGEST is needed.")
     else:
         _approve(launches, _requests(launches, file, servers), yes)
 
@@ -83,7 +84,7 @@ def _list(launches: Launches, as_json: bool) -> None:
     if as_json:
         show_json(known)
     elif not known:
-        tell("Nothing has been approved.")
+        tell("No command has been approved.")
     else:
         rows = [(name[:12], _time(one["at"]), one["server"], one["file"]) for name, one in known.items()]
         show_rows([("digest", "approved", "server", "file"), *rows])

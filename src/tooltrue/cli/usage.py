@@ -1,17 +1,20 @@
-"""Errors for invalid command lines: all missing arguments at once, and suggestions."""
+"""Commands and groups: errors for all missing arguments at once, suggestions, and the language of help and errors."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
+from tooltrue.cli.language import spoken
 from tooltrue.errors import ConfigurationError
 from tooltrue.spelling import closest
 
-__all__ = ["Verb", "Verbs", "unknown_tool"]
+__all__ = ["Verb", "Verbs", "in_language", "misuse", "unknown_tool", "usage_text"]
+
+C = TypeVar("C", bound=click.Command)
 
 
 class Verb(click.Command):
@@ -52,7 +55,7 @@ class Verb(click.Command):
         missing = [_shown(param) for param in self.params if param.required and _is_missing(param, ctx, given)]
         either = [param for param in self.params if param.name in self._either]
         if either and all(_is_missing(param, ctx, given) for param in either):
-            missing.insert(0, " or ".join(map(_shown, either)))
+            missing.insert(0, usage_text(" or ").join(map(_shown, either)))
         raise ConfigurationError.of("TT4019", verb=self.name, missing=", ".join(missing), example=self._example)
 
 
@@ -71,6 +74,14 @@ class Verbs(click.Group):
     meant: Mapping[str, str] = {}
     """Words of other programs → the command."""
 
+    def find_command(self, cmd_name: str) -> click.Command | None:
+        """The subcommand of this name, as it was declared."""
+        return self.commands.get(cmd_name)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = self.find_command(cmd_name)
+        return command and in_language(command, ctx.find_root().obj, *_path(ctx), cmd_name)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -86,6 +97,34 @@ class Verbs(click.Group):
             return ConfigurationError.of("TT4022", name=typed, verbs=", ".join(verbs))
         named = " ".join(filter(None, (ctx.command_path, "{}"))).format
         return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(named, near)))
+
+
+def _path(context: click.Context) -> list[str]:
+    """The names of the commands below the root, as in ``approvals list``."""
+    return [] if context.parent is None else [*_path(context.parent), context.info_name or ""]
+
+
+def in_language(command: C, language: str | None, *path: str) -> C:
+    """The command at ``path`` with its help in this language."""
+    if language != "zh":
+        return command
+    from tooltrue.cli.chinese import translated  # noqa: PLC0415 - an English command does not load Chinese texts
+
+    return translated(command, path)
+
+
+def usage_text(text: str) -> str:
+    """A text of this package on how the command is used, in the language of the running command."""
+    if spoken() != "zh":
+        return text
+    from tooltrue.cli.chinese_texts import USAGE  # noqa: PLC0415 - an English command does not load Chinese texts
+
+    return USAGE[text]
+
+
+def misuse(text: str) -> click.UsageError:
+    """The error for options that do not go together."""
+    return click.UsageError(usage_text(text))
 
 
 def unknown_tool(target: str, name: str, tools: Collection[str]) -> ConfigurationError:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tooltrue.cli import logs
 from tooltrue.cli.targets import Spec, load_server
-from tooltrue.server.callers import Callers
+from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.state.urls import open_facts
 from tooltrue.transport import processes
 from tooltrue.transport.http_server import Access, HttpApp, Receive, Scope, Send
@@ -30,7 +30,7 @@ class Job:
     the common name of the workers, and their number. ``drain``: seconds between the stop signal and the end."""
 
     spec: Spec
-    callers: Callers
+    callers: AuthSettings
     hosts: tuple[str, ...]
     state: str
     keys: tuple[str, ...]
@@ -66,7 +66,7 @@ class Worker:
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
-            server.let_in(self._job.callers)
+            server.use_auth(self._job.callers)
             server.share(
                 keys=[base64.b64decode(key) for key in self._job.keys],
                 facts=facts,

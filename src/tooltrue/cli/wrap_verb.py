@@ -12,7 +12,7 @@ from tooltrue.cli.hosting import approve_here, problem_of
 from tooltrue.cli.printing import tell, tell_json
 from tooltrue.client.config import read_config
 from tooltrue.host.host import Host
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.version import __version__
 
 __all__ = ["command"]
@@ -20,12 +20,13 @@ __all__ = ["command"]
 
 @click.command("wrap", short_help="Put the servers of a host behind this one.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--observe", is_flag=True, help="Serve them all on stdio: nothing is asked, all is recorded.")
+@click.option("--observe", is_flag=True, help="Serve them all on stdio, record every call and ask no questions.")
 def command(file: str, observe: bool) -> None:
-    """Print what the servers of FILE become for their host: one server, which starts them all and records each call.
+    """Print a configuration that replaces the servers of FILE for their host: one server, which starts them all and
+    records each call.
 
-    Put what is printed in the place of FILE's content, elsewhere than FILE itself. With --observe it is run: every call
-    is checked, cleaned and recorded as by any server of ours, and nobody is asked before one.
+    Give the printed configuration to the host in place of FILE, and keep FILE, which that server reads. With --observe
+    the command is that server: it checks, sanitizes and records every call, and asks no questions.
     """
     if observe:
         asyncio.run(_observe(file))

@@ -7,15 +7,17 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tooltrue.client.questions import QuestionGate
 from tooltrue.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from tooltrue.jsonrpc.messages import Json, encode, is_object
-from tooltrue.loading import load
 from tooltrue.protocol.characters import check_plain, cleaned
 from tooltrue.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url, check_words
 from tooltrue.protocol.types import Value
+
+if TYPE_CHECKING:
+    from tooltrue.protocol.schema import Schema
 
 __all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
 
@@ -127,7 +129,10 @@ async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate)
         raise InvalidParams.of("TT1012", method=ELICIT, problem="a message, and a requestedSchema or url, are needed")
     gate.check_size(len(message) + len(encode(url if is_visit else schema)))
     try:
-        check_url(str(url)) if is_visit else load("protocol.schema:compile_schema")(schema)
+        if is_object(schema) and not is_visit:
+            _compile(schema)
+        else:
+            check_url(str(url))
     except DefinitionError as error:  # a question that no person may be shown
         raise InvalidParams.of("TT1012", method=ELICIT, problem=str(error)) from None
     if not is_visit and not _is_harmless(message, schema, gate):
@@ -166,7 +171,13 @@ def _filled(schema: Mapping[str, Json], content: Mapping[str, Json]) -> dict[str
         if is_object(field) and "default" in field
     }
     filled = {**defaults, **content}
-    problems = load("protocol.schema:compile_schema")(schema).problems(filled, 1)
+    problems = _compile(schema).problems(filled, 1)
     if problems:
         raise InvalidParams.of("TT1012", method=ELICIT, problem=f"the reply does not fit the form: {problems[0]}")
     return filled
+
+
+def _compile(schema: Mapping[str, Json]) -> Schema:
+    from tooltrue.protocol.schema import compile_schema  # noqa: PLC0415 - few clients are asked
+
+    return compile_schema(schema)

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from tooltrue.client.answers import Answers, Elicit, Sample
-from tooltrue.client.conversation import Conversation, Settings
+from tooltrue.client.connection import ClientConnection, ConnectionSettings
 from tooltrue.client.eras import ServerFacts
-from tooltrue.client.hearing import LISTS, Changed, Ears, Log, LogMessage, Progress, Updated
 from tooltrue.client.known import KnownTools, mirrors_of
 from tooltrue.client.lists import Lists
+from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
 from tooltrue.client.questions import QuestionGate, QuestionLimits
 from tooltrue.client.results import Result, converted, result_of
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
@@ -118,13 +118,17 @@ class Client:
         older: Callable[[], ClientLink] | None = None
         if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
             older = functools.partial(SseLink, link.place)
-        settings = Settings(timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older)
-        self._conversation = Conversation(self._link, self._answers, Ears(changed, self._changed, on_log), settings)
-        self._lists = Lists(self._conversation.request)
+        settings = ConnectionSettings(
+            timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older
+        )
+        self._connection = ClientConnection(
+            self._link, self._answers, NotificationCallbacks(changed, self._changed, on_log), settings
+        )
+        self._lists = Lists(self._connection.request)
         self._known = KnownTools()
 
     async def __aenter__(self) -> Self:
-        await self._conversation.open()
+        await self._connection.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -132,7 +136,7 @@ class Client:
 
     async def close(self) -> None:
         """End the conversation, and the process that was started for it, even if the caller is cancelled meanwhile."""
-        closing = asyncio.ensure_future(self._conversation.close())
+        closing = asyncio.ensure_future(self._connection.close())
         try:
             await asyncio.shield(closing)
         except asyncio.CancelledError:
@@ -142,9 +146,9 @@ class Client:
     @property
     def facts(self) -> ServerFacts:
         """The server's description of itself. Only inside of ``async with``."""
-        if self._conversation.facts is None:
+        if self._connection.facts is None:
             raise TransportError.of("TT5001")
-        return self._conversation.facts
+        return self._connection.facts
 
     @property
     def stderr(self) -> str:
@@ -159,7 +163,7 @@ class Client:
     def _authorizing(self) -> AbstractContextManager[None]:
         """Pause timeouts during authorization, and drop private lists, because the identity may change."""
         self._lists.forget_private()
-        return self._conversation.answering()
+        return self._connection.answering()
 
     # --- tools -------------------------------------------------------------------------------------------------------
 
@@ -240,9 +244,9 @@ class Client:
     async def _call(
         self, params: dict[str, Json], timeout: float | None, total: float | None, progress: Progress | None
     ) -> dict[str, Json]:
-        era = self._conversation.settled()
+        era = self._connection.settled()
         headers = self._known.headers(params) if era.mirrors_parameters else None
-        return await self._conversation.request(
+        return await self._connection.request(
             "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
         )
 
@@ -269,7 +273,7 @@ class Client:
 
     async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
         """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
-        result = await self._conversation.request("resources/read", {"uri": uri})
+        result = await self._connection.request("resources/read", {"uri": uri})
         contents = result.get("contents")
         parts: list[Any] = contents if is_array(contents) else []
         return [
@@ -282,18 +286,18 @@ class Client:
 
         Returns once no later change can be missed. Raises ``TransportError`` for a server without subscriptions.
         """
-        await self._conversation.follow(uri, updated)
+        await self._connection.follow(uri, updated)
 
     async def unsubscribe(self, uri: str) -> None:
         """End the subscription to the resource."""
-        await self._conversation.unfollow(uri)
+        await self._connection.unfollow(uri)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **more: str) -> PromptResult:
         """The messages of a prompt; arguments come as a mapping, as keywords, or both. Raises ``InvalidParams`` if
         there is no such prompt, or its arguments are wrong.
         """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
-        result = await self._conversation.request("prompts/get", params)
+        result = await self._connection.request("prompts/get", params)
         said = converted(result, PromptResult, "prompts/get")
         messages = [
             PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))
@@ -311,12 +315,12 @@ class Client:
         params: dict[str, Json] = {"ref": _ref(ref), "argument": {"name": argument, "value": value}}
         if arguments:
             params["context"] = {"arguments": dict(arguments)}
-        result = await self._conversation.request("completion/complete", params)
+        result = await self._connection.request("completion/complete", params)
         return converted(result.get("completion"), Completion, "completion/complete")
 
     async def ping(self) -> None:
         """Check that the server answers: with ``ping``, or with ``server/discover`` in revisions without ``ping``."""
-        await self._conversation.request(self._conversation.settled().sign_of_life, {})
+        await self._connection.request(self._connection.settled().sign_of_life, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any
 from tooltrue.client.results import Result
 from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.loading import load
 from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers
 from tooltrue.protocol.types import UNSET, Tool
 
@@ -82,7 +81,9 @@ class KnownTools:
 
 def _compiled(name: str, schema: Mapping[str, Json]) -> Any:
     try:
-        return load("protocol.schema:compile_schema")(schema, assert_formats=False)
+        from tooltrue.protocol.schema import compile_schema  # noqa: PLC0415 - few answers need a schema
+
+        return compile_schema(schema, assert_formats=False)
     except SchemaError as error:
         _log.warning("results of the tool %r are not checked: its output schema cannot be used: %s", name[:128], error)
         return None

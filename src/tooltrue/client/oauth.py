@@ -8,20 +8,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tooltrue.client.auth.authorization import Authorization, tokens_key
-from tooltrue.client.auth.credentials import Credentials, InMemory, kept
+from tooltrue.client.auth.credentials import Credentials, InMemory
+from tooltrue.client.auth.grant_flows import Assertion, ByBrowser, ByExchange, ByItself, ByVoucher, OpenBrowser, Way
 from tooltrue.client.auth.metadata import Issuer, is_loopback_url
 from tooltrue.client.auth.registration import ClientIdentity, Registry, registration
 from tooltrue.client.auth.token_endpoint import TokenEndpoint
 from tooltrue.client.auth.tokens import Registered
-from tooltrue.client.auth.ways import Assertion, ByBrowser, ByExchange, ByItself, ByVoucher, OpenBrowser, Way
+from tooltrue.client.auth.user_store import user_store
 from tooltrue.errors import ConfigurationError
-from tooltrue.loading import load
+from tooltrue.extras import install_command
 from tooltrue.transport.carrier import Authorizer
 from tooltrue.transport.fetch import Fetcher
+
+if TYPE_CHECKING:
+    from tooltrue.client.auth.signing import SigningKey
 
 __all__ = ["ClientCredentials", "EnterpriseSignIn", "SignIn", "WorkloadIdentity", "signed_in"]
 
@@ -70,7 +74,7 @@ class SignIn:
         self._clock = clock
 
     def for_server(self, url: str) -> Authorization:
-        credentials = self._credentials or kept()
+        credentials = self._credentials or user_store()
         registry = Registry(self._identity, credentials, self._clock)
         way = ByBrowser(registry, self._open_browser, self._redirect_uri, self._timeout)
         return _authorization(url, way, credentials, self._clock, self._trusted, self._scopes)
@@ -86,11 +90,11 @@ class SignIn:
 
     async def forget(self, url: str) -> None:
         """Drop the tokens for the server at ``url``: the next request to it starts a new sign-in."""
-        await (self._credentials or kept()).write(tokens_key(url), None)
+        await (self._credentials or user_store()).write(tokens_key(url), None)
 
     async def is_known(self, url: str) -> bool:
         """Whether there are stored tokens for the server at ``url``."""
-        return await (self._credentials or kept()).read(tokens_key(url)) is not None
+        return await (self._credentials or user_store()).read(tokens_key(url)) is not None
 
     async def sign_out(self, url: str) -> bool:
         """Delete the tokens for the server at ``url``, and revoke them at its issuer. Returns whether there were any.
@@ -120,8 +124,8 @@ class ClientCredentials:
         if (client_secret is None) == (private_key is None):
             raise ConfigurationError.of("TT4009", name="client_secret=…, private_key=…", wanted="one of the two")
         if private_key is not None and find_spec("joserfc") is None:
-            raise ConfigurationError.of("TT5113", command=load("extras:install_command")("auth"))
-        self._signing = None if private_key is None else load("client.auth.signing:SigningKey")(private_key, algorithm)
+            raise ConfigurationError.of("TT5113", command=install_command("auth"))
+        self._signing = None if private_key is None else _signing_key(private_key, algorithm)
         self._identity = ClientIdentity(client_id=client_id, client_secret=client_secret, issuer=issuer)
         self._scopes = tuple(scopes)
         self._trusted = tuple(trusted)
@@ -228,3 +232,9 @@ def _check_metadata_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or parts.path in ("", "/") or parts.fragment:
         raise ConfigurationError.of("TT4009", name="metadata_url=…", wanted="an https URL with a path")
+
+
+def _signing_key(private_key: str, algorithm: str | None) -> SigningKey:
+    from tooltrue.client.auth.signing import SigningKey  # noqa: PLC0415 - cryptography is slow to load
+
+    return SigningKey(private_key, algorithm)

@@ -16,9 +16,9 @@ from typing import Any
 
 from tooltrue.contract.comparing import ABSENT, Effect, SchemaChange, compare, same_words
 from tooltrue.contract.contract import Contract, Definition, Path, canonical, place
+from tooltrue.contract.display import display_safe
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.scan import scan
-from tooltrue.contract.shown import shown
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.names import DEPRECATED, REPLACES
 from tooltrue.wording import sentence
@@ -91,7 +91,7 @@ class Change:
         return place(self.path)
 
     def say(self, language: str = "en") -> str:
-        return shown(sentence(self.code, language, self.facts))
+        return display_safe(sentence(self.code, language, self.facts))
 
     def data(self) -> dict[str, Json]:
         """The change as JSON. ``before`` and ``after`` are left out if they are ABSENT."""
@@ -160,11 +160,11 @@ _MAX_MATCHED = 1_000  # untrusted text of more lines is not matched line by line
 
 def _lines(value: Json) -> list[str]:
     if isinstance(value, str):
-        return [shown(line) for line in value.split("\n")]
+        return [display_safe(line) for line in value.split("\n")]
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     if len(text) > 100:
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2)
-    return [shown(line) for line in text.split("\n")]
+    return [display_safe(line) for line in text.split("\n")]
 
 
 def diff(old: Contract, new: Contract) -> Diff:

@@ -8,12 +8,13 @@ import secrets
 from collections.abc import Generator
 from pathlib import Path
 
+from tooltrue._internal.locking import locked
 from tooltrue.errors import ConfigurationError
-from tooltrue.locking import locked
 
 __all__ = ["alone", "write_whole"]
 
-_ALONE_SECONDS = 10.0
+_ALONE_SECONDS = 30.0
+"""The holder of the lock writes its file to the disk, which a busy disk delays by seconds."""
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from tooltrue.contract.contract import Path, place
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.wording import sentence
 
@@ -37,7 +37,7 @@ class Finding:
 
     def say(self, language: str = "en") -> str:
         """The reason for the finding."""
-        return shown(sentence(self.code, language, self.facts))
+        return display_safe(sentence(self.code, language, self.facts))
 
     def data(self) -> dict[str, Json]:
         return {

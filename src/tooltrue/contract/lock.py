@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from tooltrue.contract.contract import Contract, Definition, digest, fields, place
+from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.files import write_whole
-from tooltrue.contract.shown import shown_json
 from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 
@@ -55,7 +55,7 @@ def text(lock: Lock) -> str:
             data[section] = {
                 name: {"definition": definition, "sha256": fields(definition)} for name, definition in entries.items()
             }
-    return shown_json(json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
+    return display_safe_json(json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
 
 
 def _sections(contract: Contract) -> Iterator[tuple[str, Mapping[str, Definition]]]:

@@ -13,9 +13,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from tooltrue.contract.contract import Path
+from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.contract.finding import Finding, Severity
 from tooltrue.contract.names import Likeness, Names
-from tooltrue.contract.shown import excerpt, shown
 
 __all__ = ["NOBODY", "Neighbours", "beside"]
 
@@ -87,8 +87,8 @@ def _alike(name: str, neighbours: Neighbours) -> Iterator[Finding]:
             continue
         code, severity = _SEVERITIES[likeness]
         severity = severity if neighbours.was_first(other) else Severity.WARN
-        facts = {"other": shown(other), "server": shown(server)}
-        yield Finding(code, severity, ("name",), shown(name[:120]), facts)
+        facts = {"other": display_safe(other), "server": display_safe(server)}
+        yield Finding(code, severity, ("name",), display_safe(name[:120]), facts)
 
 
 # -- orders about tools of others --------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def _reference(
         nearby = text[max(0, match.start() - 80) : match.end() + 80].casefold()
         blocks = _is_distinct(name) and name not in words and neighbours.was_first(name) and _ORDER.search(nearby)
         if found is None or blocks:
-            facts = {"other": shown(name), "server": shown(server)}
+            facts = {"other": display_safe(name), "server": display_safe(server)}
             said = excerpt(text, match.start(), match.end() + 60)
             found = Finding("TT9112", Severity.BLOCK if blocks else Severity.WARN, path, said, facts)
         if blocks:

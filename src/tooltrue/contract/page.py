@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 
 __all__ = ["page", "safe"]
 
@@ -38,4 +38,4 @@ def page(title: str, language: str, body: Iterable[str], style: str = "") -> str
 
 def safe(text: str) -> str:
     """Escape untrusted text for HTML."""
-    return escape(shown(text))
+    return escape(display_safe(text))

@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 from tooltrue.contract.contract import Definition, Path, definition_of, place
+from tooltrue.contract.display import display_safe
 from tooltrue.contract.profile import Profile
-from tooltrue.contract.shown import shown
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.protocol.types import Tool, replaced
@@ -39,7 +39,7 @@ class Adjustment:
         return place(self.path)
 
     def say(self, language: str = "en") -> str:
-        return shown(sentence(self.code, language, self.facts))
+        return display_safe(sentence(self.code, language, self.facts))
 
 
 @dataclass(frozen=True, slots=True)

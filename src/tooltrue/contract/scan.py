@@ -17,12 +17,12 @@ from typing import Final, NamedTuple
 
 from tooltrue.caching import cache_short_texts
 from tooltrue.contract.contract import Contract, Definition, Path, definition_of
+from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.contract.encoded import decoded, may_be_encoded
 from tooltrue.contract.finding import Finding, Severity
 from tooltrue.contract.neighbours import NOBODY, Neighbours, beside
 from tooltrue.contract.orders import Order, orders
 from tooltrue.contract.reading import PART, parts
-from tooltrue.contract.shown import excerpt, shown
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.characters import cleaned, may_hide
@@ -141,7 +141,7 @@ def _encoded(text: str) -> Iterator[Finding]:
         if codes and openly is None:
             openly = {one.pattern.code for one in orders(text)}
         if codes - (openly or set()):
-            yield Finding("TT9128", Severity.BLOCK, (), shown(said[:120]))
+            yield Finding("TT9128", Severity.BLOCK, (), display_safe(said[:120]))
             return
 
 
@@ -272,7 +272,7 @@ def _hiding(read: _Read) -> Iterator[Finding]:
         severity = Severity.BLOCK if is_key or found[kind] >= many else Severity.WARN
         yield Finding(code, severity, path, excerpt(text, *_first_hidden(text)), {"count": found[kind]})
     if tags := "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) < 0xE007F):
-        yield Finding("TT9126", Severity.BLOCK, path, shown(tags[:120]))
+        yield Finding("TT9126", Severity.BLOCK, path, display_safe(tags[:120]))
 
 
 def _first_hidden(text: str) -> tuple[int, int]:
@@ -317,11 +317,13 @@ def _odd_name(name: str) -> Iterator[Finding]:
     mixed = len(scripts) > 1 and bool(scripts & _PASS_FOR_LATIN)
     disguised = not name.isascii() and latin(name).isascii()
     if mixed or disguised:
-        yield Finding("TT9131", Severity.BLOCK, ("name",), shown(name[:120]), {"plain": shown(latin(name)[:120])})
+        yield Finding(
+            "TT9131", Severity.BLOCK, ("name",), display_safe(name[:120]), {"plain": display_safe(latin(name)[:120])}
+        )
     elif name != name.strip() or any(not char.isprintable() for char in name):
-        yield Finding("TT9130", Severity.BLOCK, ("name",), shown(repr(name[:120])))
+        yield Finding("TT9130", Severity.BLOCK, ("name",), display_safe(repr(name[:120])))
     else:
-        yield Finding("TT9129", Severity.NOTE, ("name",), shown(name[:120]))
+        yield Finding("TT9129", Severity.NOTE, ("name",), display_safe(name[:120]))
 
 
 _PASS_FOR_LATIN: Final = LOOK_LATIN | {"FULLWIDTH", "LATIN?"}
@@ -342,7 +344,9 @@ def _headers(definition: dict[str, Json]) -> Iterator[Finding]:
             find_mirrors(schema)
         except DefinitionError as error:
             problem = error.facts.get("problem", "")
-            yield Finding("TT9141", Severity.BLOCK, ("inputSchema",), shown(str(problem)[:120]), {"problem": problem})
+            yield Finding(
+                "TT9141", Severity.BLOCK, ("inputSchema",), display_safe(str(problem)[:120]), {"problem": problem}
+            )
 
 
 _PICTURE: Final = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif|bmp|x-icon)[;,]", re.IGNORECASE)
@@ -356,9 +360,9 @@ def _icons(definition: dict[str, Json]) -> Iterator[Finding]:
         if not isinstance(source, str):
             yield Finding("TT9142", Severity.BLOCK, path, "")
         elif _is_vector(icon, source):
-            yield Finding("TT9143", Severity.WARN, path, shown(source[:120]))
+            yield Finding("TT9143", Severity.WARN, path, display_safe(source[:120]))
         elif not source.lower().startswith("https://") and not _PICTURE.match(source):
-            yield Finding("TT9142", Severity.BLOCK, path, shown(source[:120]))
+            yield Finding("TT9142", Severity.BLOCK, path, display_safe(source[:120]))
 
 
 def _is_vector(icon: Mapping[str, Json], source: str) -> bool:

@@ -22,7 +22,8 @@ from tooltrue.host.replies import refusal, reply
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, Value, replaced
 from tooltrue.tools.rounds import Rounds, remembered
-from tooltrue.tools.toolset import RequestContext, ToolCall, Toolset, Trail
+from tooltrue.tools.toolset import Toolset
+from tooltrue.tools.vocabulary import CallRecord, RequestContext, ToolCall
 
 __all__ = ["Caller", "Ended", "Hooks", "Step"]
 
@@ -43,7 +44,7 @@ class Ended(Value, frozen=True):
 
     reply: ToolReply
     seconds: float
-    trail: Trail
+    trail: CallRecord
     step: Step | None = None
 
     @property
@@ -105,7 +106,7 @@ class Caller:
 
     async def call(self, use: ToolUse, names: Mapping[str, str]) -> ToolReply:
         """The reply to a call. Raises any exception of a hook."""
-        began, step, trail = perf_counter(), None, Trail()
+        began, step, trail = perf_counter(), None, CallRecord()
         try:
             step = _read(use, names)
         except ToolError as error:
@@ -117,7 +118,7 @@ class Caller:
         self._hooks.after(Ended(answer, perf_counter() - began, trail, step))
         return answer
 
-    async def _run(self, step: Step, names: Mapping[str, str], trail: Trail) -> ToolReply:
+    async def _run(self, step: Step, names: Mapping[str, str], trail: CallRecord) -> ToolReply:
         try:
             return reply(step.use, await self._outcome(step, trail))
         except UnknownTool:
@@ -132,7 +133,7 @@ class Caller:
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._crashed(step, error)
 
-    async def _outcome(self, step: Step, trail: Trail) -> CallToolResult:
+    async def _outcome(self, step: Step, trail: CallRecord) -> CallToolResult:
         """The result after all questions are answered: each round runs the call from its start (tools/rounds.py)."""
         rounds, channel = Rounds(), _Channel(step, self._hooks)
         while True:

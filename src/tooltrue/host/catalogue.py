@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
-from tooltrue.host.looking import Quarantined
+from tooltrue.host.inspection import Quarantined
 from tooltrue.host.naming import alias
 from tooltrue.host.remote import Remote
 from tooltrue.protocol import types as wire
@@ -25,7 +25,8 @@ from tooltrue.protocol.types import (
     Value,
     replaced,
 )
-from tooltrue.tools.toolset import (
+from tooltrue.tools.toolset import unknown
+from tooltrue.tools.vocabulary import (
     Change,
     CompletionGet,
     Entry,
@@ -36,7 +37,6 @@ from tooltrue.tools.toolset import (
     Tool,
     ToolCall,
     Unwatch,
-    unknown,
 )
 
 __all__ = ["Catalogue", "Part", "Row"]

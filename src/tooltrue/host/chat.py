@@ -16,7 +16,8 @@ from tooltrue.host.models.model import Given, Model, Turn
 from tooltrue.host.run import Conversation, MakeContext, Run, RunLimits, local
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Value
-from tooltrue.tools.toolset import Tool, Toolset
+from tooltrue.tools.toolset import Toolset
+from tooltrue.tools.vocabulary import Tool
 
 __all__ = ["Chat", "Event", "Offered", "Told"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tooltrue.protocol import types as wire
-from tooltrue.tools.toolset import Effect
+from tooltrue.tools.vocabulary import Effect
 
 __all__ = ["Effects", "effects_by"]
 

@@ -12,40 +12,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, Final, Self
 
-from tooltrue.host.asking import Asking, Front, approved, edited
-from tooltrue.policy.abuse import abuse
-from tooltrue.policy.answered import answered
-from tooltrue.policy.apart import apart
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.audit import audit, intent
-from tooltrue.policy.authorize import authorize, authorize_arguments
-from tooltrue.policy.budget import budgeted
-from tooltrue.policy.concurrency import concurrency
+from tooltrue.host.approval_prompts import ApprovalPrompter, Asking, apply_edits, ask_person
+from tooltrue.policy import pipeline
+from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import Config
-from tooltrue.policy.confirm import spend
-from tooltrue.policy.deciding import decision
-from tooltrue.policy.effects import declared
-from tooltrue.policy.flow import Flow, flow, flowed
-from tooltrue.policy.globs import Globs, globs
-from tooltrue.policy.keep import keeping, kept
-from tooltrue.policy.labels import labelled
-from tooltrue.policy.limits import sizes, timeout
-from tooltrue.policy.loops import Loops, circling
-from tooltrue.policy.observe import observe
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rate import rate
-from tooltrue.policy.recorder import Recorder
-from tooltrue.policy.repair import repair
-from tooltrue.policy.retry import Retry, Sleep, retried
-from tooltrue.policy.rules import Rule, Rules
-from tooltrue.policy.tidy import tidy
-from tooltrue.policy.validate import validate
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.pipeline import LayerFactory, Parts, Row, Stage, build
+from tooltrue.policy.rules.decision import decision
+from tooltrue.policy.rules.globs import Globs, globs
+from tooltrue.policy.rules.rule import Rule, Rules
+from tooltrue.policy.tasks.budget import enforce_budget
+from tooltrue.policy.tasks.effects import declare_effects
+from tooltrue.policy.tasks.labels import label_output
+from tooltrue.policy.tasks.lethal_trifecta import Flow, check_flow, record_taint
+from tooltrue.policy.tasks.loop_detection import Loops, detect_loops
+from tooltrue.policy.tasks.retry import Retry, Sleep, retry
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.tools.tasks import Budget, Task
-from tooltrue.tools.toolset import Effect, Provider, guarded
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Effect
 from tooltrue.wording import sentence
 
 __all__ = ["Hosting", "guarding", "hosted"]
@@ -77,7 +66,7 @@ class Hosting(Value, frozen=True):
 
 
 def guarding(
-    hosting: Hosting | None = None, front: Front | None = None
+    hosting: Hosting | None = None, front: ApprovalPrompter | None = None
 ) -> Callable[[Provider, Guard, Facts, Recorder, Approvals], Provider]:
     """:func:`hosted` with these settings, as :class:`tooltrue.host.host.Host` takes it."""
 
@@ -103,7 +92,7 @@ def hosted(
     recorder: Recorder | None = None,
     *,
     approvals: Approvals | None = None,
-    front: Front | None = None,
+    front: ApprovalPrompter | None = None,
 ) -> Provider:
     """``provider`` behind all layers between servers and a model, outermost first.
 
@@ -115,47 +104,114 @@ def hosted(
     recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
     decide = decision(_with_defaults(guard), guard.decide, guard.held)
     common = Task(Budget(None, None, None), hosting.clock)
-    language, limits = guard.language, guard.limits
-    return guarded(
-        provider,
-        audit(recorder),  # also refused, edited, repaired and stopped calls
-        answered(language),  # below, failures are exceptions; above, they are results
-        apart,  # nested calls are authorized and approved on their own
-        observe(guard.meter),
-        budgeted(language),  # a task that is over makes no more calls; each attempt counts
-        circling(hosting.loops, language),  # sees every call with its outcome, refusals too
-        abuse(guard.abuse, facts, guard.signals),
-        authorize(decide),
-        rate(guard.rate, facts, guard.signals),
-        edited(hosting.asking, language),  # an edited call passes all layers below again
-        sizes(limits.max_argument_bytes),
-        repair(guard.repair),  # only where a tool declares it
-        validate,  # a person is never asked about invalid arguments, and none are sent
-        authorize_arguments(decide),
-        flow(hosting.flow, common, language),  # calls that are harmless alone may ask in combination
-        approved(
-            guard.confirm,
-            hosting.asking,
-            approvals,
-            facts,
-            front,
-            common,
-            server=guard.server,
-            instance=guard.instance,
-            language=language,
-        ),  # human time is not counted below
-        concurrency(guard.concurrency, guard.signals),
-        intent(recorder),
-        spend,
-        flowed(hosting.flow, common, facts),  # a call that ran adds its taint
-        retried(hosting.retry, hosting.sleep),  # each attempt has its own timeout
-        timeout(limits.seconds),
-        labelled(language),  # output from below is data
-        keeping(facts),
-        tidy(limits.max_bytes, guard.secrets, language),
-        kept(facts, language),
-        declared(hosting.effects),  # so that every layer sees the same effect
+    return build(provider, HostParts(guard, facts, recorder, approvals, decide, hosting, common, front), STAGES)
+
+
+class HostParts(Parts, frozen=True):
+    """The objects that the layers of a host share: also ``common``, the task of all calls without a task, and
+    ``front``, which puts questions to a person."""
+
+    hosting: Hosting
+    common: Task
+    front: ApprovalPrompter | None
+
+
+def _ask_person(parts: HostParts) -> LayerFactory:
+    guard = parts.guard
+    return ask_person(
+        guard.confirm,
+        parts.hosting.asking,
+        parts.approvals,
+        parts.facts,
+        parts.front,
+        parts.common,
+        server=guard.server,
+        instance=guard.instance,
+        language=guard.language,
     )
+
+
+def _stage(name: str, does: str, make: Callable[[HostParts], LayerFactory], why: str) -> Stage[HostParts]:
+    return Stage((Row(name, does),), make, why, "host-guard.md")
+
+
+_SERVER: Final = {stage.name: stage for stage in pipeline.STAGES}
+
+STAGES: Final[tuple[Stage[HostParts], ...]] = (
+    _SERVER["audit"],
+    _SERVER["errors_as_results"],
+    _SERVER["nested_calls"],
+    _SERVER["observe"],
+    _stage(
+        "enforce_budget",
+        "limits the calls, bytes, time and cost of a task; the model is warned once before the end",
+        lambda parts: enforce_budget(parts.guard.language),
+        "a task that is over makes no more calls; each attempt counts",
+    ),
+    _stage(
+        "detect_loops",
+        "tells a model that it repeats itself, and stops it",
+        lambda parts: detect_loops(parts.hosting.loops, parts.guard.language),
+        "sees every call with its outcome, refusals too",
+    ),
+    _SERVER["abuse"],
+    _SERVER["authorize"],
+    _SERVER["rate"],
+    _stage(
+        "apply_edits",
+        "sends arguments that the person has changed through all layers below again",
+        lambda parts: apply_edits(parts.hosting.asking, parts.guard.language),
+        "an edited call is limited, validated and authorized like any other",
+    ),
+    _SERVER["sizes"],
+    _SERVER["repair"],
+    _SERVER["validate"],
+    _SERVER["authorize_arguments"],
+    _stage(
+        "check_flow",
+        "asks before a task that has read private data and met untrusted content sends anything out",
+        lambda parts: check_flow(parts.hosting.flow, parts.common, parts.guard.language),
+        "above the question, because it is a reason to ask",
+    ),
+    _stage(
+        "ask_person",
+        "asks the person at the host before a call that does more than read; without a person, leaves a ticket",
+        _ask_person,
+        "every refusal comes before a question, and a person's time is not counted below",
+    ),
+    _SERVER["concurrency"],
+    _SERVER["write_ahead_audit"],
+    _SERVER["consume_grant"],
+    _stage(
+        "record_taint",
+        "records that a task has read private data, or met untrusted content",
+        lambda parts: record_taint(parts.hosting.flow, parts.common, parts.facts),
+        "a call that has run adds its taint, and a refused one does not",
+    ),
+    _stage(
+        "retry",
+        "repeats a call whose transport failed, if a repetition is harmless",
+        lambda parts: retry(parts.hosting.retry, parts.hosting.sleep),
+        "each attempt has its own timeout",
+    ),
+    _SERVER["timeout"],
+    _stage(
+        "label_output",
+        "puts output of servers between delimiters that mark it as data",
+        lambda parts: label_output(parts.guard.language),
+        "below this layer, all output is that of a server",
+    ),
+    _SERVER["store_results"],
+    _SERVER["sanitize_output"],
+    _SERVER["stored_results"],
+    _stage(
+        "declare_effects",
+        "gives tools the effects that the operator has declared for them",
+        lambda parts: declare_effects(parts.hosting.effects),
+        "innermost, so that every layer sees the same effect",
+    ),
+)
+"""The layers of a host, outermost first: those of a server, and those that only a program with a model needs."""
 
 
 def _with_defaults(guard: Guard) -> Rules:

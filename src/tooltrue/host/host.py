@@ -17,44 +17,43 @@ from tooltrue.client.config import AskInput, Config, ServerConfig, read_config
 from tooltrue.client.questions import QuestionGate, QuestionLimits
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, ToolError, TooltrueError
-from tooltrue.host.asking import Front
+from tooltrue.host.admission import Judge, scanned
+from tooltrue.host.approval_prompts import ApprovalPrompter
 from tooltrue.host.catalogue import Catalogue, Part, Row
+from tooltrue.host.connect import connect
 from tooltrue.host.effects import effects_by
 from tooltrue.host.exposed import Exposed, exposed
 from tooltrue.host.guarding import Hosting
 from tooltrue.host.guarding import guarding as guarded_by
-from tooltrue.host.judging import Judge, scanned
+from tooltrue.host.inspection import Quarantined, Suspicion
 from tooltrue.host.launches import ApproveLaunch, Launches
 from tooltrue.host.logs import Heard, Listening
-from tooltrue.host.looking import Quarantined, Suspicion
 from tooltrue.host.models.model import Given, Model
 from tooltrue.host.naming import check_alias, marks
 from tooltrue.host.pins import Pin, Pins, Review, instance_of
-from tooltrue.host.reaching import reached
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import Run, run
 from tooltrue.host.servers import Life, Patience, State, Wake
-from tooltrue.loading import load
-from tooltrue.policy.approvals import Approvals, approvals_url
-from tooltrue.policy.audit_settings import Audit
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.config import read
-from tooltrue.policy.globs import Globs, globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.recorder import Recorder
+from tooltrue.policy.consent.approvals import Approvals, approvals_url
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult, Value, replaced
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Task
-from tooltrue.tools.toolset import (
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import (
     LOCAL,
-    SILENT,
     Change,
     Channel,
     Effect,
     PromptGet,
-    Provider,
     RequestContext,
     ResourceRead,
     Tool,
@@ -131,7 +130,7 @@ class Host:
         heard: Heard | None = None,
         pins: Pins | bool = True,
         judge: Judge = scanned,
-        front: Front | None = None,
+        front: ApprovalPrompter | None = None,
         rules: str | Path | None = None,
         guard: Guard | None = None,
         hosting: Hosting | None = None,
@@ -175,7 +174,8 @@ class Host:
         guard, self.hosting = _settings(guard or Guard(), hosting or Hosting(), rules, audit)
         facts = MemoryFacts() if facts is None else facts
         self._recorder = Recorder(guard.audit)
-        open_facts = load("state.urls:open_facts")
+        from tooltrue.state.urls import open_facts  # noqa: PLC0415 - only some settings need a store
+
         self._tickets = OnDemand(lambda: open_facts(approvals_url(guard.confirm.store)), facts)
         guarding = guarding or guarded_by(self.hosting, front)
         self.provider = guarding(self.catalogue, guard, facts, self._recorder, Approvals(self._tickets))
@@ -283,7 +283,7 @@ class Host:
         if one.target is not None:
             return one.target, {}
         async with self._at_person:
-            return await reached(
+            return await connect(
                 one,
                 self.config,
                 self._launches,

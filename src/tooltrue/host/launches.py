@@ -23,8 +23,8 @@ from tooltrue.contract.files import alone, write_whole
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.packages import unpinned
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.masking import MASKED, Masks
-from tooltrue.policy.shown import shown_json, shown_text
+from tooltrue.policy.audit.masking import MASKED, Masks
+from tooltrue.policy.consent.argument_display import shown_json, shown_text
 from tooltrue.protocol.types import Value
 from tooltrue.state.places import state_folder
 

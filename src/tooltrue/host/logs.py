@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from tooltrue.client.hearing import LogMessage
+from tooltrue.client.notifications import LogMessage
 from tooltrue.client.questions import TokenBucket
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.masking import Masks
+from tooltrue.policy.audit.masking import Masks
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import Value

@@ -23,9 +23,9 @@ from tooltrue.contract.finding import Finding, is_blocked
 from tooltrue.contract.lock import Lock, find, read, write
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
-from tooltrue.host.judging import Entry, Judged, scanned, suspicious
+from tooltrue.host.admission import Entry, Judged, scanned, suspicious
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.policy.approvals import place_of
+from tooltrue.policy.consent.approvals import place_of
 from tooltrue.protocol.types import replaced
 from tooltrue.state.places import state_folder
 

@@ -1,7 +1,7 @@
 """A remote server, as a provider like any other.
 
-Its definitions are inspected before they are listed (:mod:`tooltrue.host.looking`). While the server is not connected
-its tools stay listed, and calls fail with the reason.
+Its definitions are inspected before they are listed (:mod:`tooltrue.host.inspection`). While the server is not
+connected its tools stay listed, and calls fail with the reason.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tooltrue.errors import (
     UnknownTool,
     Unreachable,
 )
+from tooltrue.host.admission import Judge, scanned
 from tooltrue.host.effects import Effects, effects_by
-from tooltrue.host.judging import Judge, scanned
-from tooltrue.host.looking import Looking, Published, Quarantined, Seen, Suspicion, published
+from tooltrue.host.inspection import Inspection, Inspector, Published, Quarantined, Suspicion, published
 from tooltrue.jsonrpc.messages import is_object
-from tooltrue.policy.validate import check_arguments
+from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.types import (
@@ -44,9 +44,10 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.protocol.uris import Template
 from tooltrue.tools.content import failed
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import (
-    SILENT,
+from tooltrue.tools.toolset import unknown
+from tooltrue.tools.vocabulary import (
     Change,
     CompletionGet,
     Entry,
@@ -59,7 +60,6 @@ from tooltrue.tools.toolset import (
     ToolCall,
     Unwatch,
     resource_of,
-    unknown,
 )
 
 __all__ = ["Remote"]
@@ -96,7 +96,7 @@ class Remote:
         self.quarantined: tuple[Quarantined, ...] = ()
         self.suspicions: tuple[Suspicion, ...] = ()
         self.instructions: str | None = None
-        self._looking = Looking(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
+        self._looking = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
         self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
         self._neighbours = neighbours
@@ -167,7 +167,7 @@ class Remote:
         look = partial(self._looking.at, said, self._neighbours(), self._tools)
         self._put(await self._lane.run(look))
 
-    def _put(self, seen: Seen) -> None:
+    def _put(self, seen: Inspection) -> None:
         changed: list[Kind] = [*self._put_tools(seen.tools), *self._put_library(seen)]
         self.instructions = seen.instructions
         notes = seen.quarantined, seen.suspicions
@@ -184,7 +184,7 @@ class Remote:
         self._tools, self._listed = tools, listed
         return ["tools"]
 
-    def _put_library(self, seen: Seen) -> list[Kind]:
+    def _put_library(self, seen: Inspection) -> list[Kind]:
         changed: list[Kind] = []
         if (seen.resources, seen.templates) != (self._resources, self._templates):
             changed.append("resources")

@@ -31,8 +31,10 @@ from tooltrue.host.models.model import (
 )
 from tooltrue.host.replies import refusal
 from tooltrue.protocol.types import Value
-from tooltrue.tools.tasks import Met, Task
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext, Tool, Toolset
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.tasks import Task, TaskTaint
+from tooltrue.tools.toolset import Toolset
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 
 __all__ = ["Conversation", "Run", "RunLimits", "run"]
 
@@ -217,10 +219,10 @@ class Conversation:
         self.messages += [message, ToolMessage(replies, None if self._task is None else self._task.has_met())]
 
 
-def _unknown(message: ToolMessage) -> Met:
+def _unknown(message: ToolMessage) -> TaskTaint:
     """The taint of calls made elsewhere is unknown, so it counts as both private and untrusted."""
     name = message.replies[0].use.name[:128] if message.replies else "-"
-    return Met({"private": name, "untrusted": name}, frozenset({_EARLIER}))
+    return TaskTaint({"private": name, "untrusted": name}, frozenset({_EARLIER}))
 
 
 @dataclass(slots=True)

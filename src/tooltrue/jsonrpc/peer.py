@@ -3,6 +3,37 @@
 The peer correlates answers with requests, runs the other end's requests, cancels, and owns every task it starts. It is
 the last boundary for errors: an unexpected exception in a handler is logged and answered as "Internal error" with an
 id, and the connection stays open. The meaning of the methods is the handler's business.
+
+Theory of operation. A peer keeps two tables that know nothing of each other: requests of the other end (``_running``)
+and its own (``_waiting``). An id is unique within one table and one direction only, so both ends may use the id 1 at
+once. A request of the other end::
+
+                     feed            its task runs           reply
+      (no such id) --------> held --------------> running ----------> forgotten
+            |                  |                     |
+            | id in use,       | cancel(id)          | cancel(id)
+            | too many         v                     v
+            +--> refused     ending: out of the table at once, no answer and no notification
+
+``held`` is left as soon as no :meth:`Peer.hold` is in force. A cancelled request leaves the table before its task has
+ended, because the id is free for the other end from then on; the task moves to ``_ending``, so that :meth:`Peer.close`
+still waits for it. A request of this end::
+
+                   answer, failure           the caller reads the result
+      pending ----------------------> done ------------------------------> forgotten
+         |      late, lost, closed,    ^
+         |      answer unreadable -----+
+         | the caller is cancelled, or the request is late
+         +--> forgotten, and ``abandoned`` informs the other end
+
+Every way out of ``pending`` goes through the future, and the first one counts: a second answer, or one that comes after
+the time limit, is dropped. An answer that cannot be decoded, or whose id has the wrong type, fails the request that it
+was intended for, so that its caller need not wait for the time limit; without such a request it is counted in
+:attr:`Peer.dropped`, and the count is part of a later ``RequestTimeout``.
+
+The drawings leave out batches (JSON-RPC 2.0, section 6): each element runs as if it had arrived alone, but its answer
+is collected, and the batch itself is one more task that :meth:`Peer.close` ends. HTTP has no shared channel;
+:mod:`tooltrue.server.http` has the same boundary for single requests, and a change of one is a change of the other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Schema of ``[auth]`` in the operator's file: which callers HTTP admits, and how they are authenticated.
 
-Only its keys, as JSON Schemas. ``server/callers.py`` gives them their meaning: the policy is the same for every caller.
+Only its keys, as JSON Schemas. ``server/auth_settings.py`` gives them their meaning: the policy is the same for every
+caller.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The operator's file, ``tooltrue.toml``: its rules, and a table for each configurable part of the guard.
 
 A file is used as a whole or not at all: an unknown key, an invalid schema and a contradictory rule are errors that name
-the line. :mod:`tooltrue.policy.vetting` finds other problems of the rules.
+the line. :mod:`tooltrue.policy.rules.lint` finds other problems of the rules.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, Final, NamedTuple, get_args
 
 from tooltrue.errors import ConfigurationError, SchemaError
 from tooltrue.jsonrpc.messages import is_object
-from tooltrue.policy import lines
-from tooltrue.policy.audit_settings import OnFailure
+from tooltrue.policy import toml_positions as lines
+from tooltrue.policy.audit.settings import OnFailure
 from tooltrue.policy.auth_table import AUTH
-from tooltrue.policy.globs import Globs, globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
-from tooltrue.policy.vetting import dead
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import Globs, globs
+from tooltrue.policy.rules.lint import unreachable_rules
+from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import Bounds, Schema, compile_schema
 from tooltrue.protocol.schema.dialects import dialect_of, subschemas
 from tooltrue.protocol.schema.words import ASSERTIONS
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.spelling import closest
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.toolset import EFFECTS
+from tooltrue.tools.vocabulary import EFFECTS
 
 __all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
 
@@ -238,7 +238,7 @@ def examine(file: str | Path, text: str | None = None) -> tuple[Config, list[Con
     rules = _rules(config, said.get("rules", []), problems)
     tables = {table: keys for table, keys in said.items() if table in TABLES}
     config = Config(name, config.text, Rules(rules) if "rules" in said else None, tables)
-    return config, [*problems, *dead(rules, config.place)]
+    return config, [*problems, *unreachable_rules(rules, config.place)]
 
 
 def text_of(file: str | Path) -> str:

@@ -1,95 +1,341 @@
-"""The default pipeline, composed in one place."""
+"""The pipeline of a server: every layer around its tools, in one table.
+
+:data:`STAGES` is the only list of layers. :func:`standard` builds them, ``tooltrue inspect`` describes them, the tables
+of the documentation are made from them, and the pipeline of a host (:mod:`tooltrue.host.guarding`) takes them up by
+name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeAlias, TypeVar
 
-from tooltrue.errors import ConfigurationError
-from tooltrue.meter import Meter
-from tooltrue.policy.abuse import Abuse, abuse
-from tooltrue.policy.answered import answered
-from tooltrue.policy.apart import apart
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.audit import audit, intent
-from tooltrue.policy.audit_settings import Audit
-from tooltrue.policy.authorize import authorize, authorize_arguments
-from tooltrue.policy.concurrency import Concurrency, concurrency
-from tooltrue.policy.confirm import Confirm, confirm, spend
-from tooltrue.policy.deciding import decision
-from tooltrue.policy.globs import Globs
-from tooltrue.policy.keep import BUDGET, keeping, kept
-from tooltrue.policy.limits import sizes, timeout
-from tooltrue.policy.observe import observe
-from tooltrue.policy.rate import RateLimits, rate
-from tooltrue.policy.recorder import Recorder
-from tooltrue.policy.renames import renames
-from tooltrue.policy.repair import repair
-from tooltrue.policy.rules import Decide, Held, Rules, allow_all
-from tooltrue.policy.signals import Signals
-from tooltrue.policy.tidy import tidy
-from tooltrue.policy.validate import validate
-from tooltrue.protocol.types import Value, field, replaced
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.abuse import abuse
+from tooltrue.policy.layers.audit import audit, write_ahead_audit
+from tooltrue.policy.layers.authorize import authorize, authorize_arguments
+from tooltrue.policy.layers.concurrency import concurrency
+from tooltrue.policy.layers.confirm import confirm, consume_grant
+from tooltrue.policy.layers.errors_as_results import errors_as_results
+from tooltrue.policy.layers.limits import sizes, timeout
+from tooltrue.policy.layers.nested_calls import nested_calls
+from tooltrue.policy.layers.observe import observe
+from tooltrue.policy.layers.rate import rate
+from tooltrue.policy.layers.renames import renames
+from tooltrue.policy.layers.repair import repair
+from tooltrue.policy.layers.sanitize import sanitize_output
+from tooltrue.policy.layers.stored_results import BUDGET, store_results, stored_results
+from tooltrue.policy.layers.validate import validate
+from tooltrue.policy.rules.decision import decision
+from tooltrue.policy.rules.rule import Decide, allow_all
+from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Facts, MemoryFacts
-from tooltrue.tools.toolset import Personal, Provider, Secrets, guarded
+from tooltrue.tools.toolset import Provider, guarded
 
-__all__ = ["Guard", "Limits", "described", "standard"]
+__all__ = ["STAGES", "LayerFactory", "Parts", "Row", "Stage", "build", "described", "standard"]
 
-
-class Limits(Value, frozen=True):
-    """The limits of one call, unless its tool has its own: ``seconds`` to answer, ``max_bytes`` of result,
-    ``max_argument_bytes``. An ``async`` function that blocks the event loop for ``blocked_seconds`` is reported in the
-    log."""
-
-    seconds: float = 30.0
-    max_bytes: int = 2_097_152
-    max_argument_bytes: int = 4_194_304
-    blocked_seconds: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Limits({name}=…)", wanted="a number above 0")
+LayerFactory: TypeAlias = Callable[[Provider], Provider]
 
 
-class Guard(Value, frozen=True):
-    """The settings of all layers; each has a default. ``server`` is the name that a person sees in a question;
-    ``instance`` distinguishes servers of that name, or else ``started`` does, so that an approval for one does not hold
-    for another. ``repair``: the tools whose arguments are repaired if they miss the schema by spelling. ``origins``:
-    the source of each setting, for ``inspect``."""
+class Parts(Value, frozen=True):
+    """The objects that the layers of one pipeline share. ``decide`` is the decision of rules, scopes and author."""
 
-    limits: Limits = Limits()
-    decide: Decide = allow_all
-    rate: RateLimits = field(default_factory=RateLimits)
-    concurrency: Concurrency = field(default_factory=Concurrency)
-    abuse: Abuse = field(default_factory=Abuse)
-    rules: Rules | None = None
-    held: Held = field(default_factory=dict[str, frozenset[str]])
-    confirm: Confirm = field(default_factory=Confirm)
-    server: str = ""
-    instance: str = ""
-    started: str = ""
-    language: str = "en"
-    meter: Meter = field(default_factory=Meter)
-    signals: Signals = field(default_factory=Signals)
-    audit: Audit = field(default_factory=Audit)
-    secrets: Secrets = "mask"
-    repair: Globs | None = None
-    personal: Personal = "keep"
-    origins: Mapping[str, str] = field(default_factory=dict[str, str])
+    guard: Guard
+    facts: Facts
+    recorder: Recorder
+    approvals: Approvals
+    decide: Decide
+
+
+def _on(guard: Guard) -> str:
+    return "on"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line on a layer, for people. ``does`` is its effect by default, ``shows`` describes it with the settings of a
+    guard, and ``setting`` is the field of the guard that holds them."""
+
+    name: str
+    does: str
+    shows: Callable[[Guard], str] = _on
+    setting: str = ""
+
+
+PartsT = TypeVar("PartsT", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Stage(Generic[PartsT]):
+    """One layer of a pipeline. ``make`` builds it from the shared parts, ``why`` is the reason for its place in the
+    order, and ``page`` the page of the documentation on it. A layer with several settings has a row for each."""
+
+    rows: tuple[Row, ...]
+    make: Callable[[PartsT], LayerFactory]
+    why: str
+    page: str = ""
 
     @property
-    def which(self) -> str:
-        """Display name: ``name (instance)``, or with ``started`` for the instance; empty if neither is set."""
-        told = self.instance or self.started
-        return f"{self.server} ({told})" if told else ""
+    def name(self) -> str:
+        return self.rows[0].name
 
-    def given(self, origin: str, **settings: Any) -> Self:
-        """Return the guard with those ``settings`` that are not ``None``. ``origin`` is their source, ``{}`` being the
-        name."""
-        said = {name: value for name, value in settings.items() if value is not None}
-        return replaced(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
+
+def _stage(
+    name: str,
+    does: str,
+    shows: str | Callable[[Guard], str],
+    make: Callable[[Parts], LayerFactory],
+    why: str,
+    page: str = "",
+    setting: str = "",
+    more: tuple[Row, ...] = (),
+) -> Stage[Parts]:
+    row = Row(name, does, (lambda guard: shows) if isinstance(shows, str) else shows, setting)
+    return Stage((row, *more), make, why, page)
+
+
+def _decision(guard: Guard) -> str:
+    parts = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
+    parts += ["the server's own decision"] if guard.decide is not allow_all else []
+    return f"on: {' and '.join(parts)}" if parts else "on: scopes that tools require; allows all else"
+
+
+def _repair(guard: Guard) -> str:
+    tools = "" if guard.repair is None else f"{', '.join(guard.repair.patterns)}, and "
+    return f"on: {tools}tools that say so" if tools else "on: for tools that say so"
+
+
+def _confirmation(guard: Guard) -> str:
+    which = ", ".join(sorted(guard.confirm.effects))
+    return f"on: {which} tools ask, or wait for a ticket" if which else "on: where a tool or a rule says so"
+
+
+def _masking(setting: str) -> str:
+    return "on: masked" if setting == "mask" else "off: kept"
+
+
+def _confirm(parts: Parts) -> LayerFactory:
+    guard = parts.guard
+    return confirm(
+        guard.confirm,
+        parts.approvals,
+        parts.facts,
+        server=guard.server,
+        instance=guard.instance,
+        started=guard.started,
+        language=guard.language,
+    )
+
+
+def _sanitize_output(parts: Parts) -> LayerFactory:
+    guard = parts.guard
+    return sanitize_output(guard.limits.max_bytes, guard.secrets, guard.language, guard.personal)
+
+
+STAGES: Final[tuple[Stage[Parts], ...]] = (
+    _stage(
+        "audit",
+        "writes one record for each operation, including refused ones, with secrets masked; into a file of the user or "
+        "PostgreSQL",
+        lambda guard: guard.audit.said(),
+        lambda parts: audit(parts.recorder),
+        "outermost, so that refusals are recorded too",
+        "audit.md",
+        "audit",
+    ),
+    _stage(
+        "errors_as_results",
+        "turns failures into results for the model; the text of a crash goes to the log, not to the client",
+        "on: failures become results, crash text is masked",
+        lambda parts: errors_as_results(parts.guard.language),
+        "below, failures are exceptions; above, they are results",
+        "tools.md",
+    ),
+    _stage(
+        "nested_calls",
+        "gives each nested call (a tool that calls tools with its own context) its own consent and its own questions",
+        "on: what a tool calls is agreed to, and asks, for itself",
+        lambda parts: nested_calls,
+        "a nested call passes all layers that refuse and ask, under its own name",
+        "approvals.md",
+    ),
+    _stage(
+        "observe",
+        "counts each operation, and traces it if tracing is set up",
+        "on: counts each operation by tool and outcome, spans where tracing is set up",
+        lambda parts: observe(parts.guard.meter),
+        "sees the outcome, and its reason",
+        "operations.md",
+    ),
+    _stage(
+        "abuse",
+        "pauses callers with too many refusals, longer each time",
+        lambda guard: f"on: {guard.abuse}",
+        lambda parts: abuse(parts.guard.abuse, parts.facts, parts.guard.signals),
+        "sees every refusal below, and guesses at names",
+        "limits.md",
+        "abuse",
+    ),
+    _stage(
+        "authorize",
+        "decides which callers can see and use a tool, by required scopes and your rules; a hidden tool reads like an "
+        "unknown one",
+        _decision,
+        lambda parts: authorize(parts.decide),
+        "no layer below learns of a tool that the caller may not see",
+        "policy.md",
+        "rules",
+    ),
+    _stage(
+        "renames",
+        "resolves the old name of a renamed tool; access rules see the tool itself, and the result mentions the new "
+        "name",
+        "on: old names of tools stand for the present ones, and results say so",
+        lambda parts: renames(parts.guard.language),
+        "a tool has one name from here on",
+        "tools.md#another-name-and-the-end-of-a-tool",
+    ),
+    _stage(
+        "rate",
+        "limits calls to 50 a second after a burst of 1,000, per caller and tool; further limits apply per caller and "
+        "to the whole server",
+        lambda guard: f"on: {guard.rate}",
+        lambda parts: rate(parts.guard.rate, parts.facts, parts.guard.signals),
+        "before any question, so that no caller floods a person",
+        "limits.md",
+        "rate",
+    ),
+    _stage(
+        "sizes",
+        "limits arguments to 4 MiB",
+        lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments",
+        lambda parts: sizes(parts.guard.limits.max_argument_bytes),
+        "before a layer walks through the arguments",
+        "limits.md",
+        "limits",
+    ),
+    _stage(
+        "repair",
+        "corrects arguments that differ from the schema only in spelling, for tools that declare it",
+        _repair,
+        lambda parts: repair(parts.guard.repair),
+        "arguments are validated, authorized and shown as they will run",
+        "schema.md",
+        "repair",
+    ),
+    _stage(
+        "validate",
+        "checks arguments against the published schema, fills in defaults, refuses unknown arguments and coerces no "
+        "value",
+        "on: published schema, closed objects, no coercion",
+        lambda parts: validate,
+        "a person is not asked about invalid arguments",
+        "schema.md",
+    ),
+    _stage(
+        "authorize_arguments",
+        "applies the same rules to the arguments that will run",
+        _decision,
+        lambda parts: authorize_arguments(parts.decide),
+        "rules read valid arguments, with defaults",
+        "policy.md",
+        "rules",
+    ),
+    _stage(
+        "confirm",
+        "asks a person before a destructive tool runs: through the client, or by a ticket if the client cannot ask",
+        _confirmation,
+        _confirm,
+        "every refusal comes before a question, and a person's time is not counted below",
+        "approvals.md",
+        "confirm",
+    ),
+    _stage(
+        "concurrency",
+        "limits concurrent calls to 100 per tool, 200 per caller and 1,000 in all; further calls wait for up to 15 s",
+        lambda guard: f"on: {guard.concurrency}",
+        lambda parts: concurrency(parts.guard.concurrency, parts.guard.signals),
+        "the timeout begins when a call has its slots",
+        "limits.md",
+        "concurrency",
+    ),
+    _stage(
+        "write_ahead_audit",
+        "writes a record to disk before any destructive call runs",
+        lambda guard: guard.audit.said_of_intents(),
+        lambda parts: write_ahead_audit(parts.recorder),
+        "a call that is recorded here runs, unless its grant was used up meanwhile",
+        "audit.md",
+        "audit",
+    ),
+    _stage(
+        "consume_grant",
+        "consumes the grant right before the run, once",
+        "on: a yes is used up right before the run, once",
+        lambda parts: consume_grant,
+        "a grant is consumed when there is a slot for the call, and not before",
+        "approvals.md",
+        "confirm",
+    ),
+    _stage(
+        "timeout",
+        "limits a call to 30 s; `async` tools are cancelled, threads cannot be, and the result says so",
+        lambda guard: f"on: {guard.limits.seconds:g} s a call",
+        lambda parts: timeout(parts.guard.limits.seconds),
+        "counts the time of the tool alone",
+        "limits.md",
+        "limits",
+    ),
+    _stage(
+        "store_results",
+        "stores results that a call returns by reference, for its caller alone, for 15 minutes and up to 64 MiB",
+        f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once",
+        lambda parts: store_results(parts.facts),
+        "stores results as they leave, clean, and the parts that the layer below cuts off",
+        "results.md",
+    ),
+    _stage(
+        "sanitize_output",
+        "checks results against the output schema, removes hidden characters and limits a result to 2 MiB; a larger "
+        "one is truncated, with a link to the whole",
+        lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned",
+        _sanitize_output,
+        "a result is clean, and fits schema and limit, before any layer above stores, counts or returns it",
+        "results.md",
+        "limits",
+        more=(
+            Row(
+                "secrets",
+                "masks them, with a marker that tools which change data refuse",
+                lambda guard: _masking(guard.secrets),
+                "secrets",
+            ),
+            Row(
+                "personal data",
+                "stays, unless the server or a tool asks for masking",
+                lambda guard: _masking(guard.personal),
+                "personal",
+            ),
+        ),
+    ),
+    _stage(
+        "stored_results",
+        "serves stored results to the caller whose call returned them, and to no other",
+        "on: for the caller alone",
+        lambda parts: stored_results(parts.facts, parts.guard.language),
+        "innermost, so that a stored result is read through all layers",
+        "results.md",
+    ),
+)
+"""The layers of a server, outermost first."""
+
+
+def build(provider: Provider, parts: PartsT, stages: Sequence[Stage[PartsT]]) -> Provider:
+    """Wrap ``provider`` in the layers of these stages, the outermost first."""
+    return guarded(provider, *(stage.make(parts) for stage in stages))
 
 
 def standard(
@@ -107,89 +353,13 @@ def standard(
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.held)
-    return guarded(
-        provider,
-        audit(recorder),  # records refusals too
-        answered(guard.language),  # below, failures are exceptions; above, they are results
-        apart,  # nested calls need their own approval, and ask for themselves
-        observe(guard.meter),  # sees the outcome, and its reason
-        abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and guesses at names
-        authorize(decide),  # hidden and unknown read the same
-        renames(guard.language),  # a tool has one name from here on; a result tells that it was called by another
-        rate(guard.rate, facts, guard.signals),  # before any question, so that no caller floods the user
-        sizes(guard.limits.max_argument_bytes),  # before arguments are inspected closely
-        repair(guard.repair),  # repaired arguments are validated, authorized and shown as they will run
-        validate,  # a person is not asked about invalid arguments
-        authorize_arguments(decide),
-        confirm(
-            guard.confirm,
-            approvals,
-            facts,
-            server=guard.server,
-            instance=guard.instance,
-            started=guard.started,
-            language=guard.language,
-        ),  # a person's time is not counted below
-        concurrency(guard.concurrency, guard.signals),  # the timeout begins when a call has its slots
-        intent(recorder),  # a call that is recorded here runs, unless its grant was used up meanwhile
-        spend,  # a grant is consumed when there is a slot for the call, and not before
-        timeout(guard.limits.seconds),
-        keeping(facts),  # also the parts that `tidy` leaves out
-        tidy(
-            guard.limits.max_bytes, guard.secrets, guard.language, guard.personal
-        ),  # results are clean, and fit the schema and the limit
-        kept(facts, guard.language),
-    )
-
-
-_Said = Callable[[Guard], str]
-
-_LAYERS: tuple[tuple[str, str, _Said], ...] = (
-    ("audit", "audit", lambda guard: guard.audit.said()),
-    ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
-    ("apart", "", lambda guard: "on: what a tool calls is agreed to, and asks, for itself"),
-    ("observe", "", lambda guard: "on: counts each operation by tool and outcome, spans where tracing is set up"),
-    ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
-    ("authorize", "rules", lambda guard: _decision(guard)),
-    ("renames", "", lambda guard: "on: old names of tools stand for the present ones, and results say so"),
-    ("rate", "rate", lambda guard: f"on: {guard.rate}"),
-    ("sizes", "limits", lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments"),
-    ("repair", "repair", lambda guard: _repair(guard)),
-    ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
-    ("authorize arguments", "rules", lambda guard: _decision(guard)),
-    ("confirm", "confirm", lambda guard: _confirmation(guard.confirm)),
-    ("concurrency", "concurrency", lambda guard: f"on: {guard.concurrency}"),
-    ("intent", "audit", lambda guard: guard.audit.said_of_intents()),
-    ("spend", "confirm", lambda guard: "on: a yes is used up right before the run, once"),
-    ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
-    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned"),
-    ("secrets", "secrets", lambda guard: "on: masked" if guard.secrets == "mask" else "off: kept"),
-    ("personal data", "personal", lambda guard: "on: masked" if guard.personal == "mask" else "off: kept"),
-    ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
-)
-# layer, in the order of `standard` → its setting → its description
-
-
-def _decision(guard: Guard) -> str:
-    said = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
-    said += ["the server's own decision"] if guard.decide is not allow_all else []
-    return f"on: {' and '.join(said)}" if said else "on: scopes that tools require; allows all else"
-
-
-def _repair(guard: Guard) -> str:
-    tools = "" if guard.repair is None else f"{', '.join(guard.repair.patterns)}, and "
-    return f"on: {tools}tools that say so" if tools else "on: for tools that say so"
-
-
-def _confirmation(settings: Confirm) -> str:
-    which = ", ".join(sorted(settings.effects))
-    return f"on: {which} tools ask, or wait for a ticket" if which else "on: where a tool or a rule says so"
+    return build(provider, Parts(guard, facts, recorder, approvals, decide), STAGES)
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
-    """Return each layer, outermost first: its name, its description, and the source of its setting."""
+    """Return a line for each layer, outermost first: its name, its description, and the source of its setting."""
     origins = {**guard.origins, "rules": _origin_of_decision(guard)}
-    return [(name, said(guard), origins.get(setting, "default")) for name, setting, said in _LAYERS]
+    return [(row.name, row.shows(guard), origins.get(row.setting, "default")) for stage in STAGES for row in stage.rows]
 
 
 def _origin_of_decision(guard: Guard) -> str:

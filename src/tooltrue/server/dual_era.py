@@ -1,7 +1,30 @@
 """Decides from one table whether a message is stateless or session-based (basic/versioning, "Server side").
 
-One process and one endpoint serve both, interleaved. :class:`Conversation` is a channel that both ends share;
+One process and one endpoint serve both, interleaved. :class:`ServerConnection` is a channel that both ends share;
 :mod:`tooltrue.server.http` does the same for single HTTP requests.
+
+Theory of operation. The era is a property of a message and not of a connection: :data:`_TABLE` looks at the facts in
+:class:`Opening`, and the first row that holds decides. No later stage asks again. A stateless request needs no state of
+the connection. Session-based requests use the one session of the channel::
+
+                 initialize                 notifications/initialized
+      no session -----------> initialized ----------------------------> ready
+           |                      |                                       |
+           | ping and stateless   | the client may call, and is           | the client receives changes,
+           | requests only        | not asked: it has no capabilities     | and may be asked
+
+There is no way back, and a second ``initialize`` is refused: the session ends with the channel. A client that sends
+``notifications/initialized`` without waiting for the answer is read before its handshake has run, since the handshake
+is a task; ``_is_ready_ahead`` remembers it, and the handshake then goes to ``ready`` directly.
+
+Three things are not in the drawing. Stateless requests are served in every state, also between the steps of a
+handshake. Requests that last as long as the channel (``subscriptions/listen``) are in ``_open_ended``: a server that
+shuts down lets them answer (:meth:`ServerConnection.farewell`), a channel that breaks cancels them
+(:meth:`ServerConnection.close`). And over HTTP a session has no channel: the session id carries the results of the
+handshake, and "ready" is not known; a column of the table (``on_http``) is all that differs here.
+
+A new transport adds facts to ``Opening``; a new stateless revision changes nothing here, because the rows ask
+:mod:`tooltrue.protocol.versions`.
 """
 
 from __future__ import annotations
@@ -16,16 +39,17 @@ from typing import Any, Literal, TypeAlias
 from tooltrue.errors import InvalidRequest
 from tooltrue.jsonrpc.messages import Json, Notification, Request, is_id
 from tooltrue.jsonrpc.peer import Dialogue, Peer
+from tooltrue.observe.setup import tracing
+from tooltrue.observe.tracing import UNTRACED, Tracing
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Value, replaced
-from tooltrue.server.legacy import LegacyDoor, Session
-from tooltrue.server.modern import ModernDoor
-from tooltrue.server.served import Served, log_cancellation
-from tooltrue.tools.toolset import Principal
-from tooltrue.tracing import UNTRACED, Tracing, tracing
+from tooltrue.server.legacy import LegacyHandler, Session
+from tooltrue.server.modern import ModernHandler
+from tooltrue.server.service import ServedProvider, log_cancellation
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 
-__all__ = ["Conversation", "Doors", "Era", "Opening", "era_of"]
+__all__ = ["Era", "Handlers", "Opening", "ServerConnection", "era_of"]
 
 Era: TypeAlias = Literal["modern", "handshake", "legacy"]
 
@@ -58,13 +82,13 @@ def era_of(opening: Opening) -> Era:
     return next(era for holds, era in _TABLE if holds(opening))
 
 
-class Doors:
+class Handlers:
     """The stateless and the session-based handler of one server."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedProvider) -> None:
         self.served = served
-        self.modern = ModernDoor(served)
-        self.legacy = LegacyDoor(served)
+        self.modern = ModernHandler(served)
+        self.legacy = LegacyHandler(served)
         self._tracing: Tracing | None = None
 
     def open(self) -> None:
@@ -97,10 +121,10 @@ def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
     return facts
 
 
-class Conversation:
+class ServerConnection:
     """A channel that both ends share (stdio, memory). It holds the one session that the channel may have."""
 
-    def __init__(self, doors: Doors, carrier: Carrier, principal: Principal) -> None:
+    def __init__(self, doors: Handlers, carrier: Carrier, principal: Principal) -> None:
         self._doors = doors
         self._carrier = carrier
         self._opened_by = principal
@@ -224,7 +248,7 @@ class Conversation:
             await asyncio.wait(self._listening)
 
 
-_SPEAKER: ContextVar[tuple[Conversation, Principal] | None] = ContextVar("speaker", default=None)
+_SPEAKER: ContextVar[tuple[ServerConnection, Principal] | None] = ContextVar("speaker", default=None)
 """The sender of the message being answered, and its conversation: a tool may hold another conversation meanwhile."""
 
 _BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

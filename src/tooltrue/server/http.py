@@ -38,20 +38,20 @@ from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Dialogue, internal_err
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.headers import VERSION_HEADER
 from tooltrue.protocol.types import Value
-from tooltrue.server.dual_era import Doors, Opening, era_of
+from tooltrue.server.dual_era import Handlers, Opening, era_of
 from tooltrue.server.identity import Authenticate, Refused, challenge, known, ways_of
 from tooltrue.server.legacy import Session
+from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.server.questions import Questions, StreamDialogue
 from tooltrue.server.replay import Replay
-from tooltrue.server.served import log_cancellation, unsupported
-from tooltrue.server.standing import Standing, tell_ended
+from tooltrue.server.service import log_cancellation, unsupported
+from tooltrue.server.standalone_stream import StandaloneStream, tell_ended
 from tooltrue.server.subscriptions import Relay
-from tooltrue.server.tally import Tally
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply, Stream, needs_http_1_1
 
-__all__ = ["SESSION_HEADER", "Caller", "HttpDoors"]
+__all__ = ["SESSION_HEADER", "Caller", "HttpEndpoint"]
 
 SESSION_HEADER = "mcp-session-id"
 _EVENT_HEADER = "last-event-id"
@@ -88,10 +88,10 @@ class Caller(Value, frozen=True):
         return headers[name].strip(" \t") if name in headers else None
 
 
-class HttpDoors:
+class HttpEndpoint:
     """The endpoint of one server, which the HTTP transport is given to run."""
 
-    def __init__(self, doors: Doors, authenticate: Authenticate | None = None) -> None:
+    def __init__(self, doors: Handlers, authenticate: Authenticate | None = None) -> None:
         self._doors = doors
         self._ways = ways_of(authenticate)
         self._tells_apart = authenticate is not None
@@ -99,12 +99,12 @@ class HttpDoors:
         self._replay = Replay(doors.served.facts, language=doors.served.language)
         self._calls: set[asyncio.Task[bytes]] = set()
         self._cancellable: dict[_CallKey, asyncio.Task[bytes]] = {}
-        self._running = Tally(MAX_RUNNING)
-        self._streams = Tally(_MAX_STREAMS)
+        self._running = PrincipalQuota(MAX_RUNNING)
+        self._streams = PrincipalQuota(_MAX_STREAMS)
         self._questions = Questions(doors.served.facts)
         self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
-        self._standing: dict[Standing, asyncio.Task[None]] = {}
-        self._alone: dict[Standing, None] = {}
+        self._standing: dict[StandaloneStream, asyncio.Task[None]] = {}
+        self._alone: dict[StandaloneStream, None] = {}
         self._ending = False
 
     async def open(self) -> None:
@@ -382,7 +382,7 @@ class HttpDoors:
             may_go_on = await self._replay.resume(token, last, stream)
             if not may_go_on or self._ending or stream.gone or await self._session(caller) is None:
                 return
-        standing = Standing(self._doors, session, caller.principal)
+        standing = StandaloneStream(self._doors, session, caller.principal)
         recording = self._replay.record(token, stream, polled=session.revision.polling)
         task = asyncio.get_running_loop().create_task(standing.run(recording))
         self._standing[standing] = task
@@ -392,7 +392,7 @@ class HttpDoors:
         finally:
             self._left(standing)
 
-    def _left(self, standing: Standing) -> None:
+    def _left(self, standing: StandaloneStream) -> None:
         """Mark a stream whose connection is gone. A limited number waits to be resumed: the most recently abandoned
         ones.
         """
@@ -404,7 +404,7 @@ class HttpDoors:
                 del self._alone[longest]  # at once: it takes a while to end
                 longest.close()
 
-    def _forget_standing(self, standing: Standing) -> None:
+    def _forget_standing(self, standing: StandaloneStream) -> None:
         del self._standing[standing]
         self._alone.pop(standing, None)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tooltrue.errors import InvalidRequest, RpcError, ScopeNeeded
-from tooltrue.tools.toolset import LOCAL, Principal
+from tooltrue.tools.vocabulary import LOCAL, Principal
 from tooltrue.transport.addresses import is_loopback
 from tooltrue.transport.carrier import Carrier
 

@@ -22,7 +22,7 @@ from typing import Any
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.server.identity import Authentication, Refused, bearer
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 
 __all__ = ["ApiKeys", "Key", "check_name", "check_scope", "new_key", "read_keys"]

@@ -26,14 +26,14 @@ from tooltrue.protocol.modern import (
     convert,
 )
 from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
-from tooltrue.server.asking import answered_by, for_callers
+from tooltrue.server.request_state import answered_by, for_callers
 from tooltrue.server.sealing import BadSeal
-from tooltrue.server.served import (
+from tooltrue.server.service import (
     LISTINGS,
     SILENT,
     Listing,
     RequestChannel,
-    Served,
+    ServedProvider,
     check_uri,
     completion_get,
     page_of,
@@ -41,7 +41,8 @@ from tooltrue.server.served import (
 from tooltrue.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
-from tooltrue.tools.toolset import (
+from tooltrue.tools.vocabulary import (
+    CallRecord,
     Kind,
     Principal,
     PromptGet,
@@ -50,10 +51,9 @@ from tooltrue.tools.toolset import (
     ResourceRead,
     Tool,
     ToolCall,
-    Trail,
 )
 
-__all__ = ["LegacyDoor", "Session"]
+__all__ = ["LegacyHandler", "Session"]
 
 OutcomeT = TypeVar("OutcomeT")
 
@@ -78,10 +78,10 @@ class Session(Value, frozen=True):
     follows: Follows | None = None
 
 
-class LegacyDoor:
+class LegacyHandler:
     """Answers session-based requests. The session belongs to the caller."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedProvider) -> None:
         self._served = served
         self._projections = {name: legacy.Projection(versions.BY_NAME[name]) for name in versions.LEGACY}
         self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
@@ -326,7 +326,7 @@ class _Asked:
             self._meta,
             rounds,
             has_words,
-            Trail(),
+            CallRecord(),
             language=self._language,
         )
 

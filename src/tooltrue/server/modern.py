@@ -12,13 +12,13 @@ from tooltrue.jsonrpc.messages import Request
 from tooltrue.jsonrpc.peer import Exchange
 from tooltrue.protocol import headers, modern, versions
 from tooltrue.protocol.types import InputRequiredResult
-from tooltrue.server.asking import Asking, Round, Subject, for_callers
-from tooltrue.server.served import (
+from tooltrue.server.request_state import Asking, Round, Subject, for_callers
+from tooltrue.server.service import (
     LISTINGS,
     SILENT,
     Listing,
     RequestChannel,
-    Served,
+    ServedProvider,
     check_uri,
     completion_get,
     page_of,
@@ -27,7 +27,8 @@ from tooltrue.server.served import (
 from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, News
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
-from tooltrue.tools.toolset import (
+from tooltrue.tools.vocabulary import (
+    CallRecord,
     Kind,
     Principal,
     PromptGet,
@@ -36,17 +37,16 @@ from tooltrue.tools.toolset import (
     ResourceRead,
     Tool,
     ToolCall,
-    Trail,
 )
 from tooltrue.transport.carrier import Carrier
 
-__all__ = ["ModernDoor"]
+__all__ = ["ModernHandler"]
 
 
-class ModernDoor:
+class ModernHandler:
     """Answers stateless requests. A list is encoded once for as long as the provider returns the same tuple."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedProvider) -> None:
         self._served = served
         self._results = modern.Results(served.info)
         self._asking = Asking(served)
@@ -252,7 +252,7 @@ class _Asked:
         channel = self._channel or SILENT
         facts = self.facts
         return RequestContext(
-            self.principal, channel, facts.capabilities, facts.meta, rounds, trail=Trail(), language=self.language
+            self.principal, channel, facts.capabilities, facts.meta, rounds, trail=CallRecord(), language=self.language
         )
 
     def close(self) -> None:

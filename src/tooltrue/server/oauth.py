@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError, ScopeNeeded
+from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import encode, is_array
-from tooltrue.loading import load
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wellknown import RESOURCE, resource_place
 from tooltrue.server.identity import Authentication, Refused, bearer
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply
 
@@ -120,8 +120,10 @@ class OAuth(Authentication):
         clock: Callable[[], float] = time.time,
     ) -> None:
         if find_spec("joserfc") is None:
-            raise ConfigurationError.of("TT4201", command=load("extras:install_command")("auth"))
-        self._jwt = load("server.jwt")
+            raise ConfigurationError.of("TT4201", command=install_command("auth"))
+        from tooltrue.server import jwt  # noqa: PLC0415 - cryptography is slow to load
+
+        self._jwt = jwt
         self._scopes = _check_scopes("OAuth(scopes=…)", scopes)
         self._optional = _check_scopes("OAuth(optional_scopes=…)", optional_scopes)
         self._includes = _closure(includes or {})
@@ -268,8 +270,12 @@ def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
     login = server.introspection
     endpoint = None if login is None else login.endpoint
     named = [("OAuth(issuer=…)", server.url), ("jwks_uri", server.jwks_uri), ("Introspection(endpoint=…)", endpoint)]
-    fetcher = load("transport.fetch:Fetcher")([_check_url(name, place) for name, place in named if place is not None])
-    return load("server.issuer:Issuer")(
+    from tooltrue.transport.fetch import Fetcher  # noqa: PLC0415 - stdio needs no HTTP
+
+    fetcher = Fetcher([_check_url(name, place) for name, place in named if place is not None])
+    from tooltrue.server.issuer import Issuer  # noqa: PLC0415 - stdio needs no HTTP
+
+    return Issuer(
         server.url,
         fetcher,
         clock,

@@ -12,9 +12,9 @@ from functools import partial
 
 from tooltrue.errors import StateError
 from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.meter import Figures, Meter, Sample, exposition, own_worker
-from tooltrue.server.http import HttpDoors
-from tooltrue.server.served import Served
+from tooltrue.observe.meter import Figures, Meter, Sample, exposition, own_worker
+from tooltrue.server.http import HttpEndpoint
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import Facts
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import HttpApp, Page, Reply
@@ -129,7 +129,7 @@ class Pages:
     metrics.
     """
 
-    def __init__(self, doors: HttpDoors, served: Served, meter: Meter, crew: tuple[str, int] | None) -> None:
+    def __init__(self, doors: HttpEndpoint, served: ServedProvider, meter: Meter, crew: tuple[str, int] | None) -> None:
         self._doors = doors
         self._hub = served.hub
         self._meter = meter

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.identity import Authentication, Refused
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.addresses import IpAddress, Networks, caller_of, networks, parse
 from tooltrue.transport.carrier import Carrier
 

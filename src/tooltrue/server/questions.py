@@ -13,9 +13,9 @@ from typing import Protocol
 from tooltrue.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
 from tooltrue.jsonrpc.messages import Answer, Failure, Json, decode, encode, encode_request
 from tooltrue.server.legacy import Session
-from tooltrue.server.tally import Tally
+from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.state.facts import Facts
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 
 __all__ = ["Questions", "StreamDialogue"]
 
@@ -40,7 +40,7 @@ class Questions:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._tally = Tally(_MAX_WAITING)
+        self._tally = PrincipalQuota(_MAX_WAITING)
         self._waiting: dict[str, asyncio.Future[Json]] = {}
 
     async def open(self) -> None:

@@ -10,6 +10,26 @@ which belongs to no request, goes on while it has a reader, and another takes it
 
 An event's id is the stream's name and a number. Streams are stored under a hash of the session and the name: with
 another session, the id finds no stream.
+
+Theory of operation. Writer (:class:`Recording`) and reader (:class:`_Reader`) share a head and events in the facts, and
+six words on a channel named after the stream::
+
+      writer                                   reader
+        |<-------------- taken ------------------|   it follows from here on; earlier readers stop
+        |--------------- heard ----------------->|   the writer lives
+        |--------------- more ------------------>|   new events, or the end: read the head again
+        |<-------------- here -------------------|   still following (after a silence)
+        |--------------- leave ----------------->|   close the connection, and come back (polling)
+        |<-------------- gone -------------------|   the connection is closed; the stream is without a reader
+
+A stream is ``begun`` by its first message, ``ended`` by its answer, and ``lost`` when its events are incomplete: the
+facts failed, or the store of this worker was full. A lost stream goes on to its own connection without event ids, and
+is not found by a reader, which gets an error rather than an incomplete rest. A reader ends when the stream has ended,
+when another reader has taken it, or when the writer has given no sign for ten seconds.
+
+Words only wake; the facts are the truth. A lost word therefore costs time and no event: a reader polls, and a writer
+renews the head every ``_REFRESH_SECONDS``. The memory that streams may take is bounded per stream and per worker
+(:class:`Bounds`); :class:`_Shelf` gives up those that have ended first.
 """
 
 from __future__ import annotations

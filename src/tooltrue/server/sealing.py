@@ -16,7 +16,6 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 
-from tooltrue.loading import load
 from tooltrue.wording import sentence
 
 __all__ = ["BadSeal", "Sealer", "new_key"]
@@ -72,11 +71,15 @@ class Sealer:
     def hide(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
         """Like :meth:`seal`, with an encrypted payload."""
         body = int(self._clock() + seconds).to_bytes(_EXPIRY, "big") + payload
-        return _spelt(load("server.cipher").encrypt(_cipher_key(self._keys[0]), body, _joined(purpose, bound_to)))
+        from tooltrue.server import cipher  # noqa: PLC0415 - cryptography is slow to load
+
+        return _spelt(cipher.encrypt(_cipher_key(self._keys[0]), body, _joined(purpose, bound_to)))
 
     def reveal(self, purpose: str, bound_to: Sequence[str], token: str) -> bytes:
         """Return the payload of a hidden token, or raise ``BadSeal``."""
-        raw, cipher = _unspelt(token), load("server.cipher")
+        from tooltrue.server import cipher  # noqa: PLC0415 - cryptography is slow to load
+
+        raw, cipher = _unspelt(token), cipher
         for key in self._keys:
             body = cipher.decrypt(_cipher_key(key), raw, _joined(purpose, bound_to))
             if body is not None and int.from_bytes(body[:_EXPIRY], "big") >= self._clock():

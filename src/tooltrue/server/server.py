@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from tooltrue.errors import InvalidRequest
 from tooltrue.jsonrpc.peer import Peer
-from tooltrue.loading import load
-from tooltrue.server.dual_era import Conversation, Doors
-from tooltrue.server.served import Served
-from tooltrue.tools.toolset import LOCAL, Principal
+from tooltrue.server.dual_era import Handlers, ServerConnection
+from tooltrue.server.service import ServedProvider
+from tooltrue.tools.vocabulary import LOCAL, Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.lines import MAX_LINE
 
 if TYPE_CHECKING:  # a server on stdio does without
-    from tooltrue.server.http import HttpDoors
+    from tooltrue.server.http import HttpEndpoint
     from tooltrue.server.identity import Authenticate
 
 __all__ = ["ProtocolServer", "ServerSession"]
@@ -24,9 +23,9 @@ __all__ = ["ProtocolServer", "ServerSession"]
 class ProtocolServer:
     """Serves one provider over any number of channels and one HTTP endpoint."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedProvider) -> None:
         self.served = served
-        self._doors = Doors(served)
+        self._doors = Handlers(served)
         served.provider.watch(served.hub.changed)
 
     def connect(
@@ -36,17 +35,19 @@ class ProtocolServer:
         ``principal`` is the sender, if it is known already.
         """
         self._doors.open()
-        conversation = Conversation(self._doors, carrier, principal or LOCAL)
+        conversation = ServerConnection(self._doors, carrier, principal or LOCAL)
         return ServerSession(conversation, write, self.served.language)
 
-    def http(self, authenticate: Authenticate | None = None) -> HttpDoors:
-        return load("server.http:HttpDoors")(self._doors, authenticate)
+    def http(self, authenticate: Authenticate | None = None) -> HttpEndpoint:
+        from tooltrue.server.http import HttpEndpoint  # noqa: PLC0415 - stdio needs no HTTP
+
+        return HttpEndpoint(self._doors, authenticate)
 
 
 class ServerSession:
     """The server's end of a channel: feed it frames, close it once."""
 
-    def __init__(self, conversation: Conversation, write: Callable[[bytes], None], language: str) -> None:
+    def __init__(self, conversation: ServerConnection, write: Callable[[bytes], None], language: str) -> None:
         self._conversation = conversation
         self._peer = conversation.peer = Peer(write, conversation, language=language)
         self.feed = self._peer.feed

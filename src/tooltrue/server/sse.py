@@ -15,11 +15,11 @@ from urllib.parse import parse_qs
 from tooltrue.errors import InternalError, InvalidParams
 from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.server.http import Caller
+from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.server.server import ProtocolServer, ServerSession
-from tooltrue.server.tally import Tally
 from tooltrue.transport.http_server import SSE_POSTS, Reply, Stream
 
-__all__ = ["SseDoors"]
+__all__ = ["SseEndpoint"]
 
 _END_SECONDS = 1.0
 
@@ -33,7 +33,7 @@ class _Open:
     principal: str
 
 
-class SseDoors:
+class SseEndpoint:
     """The sessions of one process: at most ``limit``, and at most ``of_one`` of one principal. A client that does not
     read its answers loses the session.
 
@@ -44,7 +44,7 @@ class SseDoors:
         self._server = server
         self._language = server.served.language
         self._limit = limit
-        self._of_each = Tally(of_one)
+        self._of_each = PrincipalQuota(of_one)
         self._sessions: dict[str, _Open] = {}
 
     async def listen(self, caller: Caller, stream: Stream) -> Reply | None:

@@ -16,7 +16,8 @@ from typing import Protocol, TypeAlias
 from tooltrue.errors import InvalidParams, RpcError, StateError
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.state.facts import Facts
-from tooltrue.tools.toolset import Change, Kind, Provider, RequestContext, ResourceRead
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Change, Kind, RequestContext, ResourceRead
 
 __all__ = ["KINDS", "Followed", "Follows", "Hub", "News", "Relay", "SharedFollowed"]
 

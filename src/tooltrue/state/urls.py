@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tooltrue.errors import ConfigurationError
-from tooltrue.loading import load
+from tooltrue.extras import required
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.state.places import without_password
@@ -95,24 +96,19 @@ def _file(parts: SplitResult) -> Path:
 
 
 def _redis_facts(parts: SplitResult) -> AbstractAsyncContextManager[Facts] | None:
-    return _of_extra("redis", "redis", parts).RedisFacts.at(parts)
+    with required("redis", "redis", partial(_no_package, parts, "redis", "redis")):
+        from tooltrue.state.redis import RedisFacts  # noqa: PLC0415 - Redis comes with an extra
+    return RedisFacts.at(parts)
 
 
 def _postgres_log(parts: SplitResult) -> AbstractAsyncContextManager[Log]:
-    return _of_extra("postgres", "psycopg", parts).PostgresLog(parts.geturl())
+    with required("psycopg", "postgres", partial(_no_package, parts, "postgres", "psycopg")):
+        from tooltrue.state.postgres import PostgresLog  # noqa: PLC0415 - PostgreSQL comes with an extra
+    return PostgresLog(parts.geturl())
 
 
-def _of_extra(extra: str, package: str, parts: SplitResult) -> Any:
-    """The module of a store whose package may not be installed."""
-    try:
-        return load(f"state.{extra}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        command = load("extras:install_command")(extra)
-        raise ConfigurationError.of(
-            "TT7053", scheme=parts.scheme, package=package, extra=extra, command=command
-        ) from None
+def _no_package(parts: SplitResult, extra: str, package: str, command: str) -> ConfigurationError:
+    return ConfigurationError.of("TT7053", scheme=parts.scheme, package=package, extra=extra, command=command)
 
 
 FACTS: Mapping[str, Opener[Facts]] = {

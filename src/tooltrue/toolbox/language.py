@@ -12,7 +12,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.toolbox.asking import Patience, check_urls, json_of, patient, wait_of
+from tooltrue.toolbox.service_client import Patience, check_urls, json_of, patient, wait_of
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, Resolve

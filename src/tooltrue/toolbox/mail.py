@@ -29,17 +29,17 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ConfigurationError, NeedsAgreement, ToolError
-from tooltrue.loading import load
+from tooltrue.extras import install_command
 from tooltrue.tools.binding.forms import Form
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Context
+from tooltrue.tools.vocabulary import Context
 from tooltrue.wording import Worded, sentence
 
 try:
     import aiosmtplib
 except ModuleNotFoundError as missing:
-    raise ConfigurationError.of("TT6700", command=load("extras:install_command")("mail")) from missing
+    raise ConfigurationError.of("TT6700", command=install_command("mail")) from missing
 
 __all__ = ["PASSWORD", "Mail", "MailServer", "toolset"]
 

@@ -1,7 +1,7 @@
 """Names of files that hold secrets, and of files that programs obey: data, with a public source for each group.
 
 A name is a pattern as in :mod:`fnmatch` for one entry, in small letters; ``a/b`` is an entry ``b`` in a directory
-``a``. :class:`tooltrue.toolbox.confined.PathRules` gives the groups their meaning.
+``a``. :class:`tooltrue.toolbox.rooted_paths.PathRules` gives the groups their meaning.
 
 Left out on purpose are build files that people edit and run every day and knowingly, such as ``Makefile``,
 ``package.json``, ``pyproject.toml`` or ``Dockerfile``: a question about each of them would be agreed to unread.

@@ -16,10 +16,10 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from tooltrue._internal.processes import kill_tree
 from tooltrue.crashes import RemoteCrash
 from tooltrue.errors import DefinitionError, InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import Json, decode, encode
-from tooltrue.processes import kill_tree
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.content import unpacked
 from tooltrue.tools.threads import Lane

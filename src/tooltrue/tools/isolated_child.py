@@ -13,15 +13,15 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from tooltrue._internal.processes import adopt_orphans, kill_descendants
 from tooltrue.crashes import trace_text
 from tooltrue.errors import InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.processes import adopt_orphans, kill_descendants
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.binding.bind import Run, bind
 from tooltrue.tools.binding.settings import Settings
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 __all__ = ["main"]
 

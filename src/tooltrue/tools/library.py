@@ -19,24 +19,22 @@ from tooltrue.protocol.names import check_meta
 from tooltrue.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
 from tooltrue.protocol.uris import Template, is_template, is_uri, read_template
 from tooltrue.tools.binding import TextFunction
+from tooltrue.tools.null import NoTools
 from tooltrue.tools.reading import said, was_read
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import (
+from tooltrue.tools.toolset import Provider, Wrapper, unknown
+from tooltrue.tools.vocabulary import (
     UNTRUSTED,
     Change,
     CompletionGet,
     Entry,
     Kind,
     LibraryOperation,
-    NoTools,
     PromptGet,
-    Provider,
     RequestContext,
     ResourceRead,
     Unwatch,
-    Wrapper,
     resource_of,
-    unknown,
 )
 
 __all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]

@@ -15,12 +15,12 @@ from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.memo import Remembered
+from tooltrue.tools.null import NoLibrary
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import (
+from tooltrue.tools.vocabulary import (
     EVERYONE,
     Change,
     Effect,
-    NoLibrary,
     Personal,
     Principal,
     RequestContext,

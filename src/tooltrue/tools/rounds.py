@@ -4,6 +4,30 @@ A body cannot be suspended between two requests, so a question *ends* its round:
 the answers are there the body runs again from its start, and finds them (2026-07-28, basic/patterns/mrtr). Answers, and
 values from :meth:`Rounds.once`, are the :class:`Memory` that a handler carries from one round to the next: sealed
 through the client in stateless revisions, in the running request in session-based ones.
+
+Theory of operation. One question, identified by its key, goes through these states; a round is one run of the body::
+
+                 the body asks          the next round has a response
+      unknown -----------------> asked ------------------------------> read
+                                   ^                                    |
+                                   |  does not fit (fewer than          | fits
+                                   |  MAX_MISFITS times): asked again   v
+                                   +-------------------------------- answered
+
+An answer counts for the exact question only: ``asked`` and ``answered`` hold a digest beside the key. A body that asks
+something else under the same key in a later round asks anew, and a response to the former question is ignored. A
+malformed response (the wrong shape, not a wrong value) is an error of the client, and the round is repeated from its
+former state.
+
+:class:`InputRequired` carries a question out of the body. It is not an ``Exception``, so that a body that catches those
+does not swallow it; :func:`how_it_ended` takes it out of exception groups as well, because a body may ask in a task
+group. Then the first question counts, and the others are asked in later rounds.
+
+Two rules hold for every change of this module. A round must reach its question in the same way each time, so
+everything that a body may use before it (answers, ``once``) is deterministic for a given memory; every value is stored
+as JSON and decoded again, in the first round too. And the memory of a call is bounded by its handler
+(:mod:`tooltrue.server.request_state`), not here; ``MAX_ROUNDS`` bounds the number of rounds. A nested call has its own
+keys under a prefix (:class:`_Within`) in the same memory, since there is one round for the whole call.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 
 from tooltrue.protocol.types import Value
 
-__all__ = ["Budget", "Leg", "Met", "Task"]
+__all__ = ["Budget", "Taint", "Task", "TaskTaint"]
 
-Leg: TypeAlias = Literal["private", "untrusted", "sends"]
+Taint: TypeAlias = Literal["private", "untrusted", "sends"]
 """A leg of the lethal trifecta, harmless alone: a call reads private data, brings in untrusted text, or sends data
 out.
 """
@@ -35,10 +35,10 @@ class Budget(Value, frozen=True):
     money: float | None = None
 
 
-class Met(Value, frozen=True):
+class TaskTaint(Value, frozen=True):
     """The taint of a task at one time: the first tool for each leg, and the servers that the content came from."""
 
-    tools: Mapping[Leg, str]
+    tools: Mapping[Taint, str]
     sources: frozenset[str]
 
 
@@ -62,7 +62,7 @@ class Task:
     stopped: str = ""
     strikes: int = 0
     told: set[str] = field(default_factory=set[str])
-    met: dict[Leg, str] = field(default_factory=dict[Leg, str])
+    met: dict[Taint, str] = field(default_factory=dict[Taint, str])
     sources: set[str] = field(default_factory=set[str])
     history: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=_HISTORY))
     running: Counter[str] = field(default_factory=Counter[str])
@@ -79,15 +79,15 @@ class Task:
         self.tokens += tokens
         self.money += money
 
-    def meet(self, leg: Leg, name: str, source: str) -> None:
+    def meet(self, leg: Taint, name: str, source: str) -> None:
         """Record that the operation ``name`` contributed this leg, from ``source``."""
         self.met.setdefault(leg, name)
         self.sources.add(source)
 
-    def has_met(self) -> Met:
-        return Met(dict(self.met), frozenset(self.sources))
+    def has_met(self) -> TaskTaint:
+        return TaskTaint(dict(self.met), frozenset(self.sources))
 
-    def meet_all(self, met: Met) -> None:
+    def meet_all(self, met: TaskTaint) -> None:
         """Add the taint of another task."""
         for leg, name in met.tools.items():
             self.met.setdefault(leg, name)

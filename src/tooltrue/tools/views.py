@@ -24,21 +24,19 @@ from tooltrue.protocol.types import (
     replaced,
 )
 from tooltrue.tools.memo import Remembered
-from tooltrue.tools.toolset import (
+from tooltrue.tools.toolset import Provider, Wrapper, unknown
+from tooltrue.tools.vocabulary import (
     EVERYONE,
     Change,
     CompletionGet,
     Entry,
     LibraryOperation,
     PromptGet,
-    Provider,
     RequestContext,
     ResourceRead,
     Tool,
     ToolCall,
     Unwatch,
-    Wrapper,
-    unknown,
 )
 
 __all__ = ["combined", "filtered", "prefixed", "renamed"]

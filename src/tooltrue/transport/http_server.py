@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from tooltrue.deadline import Alarm, Deadline
+from tooltrue._internal.deadline import Alarm, Deadline
 from tooltrue.errors import InternalError, InvalidRequest
 from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
 from tooltrue.protocol.types import Value

@@ -8,9 +8,9 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tooltrue.processes import adopt_orphans, descendants, die_with_parent
+from tooltrue._internal.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
 
 __all__ = ["adopt_orphans", "descendants", "die_with_parent", "end_children", "exit_within"]
 
@@ -19,12 +19,14 @@ _GRACE_SECONDS = 0.4
 
 def end_children() -> None:
     """Terminate every descendant, and kill those still running after 0.4 s. Never raises."""
-    if not any(descendants()):
+    if not descendants():
         return
     waited = [*_watch(descendants())]
-    _signal_all(signal.SIGTERM)
+    for process in descendants():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGTERM)
     _wait_for(waited)
-    _signal_all(signal.SIGKILL)
+    kill_descendants()
     _reap()
 
 
@@ -40,7 +42,7 @@ def exit_within(seconds: float) -> None:
     timer.start()
 
 
-def _watch(processes: Iterator[int]) -> Iterator[int]:
+def _watch(processes: Iterable[int]) -> Iterator[int]:
     """A descriptor for each process, readable once the process has ended."""
     for process in processes:
         with contextlib.suppress(OSError):
@@ -54,12 +56,6 @@ def _wait_for(watched: list[int]) -> None:
         poll.register(descriptor, select.POLLIN)
         poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
         os.close(descriptor)
-
-
-def _signal_all(number: int) -> None:
-    for process in tuple(descendants()):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process, number)
 
 
 def _reap() -> None:

@@ -14,9 +14,9 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tooltrue._internal.processes import MARK, descendants, kill_strays, mark, starts
 from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id
-from tooltrue.processes import MARK, descendants, kill_strays, mark, starts
 from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.lines import LineSplitter
 

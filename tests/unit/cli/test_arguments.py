@@ -15,8 +15,9 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.terminal import printable
 from tooltrue.protocol.types import Tool
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.views import combined
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 TOOL = Tool(
     "t",

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from tooltrue.cli import hosting
-from tooltrue.cli.asking import asked_here, confirmed
 from tooltrue.cli.printing import one_line
+from tooltrue.cli.terminal_prompts import asked_here, confirmed
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.config import Input, Launch
-from tooltrue.host.fronts import at_terminal
 from tooltrue.host.launches import LaunchRequest, described
+from tooltrue.host.prompters import at_terminal
 from tooltrue.testing.state import LIMIT
 
 REQUEST = LaunchRequest("a", "f.json", "d", "command  touch")

@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tooltrue.cli.language import language_of
 from tooltrue.cli.main import cli
 
 
@@ -46,3 +47,29 @@ def test_the_language_behind_a_verb_of_a_verb_is_that_of_its_errors():
     done = CliRunner().invoke(cli, ["audit", "verify", "--log", "none:there", "--lang", "zh"])
     assert done.exit_code == 2
     assert any("\u4e00" <= letter <= "\u9fff" for letter in done.output)
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        ("--lang zh list x", "zh"),
+        ("list x --help --lang zh", "zh"),
+        ("list x --lang=zh", "zh"),
+        ("--lang zh list x --lang en", "en"),
+        ("--lang=zh list x --lang en", "en"),
+        ("--lang zh list x --lang=en", "en"),
+        ("call x say -- --lang zh", "en"),
+        ("list x --lang fr", "en"),
+        ("list x --lang", "en"),
+        ("list x", "en"),
+    ],
+)
+def test_the_last_language_on_the_command_line_counts(words: str, language: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    assert language_of(words.split()) == language
+
+
+def test_the_locale_decides_where_no_language_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert language_of(["list", "x"]) == "zh"
+    assert language_of(["list", "x", "--lang", "en"]) == "en"

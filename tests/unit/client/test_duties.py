@@ -14,7 +14,7 @@ import pytest
 
 from skipping import skip
 from tooltrue import Client
-from tooltrue.client import conversation
+from tooltrue.client import connection as conversation
 from tooltrue.client.answers import Elicitation
 from tooltrue.errors import ConnectionLost, RequestTimeout, RpcError, TransportError, UnknownEntry
 from tooltrue.protocol import versions

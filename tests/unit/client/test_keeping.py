@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from tooltrue import Client, ConfigurationError
-from tooltrue.client.hearing import LogMessage
+from tooltrue.client.notifications import LogMessage
 from tooltrue.errors import InvalidParams, InvalidResult, RequestTimeout, TransportError
 from wire.scripted import DISCOVERED, Scripted, StillLoop
 

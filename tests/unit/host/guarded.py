@@ -7,18 +7,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from tooltrue.errors import TooltrueError
-from tooltrue.host.asking import Answer, Front, No, Once, Question
+from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, No, Once, Question
 from tooltrue.host.guarding import Hosting, hosted
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.audit_settings import Audit
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.recorder import Recorder
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
 from tooltrue.protocol.types import CallToolResult, ReadResourceResult, TextContent
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.state.log import MemoryLog
 from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Task
-from tooltrue.tools.toolset import LOCAL, SILENT, Provider, RequestContext, ResourceRead, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ResourceRead, ToolCall
 
 __all__ = ["Person", "Place", "text_of"]
 
@@ -49,7 +51,7 @@ class Place:
 
     def __init__(
         self,
-        front: Front | None = None,
+        front: ApprovalPrompter | None = None,
         *,
         guard: Guard | None = None,
         around: Callable[[Provider], Provider] = lambda provider: provider,

@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tooltrue.host.host import Host
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.recorder import Recorder
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import versions
 from tooltrue.state.facts import Facts
 from tooltrue.testing.state import LIMIT

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tooltrue.client.config import ServerConfig
-from tooltrue.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
-from tooltrue.host.fronts import callback
+from tooltrue.host.approval_prompts import Always, Answer, Asking, Edit, No, Once, Question, Session
 from tooltrue.host.host import Host
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.host.prompters import callback
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import replaced
 from tooltrue.state.sqlite import SqliteFacts
@@ -157,7 +157,7 @@ def test_edited_arguments_are_shown_again_and_the_model_learns_what_ran():
     assert place.ran == [("put", {"x": "b"})]
     assert '"x" (1): "b"' in person.asked[1].text
     assert text.startswith(
-        'The user changed the arguments of put before it ran. What follows is the result of: {"x":"b"}'
+        'The user changed the arguments of put before it ran. The result below is that of: {"x":"b"}'
     )
     assert records[0]["arguments"] == {"x": "b"}
     assert records[0]["notes"] == ["edited by the person: x", "agreed to by the person: once"]

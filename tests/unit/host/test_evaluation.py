@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.errors import ConfigurationError, ModelAway, ModelBusy, ModelError
+from tooltrue.errors import ConfigurationError, ModelError, ModelRateLimited, ModelUnavailable
 from tooltrue.host.evaluation.answers import Answer, Kept, Made
-from tooltrue.host.evaluation.asking import Asked, Ways, ask_all
 from tooltrue.host.evaluation.choosing import made
 from tooltrue.host.evaluation.comparing import Schemas, fields
 from tooltrue.host.evaluation.grading import Comparison, Evaluation
+from tooltrue.host.evaluation.model_queries import Asked, Ways, ask_all
 from tooltrue.host.evaluation.questions import Expected, Question
 from tooltrue.host.evaluation.statistics import Share, exact_p
 from tooltrue.host.exposed import Exposed
@@ -196,14 +196,14 @@ def failure(status: int | None) -> ModelError:
     return error
 
 
-def busy(seconds: float | None) -> ModelBusy:
-    error = ModelBusy.of("TT9522", model="m", status="", problem="no")
+def busy(seconds: float | None) -> ModelRateLimited:
+    error = ModelRateLimited.of("TT9522", model="m", status="", problem="no")
     error.seconds, error.status = seconds, 429
     return error
 
 
-def away() -> ModelAway:
-    return ModelAway.of("TT9530", model="m", problem="refused")
+def away() -> ModelUnavailable:
+    return ModelUnavailable.of("TT9530", model="m", problem="refused")
 
 
 def asked(
@@ -233,7 +233,7 @@ def test_what_will_not_pass_is_not_tried_again_and_keeps_nobody_else_from_an_ans
 
 def test_where_nothing_listens_and_nothing_has_been_heard_it_ends_at_once():
     script = Scripted(away(), RIGHT, RIGHT)
-    with pytest.raises(ModelAway):
+    with pytest.raises(ModelUnavailable):
         asked(script, FIND, DROP, at_once=1)
     assert script.script == [RIGHT, RIGHT]
 
@@ -253,7 +253,7 @@ def test_nothing_listens_where_each_address_that_was_tried_says_so(tried: list[E
     failed.__cause__ = tried[0] if len(tried) == 1 else ExceptionGroup("several", tried)
     sdk = RuntimeError("Connection error.")
     sdk.__cause__ = failed
-    assert isinstance(unreachable("m", sdk), ModelAway) == is_away
+    assert isinstance(unreachable("m", sdk), ModelUnavailable) == is_away
 
 
 @pytest.mark.parametrize("heard", [RIGHT, busy(1)])

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from tooltrue import ToolError
-from tooltrue.host.asking import Always, No
-from tooltrue.policy.flow import Flow
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.host.approval_prompts import Always, No
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
+from tooltrue.policy.tasks.lethal_trifecta import Flow
 from tooltrue.protocol.types import replaced
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.tasks import Task
-from tooltrue.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper
+from tooltrue.tools.toolset import Provider, Wrapper
+from tooltrue.tools.vocabulary import RequestContext, Tool, ToolCall
 from unit.host.guarded import Person, Place, text_of
 
 ALL = Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk")
@@ -42,7 +43,7 @@ def test_sending_asks_once_both_have_been_met(first: tuple[str, str]):
     place = office(person)
     assert asyncio.run(codes(place, place.task(), *first, "mail")) == ["", "", "TT2421"]
     [question] = person.asked
-    assert "this task has read private data (file) and text of strangers (page)" in question.text
+    assert "this task has read private data (file) and text from untrusted sources (page)" in question.text
     assert [name for name, _ in place.ran] == [*first]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tooltrue.host.asking import Always, Edit, No, Once, Question, Session
-from tooltrue.host.fronts import lines_of, prompting, terminal
+from tooltrue.host.approval_prompts import Always, Edit, No, Once, Question, Session
+from tooltrue.host.prompters import lines_of, prompting, terminal
 from unit.host.guarded import Person, Place
 
 

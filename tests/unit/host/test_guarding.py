@@ -10,20 +10,21 @@ import pytest
 
 from tooltrue import Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.host.asking import Asking
+from tooltrue.host.approval_prompts import Asking
 from tooltrue.host.guarding import Hosting, hosted
-from tooltrue.policy.approvals import Approvals
 from tooltrue.policy.config import read
-from tooltrue.policy.effects import effect_of
-from tooltrue.policy.flow import Flow
-from tooltrue.policy.globs import globs
-from tooltrue.policy.loops import Loops
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.retry import Retry
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.tasks.effects import effect_of
+from tooltrue.policy.tasks.lethal_trifecta import Flow
+from tooltrue.policy.tasks.loop_detection import Loops
+from tooltrue.policy.tasks.retry import Retry
 from tooltrue.protocol.types import CallToolResult, ToolAnnotations
 from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Budget
-from tooltrue.tools.toolset import LOCAL, SILENT, Effect, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, Effect, RequestContext, ToolCall
 from unit.host.guarded import Person, Place, text_of
 
 FILE = """

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tooltrue.client.config import Config, ServerConfig
-from tooltrue.host.asking import Always, No, Question
-from tooltrue.host.fronts import callback
+from tooltrue.host.approval_prompts import Always, No, Question
 from tooltrue.host.host import Host
 from tooltrue.host.pins import instance_of
+from tooltrue.host.prompters import callback
 from tooltrue.testing.state import LIMIT
 from unit.host.hosting import Published, tool
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tooltrue import EmbeddedResource, ResourceLink, TextContent, TextResource, ToolError
 from tooltrue.errors import RpcError, Unreachable
-from tooltrue.policy.labels import defused, without_label
-from tooltrue.policy.retry import Retry
-from tooltrue.policy.tidy import UNTRUSTED
+from tooltrue.policy.layers.sanitize import UNTRUSTED
+from tooltrue.policy.tasks.labels import without_delimiters, without_label
+from tooltrue.policy.tasks.retry import Retry
 from tooltrue.protocol.types import AudioContent, CallToolResult
 from tooltrue.tools.library import LocalLibrary, shelved
 from unit.host.guarded import Person, Place, text_of
@@ -167,13 +167,13 @@ HARMLESS = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_imitates_is_written_otherwise(text: str):
-    assert defused(text) != text
-    assert defused(defused(text)) == defused(text)
+    assert without_delimiters(text) != text
+    assert without_delimiters(without_delimiters(text)) == without_delimiters(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_twin_what_only_looks_a_little_alike_stays(text: str):
-    assert defused(text) == text
+    assert without_delimiters(text) == text
 
 
 @given(st.text() | st.text("<>/|[]!(untrused-a ​＜\n").map(lambda text: f"a{text}"))
@@ -194,7 +194,7 @@ def test_a_long_text_is_looked_through_in_time_proportional_to_it():
         20_000 * "<img ",
         20_000 * "<user ",
     ):
-        assert len(defused(text)) >= len(text)
+        assert len(without_delimiters(text)) >= len(text)
 
 
 def test_what_a_block_says_of_its_kind_imitates_nothing():

@@ -246,7 +246,7 @@ def test_what_was_approved_can_be_taken_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", '{"approved": 3}'])
 def test_a_damaged_list_of_approvals_approves_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "launches.json").write_text(text)
-    with pytest.raises(ConfigurationError, match="nothing counts as approved"):
+    with pytest.raises(ConfigurationError, match="no command counts as approved"):
         check(Launches(tmp_path), launch(tmp_path), Person())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tooltrue import Context, Server
-from tooltrue.client.hearing import LogMessage
+from tooltrue.client.notifications import LogMessage
 from tooltrue.host.host import Host
 from tooltrue.host.logs import Listening, ServerLog
 from tooltrue.testing.state import LIMIT

@@ -211,7 +211,7 @@ def test_a23_what_came_while_a_person_was_reading_is_not_accepted(tmp_path: Path
     assert shown is not None
     poisoned = Contract.of([{**MAIL, "description": "Send mails. A copy goes to the archive."}])
     pin.judge(poisoned, nobody)
-    with pytest.raises(ConfigurationError, match="something else than what was shown"):
+    with pytest.raises(ConfigurationError, match="another version since it was shown"):
         pin.accept(shown, names)
     assert pin.judge(poisoned, nobody).held.keys() == {("tools", "mail")}
 
@@ -250,7 +250,7 @@ def test_what_is_taken_back_while_it_is_looked_at_waits_no_more(tmp_path: Path) 
             is_over.set()
         other.result()
     assert {one and one.digest for one in seen} <= {None, shown.digest}
-    with pytest.raises(ConfigurationError, match="something else than what was shown"):
+    with pytest.raises(ConfigurationError, match="another version since it was shown"):
         pin.accept(shown)
 
 

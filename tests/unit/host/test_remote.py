@@ -16,13 +16,13 @@ from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, DefinitionError, InternalError, UnknownTool
+from tooltrue.host.admission import Judged, scanned
 from tooltrue.host.effects import effects_by
 from tooltrue.host.host import Announcement, Host
-from tooltrue.host.judging import Judged, scanned
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol import types as wire
 from tooltrue.testing.state import LIMIT
 from unit.host.hosting import OPEN, Published, hosted, names, tool

@@ -10,8 +10,8 @@ import pytest
 
 from tooltrue import ToolError
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.globs import globs
-from tooltrue.policy.loops import Loops
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.tasks.loop_detection import Loops
 from tooltrue.tools.tasks import Budget, Task
 from unit.host.guarded import Person, Place, text_of
 

@@ -12,8 +12,7 @@ import pytest
 from tooltrue import Server
 from tooltrue.client.client import Result
 from tooltrue.errors import InvalidParams
-from tooltrue.host.asking import Front, No, Question
-from tooltrue.host.fronts import callback
+from tooltrue.host.approval_prompts import ApprovalPrompter, No, Question
 from tooltrue.host.guarding import Hosting, guarding
 from tooltrue.host.host import Host
 from tooltrue.host.launches import Launches
@@ -30,16 +29,18 @@ from tooltrue.host.models.model import (
     UserMessage,
     unheard,
 )
+from tooltrue.host.prompters import callback
 from tooltrue.host.run import Conversation, Run, run
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.policy.flow import Flow
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
+from tooltrue.policy.tasks.lethal_trifecta import Flow
 from tooltrue.state.log import MemoryLog
 from tooltrue.testing.state import LIMIT
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Budget, Task
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from unit.host.guarded import Person
 from unit.host.hosting import Published
 
@@ -118,7 +119,7 @@ def test_what_a_page_orders_is_asked_about_before_it_is_sent(tmp_path: Path):
     assert "the user said no, and why: never" in refused
     [question] = person.asked
     assert question.text.startswith("mail_send of the server mail is to run (destructive).")
-    assert "private data (disk_read) and text of strangers (web_fetch)" in question.text
+    assert "private data (disk_read) and text from untrusted sources (web_fetch)" in question.text
     assert task.tokens == 45
 
 
@@ -143,7 +144,7 @@ def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
     """What nobody has said anything of asks the person; what comes back is marked."""
     disk, asked = Published(tool("wipe"), answer=says("wiped")), list[str]()
 
-    async def called(front: Front | None) -> Result:
+    async def called(front: ApprovalPrompter | None) -> Result:
         servers: Any = {"disk": disk}
         async with asyncio.timeout(LIMIT), Host(servers, front=front, audit=False, launches=Launches(tmp_path)) as host:
             return await host.call_tool("disk_wipe", n=1)
@@ -191,7 +192,7 @@ def test_what_was_met_for_one_question_is_met_for_the_next_of_the_conversation(t
 
     assert asyncio.run(main()) == [2, 0, 1]
     [question] = person.asked
-    assert "private data (disk_read) and text of strangers (web_fetch)" in question.text
+    assert "private data (disk_read) and text from untrusted sources (web_fetch)" in question.text
 
 
 def test_twin_reads_through_the_host_that_belong_to_no_task_have_nothing_to_do_with_each_other():
@@ -211,7 +212,7 @@ def test_twin_reads_through_the_host_that_belong_to_no_task_have_nothing_to_do_w
             task = host.task()
             await host.get_prompt("notes_greet", task=task)
             await host.read_resource("notes://a", task=task)
-            with pytest.raises(InvalidParams, match="an address that was put together"):
+            with pytest.raises(InvalidParams, match="a composed address"):
                 await host.read_resource("notes://b", task=task)
             return read
 
@@ -261,7 +262,7 @@ def test_c24_a_run_that_goes_on_from_another_has_met_what_that_had(tmp_path: Pat
 
     in_a_host(tmp_path, person, use)
     [question] = person.asked
-    assert "private data (disk_read) and text of strangers (web_fetch)" in question.text
+    assert "private data (disk_read) and text from untrusted sources (web_fetch)" in question.text
 
 
 @pytest.mark.attack("C24")
@@ -271,7 +272,7 @@ def test_c24_of_calls_that_somebody_else_has_made_the_worst_is_expected(tmp_path
     given = [ModelMessage("", (use,)), ToolMessage((ToolReply(use, ("the salary",)),))]
     in_a_host(tmp_path, person, lambda desk: desk.run("mail_send", after=given))
     [question] = person.asked
-    assert "private data (far_look) and text of strangers (far_look)" in question.text
+    assert "private data (far_look) and text from untrusted sources (far_look)" in question.text
 
 
 @pytest.mark.twin("C24")
@@ -298,7 +299,7 @@ def test_c24_calls_that_are_part_of_no_task_have_met_the_same(tmp_path: Path):
 
     assert in_a_host(tmp_path, person, use) == []
     [question] = person.asked
-    assert "private data (disk_read) and text of strangers (web_fetch)" in question.text
+    assert "private data (disk_read) and text from untrusted sources (web_fetch)" in question.text
 
 
 @pytest.mark.twin("C24")

@@ -10,13 +10,14 @@ from typing import Any
 
 from tooltrue.client.answers import Elicit
 from tooltrue.client.client import Client, Result
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
@@ -41,7 +42,7 @@ class Attic:
         guard = guard or Guard(server="attic")
         self.provider = standard(around(self.tools), guard, self.facts, approvals=self.approvals)
         sealer = Sealer([new_key()], clock=self.clock)
-        self.server = ProtocolServer(Served(Implementation("attic", "1"), self.provider, sealer, self.facts))
+        self.server = ProtocolServer(ServedProvider(Implementation("attic", "1"), self.provider, sealer, self.facts))
 
     def clock(self) -> float:
         return self.now

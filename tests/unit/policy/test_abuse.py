@@ -9,13 +9,14 @@ import pytest
 
 from tooltrue import Abuse, Rate
 from tooltrue.errors import ConfigurationError, InvalidArguments, StateError, ToolError, UnknownTool
-from tooltrue.policy.abuse import abuse
-from tooltrue.policy.signals import Sign, Signals
-from tooltrue.policy.validate import validate
-from tooltrue.server.served import SILENT
+from tooltrue.policy.layers.abuse import abuse
+from tooltrue.policy.layers.abuse_events import AbuseEvent, AbuseEvents
+from tooltrue.policy.layers.validate import validate
+from tooltrue.server.service import SILENT
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Principal, Provider, RequestContext, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal, RequestContext, ToolCall
 
 
 class World:
@@ -23,8 +24,8 @@ class World:
 
     def __init__(self, limits: Abuse | None = None, workers: int = 1) -> None:
         self.now = 1_000.0
-        self.signs: list[Sign] = []
-        signals = Signals()
+        self.signs: list[AbuseEvent] = []
+        signals = AbuseEvents()
         signals.listen(self.signs.append)
         facts = MemoryFacts(lambda: self.now)
         tools = LocalToolset()
@@ -118,20 +119,20 @@ class Broken(MemoryFacts):
 def test_b57_where_nobody_can_say_who_is_paused_nothing_is_called():
     tools = LocalToolset()
     tools.add(double)
-    provider = abuse(LIMITS, Broken(), Signals())(tools)
+    provider = abuse(LIMITS, Broken(), AbuseEvents())(tools)
     assert asked(provider, "double", "ann", {"number": 1}) == "TT2101"
 
 
 def test_a_listener_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture):
-    heard: list[Sign] = []
+    heard: list[AbuseEvent] = []
 
-    def fails(sign: Sign) -> None:
+    def fails(sign: AbuseEvent) -> None:
         raise RuntimeError("no")
 
-    signals = Signals()
+    signals = AbuseEvents()
     signals.listen(fails)
     signals.listen(heard.append)
-    signals.tell(Sign("rate", Principal("ann"), "a"))
+    signals.tell(AbuseEvent("rate", Principal("ann"), "a"))
     assert len(heard) == 1
     assert "a listener for signs failed" in caplog.text
 

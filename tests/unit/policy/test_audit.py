@@ -18,22 +18,24 @@ from pydantic import Field
 
 from tooltrue import Abuse, Client, Completes, Context, Form, Rate, RpcError, Server, ToolError
 from tooltrue.errors import StateError
-from tooltrue.policy.audit_reading import matching
-from tooltrue.policy.audit_settings import Audit, OnFailure
-from tooltrue.policy.masking import MASKED
-from tooltrue.policy.pipeline import Guard, Limits, standard
-from tooltrue.policy.rate import RateLimits
-from tooltrue.policy.recorder import Recorder
-from tooltrue.policy.rules import ALLOW, Allow, Deny
+from tooltrue.policy.audit.masking import MASKED
+from tooltrue.policy.audit.reading import matching
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.audit.settings import Audit, OnFailure
+from tooltrue.policy.guard import Guard, Limits
+from tooltrue.policy.layers.rate import RateLimits
+from tooltrue.policy.pipeline import standard
+from tooltrue.policy.rules.rule import ALLOW, Allow, Deny
 from tooltrue.protocol.types import ResourceTemplate
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.state.log import MemoryLog
 from tooltrue.state.sqlite import SqliteLog
 from tooltrue.state.verify import verify
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.rounds import Rounds
-from tooltrue.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 Record = dict[str, Any]
 Does = Callable[[Client], Awaitable[Any]]

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from skipping import skip
 from tooltrue import Concurrency
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.policy.concurrency import concurrency
-from tooltrue.policy.limits import timeout
-from tooltrue.policy.signals import Sign, Signals
-from tooltrue.server.served import SILENT
+from tooltrue.policy.layers.abuse_events import AbuseEvent, AbuseEvents
+from tooltrue.policy.layers.concurrency import concurrency
+from tooltrue.policy.layers.limits import timeout
+from tooltrue.server.service import SILENT
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Principal, Provider, RequestContext, ToolCall, found
+from tooltrue.tools.toolset import Provider, found
+from tooltrue.tools.vocabulary import Principal, RequestContext, ToolCall
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -36,13 +37,13 @@ class Room:
 
     def __init__(self, limits: Concurrency, *names: str, **settings: Any) -> None:
         self.tools = LocalToolset()
-        self.signs: list[Sign] = []
+        self.signs: list[AbuseEvent] = []
         self.running: list[str] = []
         self.most = 0
         self.doors: dict[str, asyncio.Event] = {}
         for name in names:
             self.tools.add(self._tool(name), name=name, **settings)
-        signals = Signals()
+        signals = AbuseEvents()
         signals.listen(self.signs.append)
         self.provider = concurrency(limits, signals)(self.tools)
 
@@ -165,7 +166,7 @@ def test_a_thread_that_was_given_up_keeps_its_place_until_it_ends(caplog: pytest
 
         stuck = tools.add(wait, name="stuck", at_once=1, seconds=LIMIT / 2)
         assert not stuck.stoppable
-        provider = concurrency(Concurrency(), Signals())(timeout(LIMIT)(tools))
+        provider = concurrency(Concurrency(), AbuseEvents())(timeout(LIMIT)(tools))
         given_up = asyncio.ensure_future(called(provider, "stuck"))
         await asyncio.to_thread(began.wait, LIMIT)
         skip(LIMIT / 2)
@@ -220,7 +221,7 @@ def test_whatever_comes_goes_or_is_given_up_no_place_is_lost_and_none_is_given_t
 
         add("a")
         add("b")
-        provider = concurrency(Concurrency(tool, caller, server), Signals())(tools)
+        provider = concurrency(Concurrency(tool, caller, server), AbuseEvents())(tools)
         tasks: list[asyncio.Task[Any]] = []
         for step, what, who in steps:
             if step == "call":

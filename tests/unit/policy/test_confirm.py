@@ -10,15 +10,16 @@ import pytest
 
 from tooltrue import Form
 from tooltrue.errors import ConfigurationError, StateError, ToolError
-from tooltrue.policy.approvals import MAX_OF_ONE, MAX_TICKETS, Scope, Ticket, Wanted
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.consent import put_to
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rules import ALLOW, Ask, Verdict
+from tooltrue.policy.consent.approvals import MAX_OF_ONE, MAX_TICKETS, Request, Scope, Ticket
+from tooltrue.policy.consent.question import put_to
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.rules.rule import ALLOW, Ask, Verdict
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.rounds import Answer
-from tooltrue.tools.toolset import Context, RequestContext, ToolCall, Wrapper
+from tooltrue.tools.toolset import Wrapper
+from tooltrue.tools.vocabulary import Context, RequestContext, ToolCall
 from tooltrue.wording import sentence
 from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 
@@ -389,8 +390,8 @@ def test_there_are_not_more_tickets_than_a_person_can_read():
     assert asyncio.run(main()) == {"TT2403", "TT2408", "TT2409"}
 
 
-def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> Wanted:
-    return Wanted("attic", principal, "burn", "destructive", "pin", {"box": box}, instance=instance)
+def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> Request:
+    return Request("attic", principal, "burn", "destructive", "pin", {"box": box}, instance=instance)
 
 
 def test_nobody_takes_the_places_of_others_and_what_was_allowed_takes_none():

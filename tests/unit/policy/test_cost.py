@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from tooltrue.policy.scan import look
-from tooltrue.policy.secrets import WORDS
-from tooltrue.policy.shapes import SHAPES
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS
+from tooltrue.policy.sanitize.secrets import WORDS
 
 MADE = random.Random("cost")
 
@@ -31,11 +31,11 @@ def calls(text: str) -> int:
         nonlocal count
         count += event in {"call", "c_call"}
 
-    look(data, True)
+    prescan(data, True)
     gc.disable()  # it would call what others have left, and those that listen to it
     sys.setprofile(counted)
     try:
-        look(data, True)
+        prescan(data, True)
     finally:
         sys.setprofile(None)
         gc.enable()
@@ -83,5 +83,5 @@ def test_names_of_programs_cost_some_calls_each():
 
 
 def test_each_word_that_a_secret_stands_beside_is_looked_for():
-    missed = {word for shape in SHAPES for word in shape.known} - {word for word, _ in WORDS}
+    missed = {word for shape in SECRET_PATTERNS for word in shape.known} - {word for word, _ in WORDS}
     assert missed == {"://"}

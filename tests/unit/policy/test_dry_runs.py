@@ -10,11 +10,12 @@ import pytest
 from tooltrue import Client, Confirm, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.host.host import Host
-from tooltrue.policy.effects import declared
-from tooltrue.policy.globs import globs
-from tooltrue.policy.rules import Rule, Rules
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Rule, Rules
+from tooltrue.policy.tasks.effects import declare_effects
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from unit.host.hosting import OPEN
 
 BEFORE_ALL = Confirm(effects=frozenset({"write", "destructive"}))
@@ -88,9 +89,9 @@ def test_where_the_operator_declares_worse_a_dry_run_is_asked_about() -> None:
     context = RequestContext(LOCAL, SILENT)
     tools = LocalToolset()
     tools.add(wipe, effect="write", read_when={"dry_run": True})
-    [same] = asyncio.run(declared({"write": globs(["wipe"])})(tools).list_tools(context))
+    [same] = asyncio.run(declare_effects({"write": globs(["wipe"])})(tools).list_tools(context))
     assert same.effect_with({"dry_run": True}) == "read"
-    [worse] = asyncio.run(declared({"destructive": globs(["wipe"])})(tools).list_tools(context))
+    [worse] = asyncio.run(declare_effects({"destructive": globs(["wipe"])})(tools).list_tools(context))
     assert worse.effect_with({"dry_run": True}) == "destructive"
 
 

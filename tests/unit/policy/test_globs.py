@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.policy.globs import globs
+from tooltrue.policy.rules.globs import globs
 
 patterns = st.text("ab*", max_size=5)
 TEXTS = ["".join(text) for length in range(7) for text in product("abc", repeat=length)]

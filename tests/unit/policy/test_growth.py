@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from growth import grows_in_proportion
-from tooltrue.policy.cleaning import Sweep
-from tooltrue.policy.scan import look
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import Redactor
 
 TOKEN = "ghp" + "_" + "8Kd" * 12
 
@@ -46,8 +46,8 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 
 def swept(text: str) -> str:
-    suspicion = look(text.encode(), True)
-    return Sweep(suspicion).text(text) if suspicion else text
+    suspicion = prescan(text.encode(), True)
+    return Redactor(suspicion).text(text) if suspicion else text
 
 
 @pytest.mark.parametrize("kind", TEXTS)

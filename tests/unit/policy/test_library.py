@@ -13,12 +13,13 @@ import pytest
 
 from tooltrue import Completes
 from tooltrue.errors import InternalError, InvalidParams, UnknownEntry
-from tooltrue.policy.pipeline import Guard, Limits, standard
-from tooltrue.policy.rules import ALLOW, Ask, Deny, Subject
+from tooltrue.policy.guard import Guard, Limits
+from tooltrue.policy.pipeline import standard
+from tooltrue.policy.rules.rule import ALLOW, Ask, Deny, Subject
 from tooltrue.protocol.types import Completion
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.library import LocalLibrary
-from tooltrue.tools.toolset import LOCAL, CompletionGet, PromptGet, RequestContext, ResourceRead
+from tooltrue.tools.vocabulary import LOCAL, CompletionGet, PromptGet, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

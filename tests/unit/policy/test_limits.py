@@ -12,11 +12,12 @@ import pytest
 
 from tooltrue import Context
 from tooltrue.errors import ToolTimeout
-from tooltrue.policy.limits import timeout
-from tooltrue.server.served import SILENT
+from tooltrue.policy.layers.limits import timeout
+from tooltrue.server.service import SILENT
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall, found
+from tooltrue.tools.toolset import found
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 SHORT = 0.02

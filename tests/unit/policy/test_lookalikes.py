@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.policy.lookalikes import odd_letters, shown_name
+from tooltrue.policy.consent.lookalikes import odd_letters, shown_name
 
 DISGUISED = {
     "Cyrillic a": ("\u0430nn", "U+0430"),
@@ -49,7 +49,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("name", "letter"), DISGUISED.values(), ids=DISGUISED)
 def test_a_name_that_is_not_what_it_looks_like_is_marked(name: str, letter: str):
-    assert f"⟨NOT what it looks like: it has {letter} " in shown_name(name, "en")
+    assert f"⟨MISLEADING: it has {letter} " in shown_name(name, "en")
     assert "⟨注意" in shown_name(name, "zh")
 
 

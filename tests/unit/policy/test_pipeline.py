@@ -11,10 +11,11 @@ import pytest
 
 from tooltrue.errors import InternalError, RpcError, ToolError, UnknownTool
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.answered import answered
-from tooltrue.policy.pipeline import Guard, Limits, described, standard
-from tooltrue.policy.rate import RateLimits
-from tooltrue.policy.rules import ALLOW, Decide, Deny
+from tooltrue.policy.guard import Guard, Limits
+from tooltrue.policy.layers.errors_as_results import errors_as_results
+from tooltrue.policy.layers.rate import RateLimits
+from tooltrue.policy.pipeline import described, standard
+from tooltrue.policy.rules.rule import ALLOW, Decide, Deny
 from tooltrue.protocol.types import (
     CallToolResult,
     EmbeddedResource,
@@ -24,10 +25,11 @@ from tooltrue.protocol.types import (
     TextResource,
     replaced,
 )
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, Principal, Provider, RequestContext, ResourceRead, Tool, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ResourceRead, Tool, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 ROOT = RequestContext(Principal("root"), SILENT)
@@ -56,8 +58,8 @@ def must_not_run(*_: Any, **__: Any) -> Any:
 def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
     assert [name for name, _, _ in described(Guard())] == [
         "audit",
-        "answered",
-        "apart",
+        "errors_as_results",
+        "nested_calls",
         "observe",
         "abuse",
         "authorize",
@@ -66,16 +68,17 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "sizes",
         "repair",
         "validate",
-        "authorize arguments",
+        "authorize_arguments",
         "confirm",
         "concurrency",
-        "intent",
-        "spend",
+        "write_ahead_audit",
+        "consume_grant",
         "timeout",
-        "tidy",
+        "store_results",
+        "sanitize_output",
         "secrets",
         "personal data",
-        "kept",
+        "stored_results",
     ]
 
 
@@ -227,7 +230,7 @@ def test_a_plain_tool_that_would_end_the_process_is_an_error(error: type[BaseExc
 
 
 def test_an_error_is_said_in_the_language_of_the_server():
-    provider = answered("zh")(standard(with_tool(takes), Guard(language="zh")))
+    provider = errors_as_results("zh")(standard(with_tool(takes), Guard(language="zh")))
     assert "参数无效" in call(provider, path=1).content[0].text
 
 

@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 from tooltrue import Context, Form, Rate, RateLimits
 from tooltrue.errors import ConfigurationError, StateError, ToolError, UnknownEntry
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.rate import Leases, rate
-from tooltrue.policy.signals import Sign, Signals
-from tooltrue.server.served import SILENT
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.abuse_events import AbuseEvent, AbuseEvents
+from tooltrue.policy.layers.rate import Leases, rate
+from tooltrue.server.service import SILENT
 from tooltrue.state.facts import Bucket, MemoryFacts
 from tooltrue.state.sqlite import SqliteFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.rounds import Memory, Rounds
-from tooltrue.tools.toolset import Principal, PromptGet, Provider, RequestContext, ToolCall, found
+from tooltrue.tools.toolset import Provider, found
+from tooltrue.tools.vocabulary import Principal, PromptGet, RequestContext, ToolCall
 from unit.policy.confirming import Attic, Post, posting, said, state
 
 
@@ -54,9 +55,9 @@ def tools(*names: str, **settings: Any) -> LocalToolset:
 
 
 def limited(
-    inner: Provider, limits: RateLimits, clock: Callable[[], float], signals: Signals | None = None
+    inner: Provider, limits: RateLimits, clock: Callable[[], float], signals: AbuseEvents | None = None
 ) -> Provider:
-    return rate(limits, MemoryFacts(clock), signals or Signals())(inner)
+    return rate(limits, MemoryFacts(clock), signals or AbuseEvents())(inner)
 
 
 async def granted(provider: Provider, name: str, who: str, calls: int) -> int:
@@ -115,8 +116,8 @@ def test_a_tool_has_a_rate_of_its_own():
 
 def test_the_model_is_told_when_to_come_back():
     async def main() -> None:
-        signs: list[Sign] = []
-        signals = Signals()
+        signs: list[AbuseEvent] = []
+        signals = AbuseEvents()
         signals.listen(signs.append)
         provider = limited(tools("a"), RateLimits(Rate(0.1, 1), WIDE, WIDE), Clock(), signals)
         await provider.call_tool(ToolCall("a", {}, context()))
@@ -187,7 +188,7 @@ def test_where_the_store_is_down_no_later_round_runs():
             raise StateError.of("TT7005", path="x")
 
     async def main() -> None:
-        provider = rate(RateLimits(), Down(), Signals())(tools("a"))
+        provider = rate(RateLimits(), Down(), AbuseEvents())(tools("a"))
         with pytest.raises(ToolError) as refused:
             await provider.call_tool(ToolCall("a", {}, context(rounds=Rounds(Memory(1), state="one"))))
         assert refused.value.code == "TT2101"
@@ -212,7 +213,7 @@ def test_two_servers_on_one_file_share_a_limit(tmp_path: Path):
     async def main() -> None:
         async with SqliteFacts(tmp_path / "facts") as one, SqliteFacts(tmp_path / "facts") as other:
             limits = RateLimits(Rate(0.01, 10), WIDE, WIDE)
-            providers = [rate(limits, facts, Signals())(tools("a")) for facts in (one, other)]
+            providers = [rate(limits, facts, AbuseEvents())(tools("a")) for facts in (one, other)]
             counts = await asyncio.gather(*(granted(provider, "a", "ann", 10) for provider in providers))
             assert sum(counts) == 10
 
@@ -420,7 +421,7 @@ def test_keys_do_not_pile_up():
     async def main() -> None:
         clock = Clock()
         facts = MemoryFacts(clock)
-        provider = rate(RateLimits(), facts, Signals())(tools("a"))
+        provider = rate(RateLimits(), facts, AbuseEvents())(tools("a"))
         for number in range(3_000):
             clock.now += 1.0
             await granted(provider, "a", f"caller{number}", 1)

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from tooltrue import Client, Confirm, LocalToolset, Rate, RateLimits, Server, combined, filtered, prefixed, renamed
 from tooltrue.client.results import Result
 from tooltrue.errors import DefinitionError, RpcError, ToolError
-from tooltrue.policy.globs import globs
-from tooltrue.policy.rules import Allow, Deny, Rule, Rules, Then, Verdict
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.rules.rule import Allow, Deny, Rule, Rules, Then, Verdict
 from tooltrue.protocol.names import DEPRECATED, REPLACES
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import Tool as Definition
 from tooltrue.protocol.types import replaced
-from tooltrue.server.served import SILENT
-from tooltrue.tools.toolset import LOCAL, Principal, Provider, RequestContext, Tool
+from tooltrue.server.service import SILENT
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, Tool
 
 
 def notes(**settings: Any) -> LocalToolset:

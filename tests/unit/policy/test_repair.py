@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue import Client, Server
-from tooltrue.policy.globs import globs
-from tooltrue.policy.pipeline import Guard
-from tooltrue.policy.repair import mended
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.repair import mended
+from tooltrue.policy.rules.globs import globs
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Tool
+from tooltrue.tools.vocabulary import Tool
 from unit.host.guarded import Person, Place
 
 SCHEMA: dict[str, Any] = {

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import ConfigurationError, ConnectionLost, Unreachable
-from tooltrue.policy.globs import globs
-from tooltrue.policy.retry import Retry
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.tasks.retry import Retry
 from tooltrue.protocol.types import ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper
+from tooltrue.tools.toolset import Provider, Wrapper
+from tooltrue.tools.vocabulary import RequestContext, Tool, ToolCall
 from unit.host.guarded import Person, Place, text_of
 
 
@@ -62,7 +63,7 @@ def test_there_is_an_end_to_it():
 def test_a_stranger_that_calls_itself_idempotent_is_not_believed():
     place, calls = broken(lost())
     text = text_of(asyncio.run(place.call("put")))
-    assert "nobody knows whether it has run" in text
+    assert "it is not known whether the tool has run" in text
     assert len(calls) == 1
 
 

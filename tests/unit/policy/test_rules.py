@@ -8,13 +8,13 @@ import pytest
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.config import examine
-from tooltrue.policy.rules import OPEN, Allow, Ask, Deny, Rules, Verdict
-from tooltrue.policy.vetting import lenient
+from tooltrue.policy.rules.lint import lenient
+from tooltrue.policy.rules.rule import OPEN, Allow, Ask, Deny, Rules, Verdict
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate
 from tooltrue.protocol.types import Tool as Definition
-from tooltrue.server.served import SILENT
-from tooltrue.tools.toolset import LOCAL, Effect, Principal, RequestContext, Tool
+from tooltrue.server.service import SILENT
+from tooltrue.tools.vocabulary import LOCAL, Effect, Principal, RequestContext, Tool
 
 HIDDEN = Deny(hidden=True)
 ANN = Principal("https://id.example#ann", frozenset({"notes:read"}))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import InvalidArguments
-from tooltrue.policy.validate import MAX_EXPLANATION, check_arguments
-from tooltrue.server.served import SILENT
+from tooltrue.policy.layers.validate import MAX_EXPLANATION, check_arguments
+from tooltrue.server.service import SILENT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, RequestContext, Tool
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 
 
 def tool(name: str = "save", **properties: Any) -> Tool:

@@ -11,22 +11,23 @@ import pytest
 
 from tooltrue.jsonrpc.messages import Request
 from tooltrue.jsonrpc.peer import MAX_RUNNING
-from tooltrue.policy.concurrency import Concurrency
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.rate import RateLimits
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.concurrency import Concurrency
+from tooltrue.policy.layers.rate import RateLimits
+from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.http import SESSION_HEADER, HttpDoors
+from tooltrue.server.http import SESSION_HEADER, HttpEndpoint
 from tooltrue.server.identity import Authenticate
 from tooltrue.server.legacy import Session
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Stream
 
@@ -59,7 +60,7 @@ class Mute(Quiet):
     def detach(self) -> None: ...
 
 
-async def admitted(doors: HttpDoors, headers: dict[str, str]) -> Any:
+async def admitted(doors: HttpEndpoint, headers: dict[str, str]) -> Any:
     return await doors.admit(Carrier("http", headers, "127.0.0.1"))
 
 
@@ -72,8 +73,8 @@ class Worker:
         tools = LocalToolset()
         tools.add(self.wait)
         provider = standard(tools, WIDE)
-        self.served = Served(Implementation(name="t", version="1"), provider, Sealer([key]), facts)
-        self.doors: HttpDoors = ProtocolServer(self.served).http(authenticate)
+        self.served = ServedProvider(Implementation(name="t", version="1"), provider, Sealer([key]), facts)
+        self.doors: HttpEndpoint = ProtocolServer(self.served).http(authenticate)
 
     async def wait(self) -> str:
         """Wait."""
@@ -141,7 +142,7 @@ def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str],
         call = asyncio.ensure_future(one.post(CALL, session))
         async with asyncio.timeout(LIMIT):
             await one.waiting.wait()
-            stranger = HttpDoors(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
+            stranger = HttpEndpoint(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
             headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
             assert (await stranger.post(body, await admitted(stranger, headers), Quiet())).status == status

@@ -14,7 +14,7 @@ from tooltrue.jsonrpc.messages import Answer, Failure
 from tooltrue.server.questions import Questions
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
-from tooltrue.tools.toolset import Principal
+from tooltrue.tools.vocabulary import Principal
 
 ADA, BOB = Principal("ada"), Principal("bob")
 

@@ -15,8 +15,8 @@ from tooltrue import Context, Form, Sampling, Server
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation, InputRequiredResult
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.local import LocalToolset
@@ -171,10 +171,10 @@ def test_what_was_answered_is_neither_in_the_state_to_be_read_nor_in_the_log(cap
 # -- how long anybody waits --------------------------------------------------------------------------------------------
 
 
-def served(**settings: Any) -> Served:
+def served(**settings: Any) -> ServedProvider:
     tools = LocalToolset()
     tools.add(ask)
-    return Served(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), **settings)
+    return ServedProvider(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), **settings)
 
 
 @pytest.mark.requirement("CANC-11", "LHTTP-42")

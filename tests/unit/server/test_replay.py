@@ -130,7 +130,7 @@ def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: B
         _, events = await said(replay, b"one", b"two", b"end")
         name = name_of(events)
         assert len(events) == 4
-        with pytest.raises(InvalidRequest, match="is kept any more"):
+        with pytest.raises(InvalidRequest, match="no longer stored"):
             await read(replay, f"{name}.0")
         assert await read(replay, f"{name}.1") == events[2:]
 
@@ -172,7 +172,7 @@ def test_when_all_streams_are_too_large_the_one_that_ended_first_is_given_up() -
         _, second = await said(replay, b"y" * 1_000)
         assert await read(replay, f"{name_of(first)}.0") == first[1:]
         _, third = await said(replay, b"z" * 1_000)
-        with pytest.raises(InvalidRequest, match="no longer kept"):
+        with pytest.raises(InvalidRequest, match="no longer stored"):
             await read(replay, f"{name_of(first)}.0")
         assert await read(replay, f"{name_of(second)}.0") == second[1:]
         assert await read(replay, f"{name_of(third)}.0") == third[1:]

@@ -11,11 +11,11 @@ import pytest
 
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, Served, page_of
+from tooltrue.server.service import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, ServedProvider, page_of
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.library import LocalLibrary
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL
+from tooltrue.tools.vocabulary import LOCAL
 
 
 class Told:
@@ -28,9 +28,9 @@ class Told:
         self.said.append((method, params))
 
 
-def served(provider: Any = None, **settings: Any) -> Served:
+def served(provider: Any = None, **settings: Any) -> ServedProvider:
     info = Implementation(name="x", version="1")
-    return Served(info, provider or LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
+    return ServedProvider(info, provider or LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
 
 
 def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level: str | None = "debug", **more: Any):

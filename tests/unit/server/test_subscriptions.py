@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import InvalidParams
-from tooltrue.policy.pipeline import Guard, standard
-from tooltrue.policy.rules import ALLOW, Decide, Deny, Subject, Verdict, allow_all
-from tooltrue.server.served import SILENT
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.pipeline import standard
+from tooltrue.policy.rules.rule import ALLOW, Decide, Deny, Subject, Verdict, allow_all
+from tooltrue.server.service import SILENT
 from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows, Hub, News, SharedFollowed
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.library import LocalLibrary
-from tooltrue.tools.toolset import Change, Kind, Principal, RequestContext
+from tooltrue.tools.vocabulary import Change, Kind, Principal, RequestContext
 
 TOOLS = Change("tools")
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.command import read_text, toolset
 from tooltrue.toolbox.sandbox.process import what_holds
 

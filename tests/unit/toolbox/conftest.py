@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue.toolbox import confined
+from tooltrue.toolbox import rooted_paths as confined
 from tooltrue.toolbox.files import Files
 from tooltrue.toolbox.openat2 import beneath
 

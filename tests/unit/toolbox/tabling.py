@@ -9,7 +9,7 @@ from typing import Any
 
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
-from tooltrue.toolbox.confined import PathRules
+from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.toolbox.tables.reading import Limits
 from tooltrue.toolbox.tables.tables import toolset
 

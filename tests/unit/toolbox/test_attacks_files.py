@@ -20,9 +20,10 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.confined import PathRules
 from tooltrue.toolbox.files import Edit, FileLimits, Files, toolset
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.rooted_paths import PathRules
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 SECRET = "outside-secret"
 

@@ -18,7 +18,8 @@ import pytest
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.files import Edit, FileLimits, Files
 from tooltrue.toolbox.files.patterns import Glob
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from variants import tried
 
 SECRET = "outside-secret"

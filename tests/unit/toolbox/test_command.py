@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue import Client, Server
+from tooltrue._internal.processes import descendants
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.processes import descendants
 from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
 from tooltrue.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
-from tooltrue.toolbox.confined import Folders
 from tooltrue.toolbox.ending import settled
+from tooltrue.toolbox.rooted_paths import Folders
 from tooltrue.toolbox.sandbox import process
 from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run
 from unit.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
@@ -307,7 +307,7 @@ KILLED = """
 import asyncio, os, signal, sys, time
 sys.path.insert(0, sys.argv[-1])
 from pathlib import Path
-from tooltrue.processes import descendants
+from tooltrue._internal.processes import descendants
 from tooltrue.toolbox.sandbox import process
 
 process._GRACE_SECONDS = 0.1
@@ -328,7 +328,9 @@ def left_in_the_end(wanted):  # what begins or has been killed does so once it g
     return found
 
 def kill_it(size, part):
-    os.kill(next(descendants()), signal.SIGKILL)
+    mine = f"PPid:\\t{os.getpid()}\\n"
+    (supervisor,) = [each for each in descendants() if mine in Path(f"/proc/{each}/status").read_text()]
+    os.kill(supervisor, signal.SIGKILL)
 
 async def main():
     for text in sys.argv[1:-1]:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.toolbox import confined
-from tooltrue.toolbox.confined import Folders, PathRules, Target
+from tooltrue.toolbox import rooted_paths as confined
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target
 from unit.toolbox.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("way")

@@ -146,7 +146,7 @@ def test_an_error_names_no_tool_that_is_not_served(
 
 
 def test_what_a_family_says_is_looked_through():
-    assert {"confined.py", "editing.py", "linear.py", "encodings.py"} <= {one.name for one in modules_of("files")}
-    assert {"confined.py", "reading.py", "unpacking.py"} <= {one.name for one in modules_of("tables")}
-    assert "confined.py" in {one.name for one in modules_of("command")}
+    assert {"rooted_paths.py", "editing.py", "re2.py", "encodings.py"} <= {one.name for one in modules_of("files")}
+    assert {"rooted_paths.py", "reading.py", "unpacking.py"} <= {one.name for one in modules_of("tables")}
+    assert "rooted_paths.py" in {one.name for one in modules_of("command")}
     assert "TT6048" in codes_of(TOOLBOX_SOURCE / "files" / "editing.py")

@@ -20,10 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.confined import PathRules
 from tooltrue.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
+from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from tooltrue.wording import SENTENCES
 from unit.toolbox.refusals import refused
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.files import FileLimits, toolset
 
 BEFORE_ALL_CHANGES = Confirm(effects=frozenset({"write", "destructive"}))
@@ -139,7 +139,7 @@ def test_no_person_is_asked_where_there_is_no_room(
             {"path": "a.txt", "edits": EDITS},
             "Replaces text at 1 places of a file of 4 bytes, which then has 4 bytes.",
         ),
-        ("move_file", {"source": "a.txt", "destination": "b"}, "Moves a file; nothing is replaced."),
+        ("move_file", {"source": "a.txt", "destination": "b"}, "Moves a file; no file is replaced."),
         ("delete_file", {"path": "a.txt"}, "Deletes a file of 4 bytes. This cannot be undone."),
         ("create_directory", {"path": "n/m"}, ""),
     ],

@@ -28,9 +28,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue import Client, ConfigurationError, Server, ToolError
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.mail import PASSWORD, Mail, MailServer, toolset
-from tooltrue.tools.toolset import SILENT, Principal, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import Principal, RequestContext
 
 SENDER = "bot@acme.example"
 ALLOWED = ("ann@example.com", "@acme.example")
@@ -192,7 +193,7 @@ def test_one_recipient_that_is_refused_means_that_nobody_gets_it() -> None:
     post = Post()
     post.refuses = {"eve@acme.example": "550 unknown"}
     result, _ = sent(post, {**MAIL, "cc": ["eve@acme.example"]})
-    assert "eve@acme.example (answer 550). Nothing was sent to anybody." in result.text
+    assert "eve@acme.example (answer 550). The mail was sent to no recipient." in result.text
     post.refuses = {"eve@acme.example": "450 later"}
     result, _ = sent(post, {**MAIL, "cc": ["eve@acme.example"]})
     assert result.text.endswith("try again in some minutes. [TT6724]")
@@ -205,7 +206,7 @@ def test_a_mail_that_the_server_does_not_take_was_not_sent(answer: str, code: st
     post.answers = answer
     result, _ = sent(post, MAIL)
     assert result.text.endswith(f"[{code}]")
-    assert "Nothing was sent" in result.text
+    assert "The mail was not sent" in result.text
 
 
 @pytest.mark.parametrize("answer", ["252 taken, and we shall see", "queued as 12"])
@@ -502,7 +503,8 @@ def test_a_call_that_is_cancelled_ends_the_conversation_with_the_mail_server() -
 SENDING = """
 import asyncio, sys
 from tooltrue.toolbox.mail import Mail, MailServer
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 mail = Mail(MailServer("127.0.0.1", int(sys.argv[1]), "none"), "bot@acme.example", ["@acme.example"])
 agreed = RequestContext(LOCAL, SILENT, agreed=True)
 asyncio.run(mail.send_email(["ann@acme.example"], "Minutes", "see below.\\n" * 9000, agreed, cc=["bob@acme.example"]))

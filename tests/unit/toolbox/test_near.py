@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.toolbox import confined
+from tooltrue.toolbox import rooted_paths as confined
 from tooltrue.toolbox.files import toolset as files
 from tooltrue.toolbox.files.declared import TOOLS
 from tooltrue.toolbox.tables import reading

@@ -17,10 +17,11 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.policy.confirm import Confirm
-from tooltrue.toolbox.confined import PathRules
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.files import FileLimits, Files, rearranging, toolset, writing
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.rooted_paths import PathRules
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from unit.toolbox.refusals import refused
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
@@ -515,7 +516,8 @@ CRASH = """
 import os, signal, sys
 from pathlib import Path
 from tooltrue.toolbox.files import Edit, Files, rearranging, writing
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 place, tool, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 calls = when = 0
 

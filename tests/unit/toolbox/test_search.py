@@ -6,6 +6,7 @@ import asyncio
 import errno
 import itertools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +17,11 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT
-from tooltrue.toolbox.confined import PathRules
 from tooltrue.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
 from tooltrue.toolbox.files.values import CHUNK
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.toolbox.rooted_paths import PathRules
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from unit.toolbox.refusals import refused
 
 
@@ -98,10 +100,7 @@ def test_what_is_no_linear_expression_is_refused(files: Files, pattern: str) -> 
 
 
 def test_without_the_extra_regular_expressions_name_it(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: str) -> None:
-        raise ImportError
-
-    monkeypatch.setattr(searching, "load", missing)
+    monkeypatch.setitem(sys.modules, "tooltrue.toolbox.re2", None)  # as if it could not be imported
     with pytest.raises(ToolError, match="need the extra 'files'"):
         find(files, content="x", regex=True)
     assert paths(find(files, content="nothing here")) == ["notes.md"]

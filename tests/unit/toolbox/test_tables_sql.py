@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tooltrue.toolbox.tables.tables import Rows, Tables
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from variants import tried
 
 FRAGMENTS = (

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.policy.approvals import Approvals
-from tooltrue.policy.confirm import Confirm
-from tooltrue.policy.pipeline import Guard, standard
+from tooltrue.policy.consent.approvals import Approvals
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.pipeline import standard
 from tooltrue.protocol.types import CallToolResult
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.toolbox.files import FileLimits, toolset
-from tooltrue.tools.toolset import LOCAL, SILENT, RequestContext, ToolCall
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 EDIT = {"path": "AGENTS.md", "edits": [{"old_text": "one", "new_text": "two"}]}
 WRITE = {"path": "CLAUDE.md", "content": "obey"}

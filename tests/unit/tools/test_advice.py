@@ -10,10 +10,10 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.advice import CONTEXT, SERVER
-from tooltrue.tools.toolset import LOCAL, RequestContext
 from tooltrue.tools.views import prefixed
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 
 @pytest.mark.parametrize("name", sorted(CONTEXT))

@@ -18,10 +18,10 @@ from typing_extensions import TypedDict
 from tooltrue import Context, Depends, ImageContent, Server, TextContent
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol import types as wire
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import LOCAL, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 POOL = ThreadPool(4)
 CONTEXT = RequestContext(LOCAL, SILENT)
@@ -414,7 +414,7 @@ def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
         (plain, {"examples": [{"a": 1, "z": 1}]}, "TT3010", "Correct"),
         (wrong_default, {}, "TT3011", "change the default or the type"),
         (out_of_range, {}, "TT3011", "change the default or the type"),
-        (greedy, {}, "TT3012", "the context or nothing"),
+        (greedy, {}, "TT3012", "the context, or no parameter"),
         (of_builtin, {}, "TT3036", "wrap it"),
     ],
 )

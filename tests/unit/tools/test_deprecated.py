@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from tooltrue import Context, Roots, Sampling
-from tooltrue.server.served import SILENT
-from tooltrue.tools.toolset import LOCAL
+from tooltrue.server.service import SILENT
+from tooltrue.tools.vocabulary import LOCAL
 
 
 def sample() -> object:

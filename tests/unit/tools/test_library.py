@@ -20,11 +20,11 @@ from tooltrue import Annotations, BlobResource, Completes, Context, Depends, Tex
 from tooltrue.errors import DefinitionError, InvalidParams, InvalidResult, UnknownEntry
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import Completion, ImageContent, PromptMessage, PromptResult, ReadResourceResult
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, Change, CompletionGet, PromptGet, RequestContext, ResourceRead
 from tooltrue.tools.views import combined
+from tooltrue.tools.vocabulary import LOCAL, Change, CompletionGet, PromptGet, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import DefinitionError, UnknownTool
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

@@ -9,18 +9,10 @@ import pytest
 
 from tooltrue import Server, combined, filtered, prefixed, renamed
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownTool
-from tooltrue.server.served import SILENT
+from tooltrue.server.service import SILENT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import (
-    LOCAL,
-    Change,
-    Principal,
-    PromptGet,
-    Provider,
-    RequestContext,
-    ResourceRead,
-    ToolCall,
-)
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import LOCAL, Change, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tooltrue import Server
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
-from tooltrue.server.served import Served
 from tooltrue.server.server import ProtocolServer
+from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.carrier import Carrier
@@ -30,7 +30,7 @@ SCOPE = {
 
 
 PROVIDER = standard(LocalToolset())
-SERVED = Served(Implementation(name="t", version="1"), PROVIDER, Sealer([new_key()]), MemoryFacts())
+SERVED = ServedProvider(Implementation(name="t", version="1"), PROVIDER, Sealer([new_key()]), MemoryFacts())
 ENDPOINT = ProtocolServer(SERVED).http()
 
 

@@ -11,7 +11,7 @@ import textwrap
 import pytest
 
 from journeys.serving import left_of
-from tooltrue import processes
+from tooltrue._internal import processes
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -85,10 +85,38 @@ def test_what_ends_while_it_is_looked_for_is_no_error():
             parent.kill()
 
 
+THREADS = """
+import queue, subprocess, threading
+from tooltrue._internal.processes import descendants
+
+def start(started, end):
+    started.put(subprocess.Popen(["sleep", "600"]))
+    end.wait()
+
+for _ in range(100):
+    started, end = queue.Queue(), threading.Event()
+    thread = threading.Thread(target=start, args=(started, end))
+    thread.start()
+    with started.get() as child:
+        end.set()
+        found = [child.pid in descendants() for _ in range(30)]
+        child.kill()
+    thread.join()
+    assert all(found)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+def test_a_child_is_found_while_the_thread_that_started_it_ends():
+    # In a process of its own: this one may have hundreds of threads, which take long to look through.
+    subprocess.run([sys.executable, "-c", THREADS], check=True, timeout=LIMIT)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
 def test_where_no_file_can_be_opened_nothing_is_found_and_nothing_raised():
     no_more = (
-        "import resource; from tooltrue import processes; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
+        "import resource; from tooltrue._internal import processes; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
         "processes.kill_descendants(); processes.kill_strays('nobody', {1: b'0'}); processes.kill_tree(1 << 22)"
     )
     subprocess.run([sys.executable, "-c", no_more], check=True, timeout=LIMIT)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tooltrue.check.checking import Finding
 from tooltrue.check.doctor.figures import Bounded
 from tooltrue.check.doctor.seen import PAUSED, UNKNOWN_TOOL, Seen, Used
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 from tooltrue.wording import sentence
 
 __all__ = ["EXPLAIN", "Diagnosis", "Limits", "Symptom", "diagnose"]
@@ -49,11 +49,11 @@ class Symptom:
     findings: tuple[Finding, ...] = ()
 
     def say(self, language: str = "en") -> str:
-        return shown(sentence(self.code, language, {"tool": self.tool, "count": self.count, **self.facts}))
+        return display_safe(sentence(self.code, language, {"tool": self.tool, "count": self.count, **self.facts}))
 
     def because(self, language: str = "en") -> str:
         """The likely cause, and the remedy."""
-        return shown(sentence(self.cause, language, self.facts))
+        return display_safe(sentence(self.cause, language, self.facts))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Diagnosis:
     unknown: tuple[tuple[str, Mapping[str, Any]], ...]
 
     def gaps(self, language: str = "en") -> list[str]:
-        return [shown(sentence(code, language, facts)) for code, facts in self.unknown]
+        return [display_safe(sentence(code, language, facts)) for code, facts in self.unknown]
 
 
 # The rules whose findings explain a symptom, by name or group of their cards.

@@ -9,7 +9,7 @@ from tooltrue.check.checking import Finding
 from tooltrue.check.doctor.phrases import phrase
 from tooltrue.check.doctor.seen import Used
 from tooltrue.check.doctor.symptoms import Diagnosis, Symptom
-from tooltrue.contract.shown import shown, shown_json
+from tooltrue.contract.display import display_safe, display_safe_json
 from tooltrue.jsonrpc.messages import Json
 
 __all__ = ["as_json", "as_text", "headline"]
@@ -45,12 +45,12 @@ def headline(found: Diagnosis, language: str) -> str:
     seen = found.seen
     if not seen.records:
         return phrase("empty", language)
-    first, last = (shown(at[:16].replace("T", " ")) for at in (seen.first, seen.last))
+    first, last = (display_safe(at[:16].replace("T", " ")) for at in (seen.first, seen.last))
     return phrase("span", language, calls=seen.records, tools=len(seen.tools), first=first, last=last)
 
 
 def _found(finding: Finding, language: str) -> str:
-    return f"{finding.code} {shown(finding.place)} {finding.say(language)}"
+    return f"{finding.code} {display_safe(finding.place)} {finding.say(language)}"
 
 
 def as_json(found: Diagnosis, language: str = "en") -> str:
@@ -64,7 +64,7 @@ def as_json(found: Diagnosis, language: str = "en") -> str:
         "symptoms": [_symptom(one, language) for one in found.symptoms],
         "unknown": [{"code": code, "text": said} for (code, _), said in _told(found, language)],
     }
-    return shown_json(json.dumps(data, ensure_ascii=False, indent=2)) + "\n"
+    return display_safe_json(json.dumps(data, ensure_ascii=False, indent=2)) + "\n"
 
 
 def _told(found: Diagnosis, language: str) -> Iterator[tuple[tuple[str, object], str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tooltrue.check.checking import Finding
 from tooltrue.check.report import Report
 from tooltrue.contract.contract import place
-from tooltrue.contract.shown import json_document
+from tooltrue.contract.display import json_document
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.version import __version__
 

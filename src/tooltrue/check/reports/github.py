@@ -8,7 +8,7 @@ from typing import Final
 from tooltrue.check.card import Level
 from tooltrue.check.checking import Finding
 from tooltrue.check.report import Report
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 
 __all__ = ["written"]
 
@@ -23,13 +23,13 @@ def _lines(report: Report, language: str) -> Iterator[str]:
     for group in report.groups:
         yield from (_annotation(report, finding, language) for finding in group.findings)
     for one in report.unjudged:
-        yield f"::error::{_text(shown(f'{one.target}: {one.reason.say(language)}'))}"
+        yield f"::error::{_text(display_safe(f'{one.target}: {one.reason.say(language)}'))}"
 
 
 def _annotation(report: Report, finding: Finding, language: str) -> str:
     at = report.place(finding)
     properties = {"file": at.file, "line": str(at.line)} if at else {}
-    properties["title"] = f"{finding.code} {shown(finding.tool)}"
+    properties["title"] = f"{finding.code} {display_safe(finding.tool)}"
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     text = f"{finding.place}: {finding.say(language)}\n{finding.instead(language)}"
     return f"::{_COMMANDS[finding.level]} {said}::{_text(text)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tooltrue.check.portability import Column, Matrix, Verdict
+from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.portable import Adjustment
-from tooltrue.contract.shown import shown_json
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.version import __version__
 
@@ -14,7 +14,7 @@ __all__ = ["data", "written"]
 
 
 def written(matrix: Matrix, language: str) -> str:
-    return shown_json(json.dumps(data(matrix, language), ensure_ascii=False, indent=2)) + "\n"
+    return display_safe_json(json.dumps(data(matrix, language), ensure_ascii=False, indent=2)) + "\n"
 
 
 def data(matrix: Matrix, language: str) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from unicodedata import east_asian_width
 from tooltrue.check.portability import Column, Matrix, Outcome, Verdict
 from tooltrue.check.reports.phrases import LEVELS, counted, phrase
 from tooltrue.check.reports.text import Paint, plain
-from tooltrue.contract.shown import excerpt, shown
+from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.protocol.terminal import one_line
 
 __all__ = ["written"]
@@ -148,4 +148,4 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _shown(text: str) -> str:
     """Untrusted text, escaped and on one line."""
-    return one_line(shown(text))
+    return one_line(display_safe(text))

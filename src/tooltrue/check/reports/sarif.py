@@ -13,7 +13,7 @@ from tooltrue.check.excuses import Excuse
 from tooltrue.check.report import Report, Unjudged
 from tooltrue.check.reports.text import explained
 from tooltrue.contract.contract import place
-from tooltrue.contract.shown import json_document, shown
+from tooltrue.contract.display import display_safe, json_document
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.version import __version__
 
@@ -75,7 +75,7 @@ def _result(report: Report, finding: Finding, codes: list[str], language: str) -
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.level],
-        "message": {"text": f"{shown(finding.tool)}: {finding.say(language)} {finding.instead(language)}"},
+        "message": {"text": f"{display_safe(finding.tool)}: {finding.say(language)} {finding.instead(language)}"},
         "locations": [_location(report, finding)],
         "partialFingerprints": {_FINGERPRINT: report.known_by(finding).fingerprint},
     }

@@ -12,7 +12,7 @@ from tooltrue.check.checking import Finding
 from tooltrue.check.report import Group, Report
 from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, counted, phrase, unfilled
 from tooltrue.contract.contract import place
-from tooltrue.contract.shown import shown
+from tooltrue.contract.display import display_safe
 from tooltrue.protocol.terminal import one_line
 
 __all__ = ["Paint", "explained", "plain", "written"]
@@ -139,4 +139,4 @@ def _tools(tools: Sequence[object]) -> str:
 
 def _shown(text: str) -> str:
     """Untrusted text, escaped and on one line."""
-    return one_line(shown(text))
+    return one_line(display_safe(text))

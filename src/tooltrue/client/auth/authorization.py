@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from tooltrue.client.auth.challenge import Challenge, challenge_of
 from tooltrue.client.auth.credentials import Credentials
+from tooltrue.client.auth.grant_flows import Wanted, Way
 from tooltrue.client.auth.metadata import Issuer, canonical, find_issuer, find_resource
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint
 from tooltrue.client.auth.tokens import Tokens, Unusable, from_json, to_json
-from tooltrue.client.auth.ways import Wanted, Way
 from tooltrue.errors import AuthorizationFailed
-from tooltrue.loading import load
+from tooltrue.extras import install_command
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import parse
 from tooltrue.transport.carrier import Refusal
@@ -312,9 +312,11 @@ def _literal(url: str) -> str | None:
 
 def _signing() -> Any:
     try:
-        return load("client.auth.signing")
+        from tooltrue.client.auth import signing  # noqa: PLC0415 - cryptography is slow to load
+
+        return signing
     except ImportError:
-        raise AuthorizationFailed.of("TT5113", command=load("extras:install_command")("auth")) from None
+        raise AuthorizationFailed.of("TT5113", command=install_command("auth")) from None
 
 
 def _union(*parts: Iterable[str]) -> tuple[str, ...]:

@@ -10,15 +10,13 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractAsyncContextManager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from tooltrue.errors import StateError
-from tooltrue.loading import load
 from tooltrue.state.places import state_folder
 
-__all__ = ["Credentials", "InFiles", "InMemory", "kept"]
+__all__ = ["Credentials", "InFiles", "InMemory"]
 
 _POLL_SECONDS = 0.05
 
@@ -132,12 +130,3 @@ def _locked(number: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def kept() -> Credentials:
-    """Return this user's credential store: the keyring if there is one, otherwise files."""
-    if find_spec("keyring") is not None:
-        ring = load("client.auth.ring:usable")()
-        if ring is not None:
-            return ring
-    return InFiles()

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from tooltrue.host.evaluation.answers import Answer
-from tooltrue.host.evaluation.asking import Asked
 from tooltrue.host.evaluation.comparing import Schemas, Verdict, fields, reached, says
+from tooltrue.host.evaluation.model_queries import Asked
 from tooltrue.host.evaluation.questions import Question
 from tooltrue.host.evaluation.statistics import Share, exact_p
 from tooltrue.protocol.types import Value

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from tooltrue.contract.shown import shown, shown_json
+from tooltrue.contract.display import display_safe, display_safe_json
 from tooltrue.host.evaluation.grading import NONE, Comparison, Evaluation, Graded
 from tooltrue.host.evaluation.phrases import phrase
 from tooltrue.host.evaluation.statistics import Share
@@ -53,7 +53,7 @@ class Report(Value, frozen=True):
 
 
 def as_text(report: Report, language: str = "en") -> str:
-    said = [phrase("title", language, model=shown(report.model))]
+    said = [phrase("title", language, model=display_safe(report.model))]
     for one in report.evaluations:
         said += ["", *_lines(one, language)]
     if report.comparison is not None:
@@ -63,7 +63,7 @@ def as_text(report: Report, language: str = "en") -> str:
 
 def _lines(found: Evaluation, language: str) -> Iterator[str]:
     questions = len(found.by_question)
-    yield phrase("target", language, target=shown(found.target), questions=questions, answers=len(found.answers))
+    yield phrase("target", language, target=display_safe(found.target), questions=questions, answers=len(found.answers))
     for name, share in lines_of_share(found, language):
         yield f"  {phrase('row', language, name=name, share=share)}"
     yield f"  {tokens(found, language)}"
@@ -103,11 +103,11 @@ def tokens(found: Evaluation, language: str) -> str:
 
 def unanswered(found: Evaluation, language: str) -> str:
     why = next((one.why.say(language) for one in found.unanswered if one.why is not None), "")
-    return phrase("unanswered", language, count=len(found.unanswered), why=shown(why))
+    return phrase("unanswered", language, count=len(found.unanswered), why=display_safe(why))
 
 
 def named(tool: str, language: str) -> str:
-    return phrase("none", language) if tool == NONE else shown(tool)
+    return phrase("none", language) if tool == NONE else display_safe(tool)
 
 
 def _instead(found: Evaluation, language: str) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _fields(found: Evaluation, language: str) -> Iterator[str]:
     for (tool, name), counts in found.fields.items():
         if counts.keys() - {"right"}:
             facts = {verdict: counts.get(verdict, 0) for verdict in ("right", "different", "missing", "extra")}
-            yield phrase("field", language, tool=shown(tool), name=shown(name), **facts)
+            yield phrase("field", language, tool=display_safe(tool), name=display_safe(name), **facts)
 
 
 def wrong_lines(found: Evaluation, language: str) -> Iterator[str]:
@@ -130,7 +130,7 @@ def wrong_lines(found: Evaluation, language: str) -> Iterator[str]:
         did = Counter(_did(one, language) for one in rounds if not one.is_right)
         if did:
             one = rounds[0]
-            yield phrase("asked", language, place=shown(place), question=_cut(one.question.text))
+            yield phrase("asked", language, place=display_safe(place), question=_cut(one.question.text))
             yield "  " + phrase("wanted", language, calls=_wanted(one, language))
         for said, count in did.items():
             yield "  " + (said if count == 1 else phrase("often", language, said=said, count=count))
@@ -157,13 +157,13 @@ def _calls(calls: Sequence[tuple[str, Json]], language: str) -> str:
 
 def _cut(text: str) -> str:
     line = " ".join(text.split())
-    return shown(line if len(line) <= _LONGEST else line[:_LONGEST] + "…")
+    return display_safe(line if len(line) <= _LONGEST else line[:_LONGEST] + "…")
 
 
 def compared(found: Comparison, language: str) -> Iterator[str]:
     """The difference between the two, and its significance."""
     better, worse, p = len(found.better), len(found.worse), found.p
-    new, old = shown(found.new.target), shown(found.old.target)
+    new, old = display_safe(found.new.target), display_safe(found.old.target)
     yield phrase("compared", language, new=new, old=old, better=better, worse=worse, same=found.same, p=p)
     if better + worse < _FEWEST:
         yield phrase("few", language)
@@ -191,7 +191,7 @@ def as_json(report: Report, language: str = "en") -> str:
             "p": found.p,
             "meaning": [*islice(compared(found, language), 1, None)],
         }
-    return shown_json(json.dumps(said, ensure_ascii=False, indent=2)) + "\n"
+    return display_safe_json(json.dumps(said, ensure_ascii=False, indent=2)) + "\n"
 
 
 def _data(found: Evaluation, language: str) -> dict[str, Json]:

@@ -6,14 +6,14 @@ A key is sent to the endpoint that it belongs to, and to no other.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.extras import install_command
 from tooltrue.host.models.access import Access, key_of
 from tooltrue.host.models.model import Model
-from tooltrue.loading import load
 from tooltrue.protocol.types import Value
 
 __all__ = ["ENDPOINTS", "Known", "model_of"]
@@ -41,11 +41,30 @@ ENDPOINTS: dict[str, Known] = {
     "vllm": Known("openai", None, "http://127.0.0.1:8000/v1"),
 }
 
-# API → its package, which is an extra of the same name, and the class that implements it
-_APIS = {
-    "anthropic": ("anthropic", "host.models.anthropic_messages:Anthropic"),
-    "openai": ("openai", "host.models.openai_chat:OpenAIChat"),
-    "openai-responses": ("openai", "host.models.openai_responses:OpenAIResponses"),
+
+def _anthropic() -> Callable[..., Model]:
+    from tooltrue.host.models.anthropic_messages import Anthropic  # noqa: PLC0415 - its package comes with an extra
+
+    return Anthropic
+
+
+def _openai() -> Callable[..., Model]:
+    from tooltrue.host.models.openai_chat import OpenAIChat  # noqa: PLC0415 - its package comes with an extra
+
+    return OpenAIChat
+
+
+def _openai_responses() -> Callable[..., Model]:
+    from tooltrue.host.models.openai_responses import OpenAIResponses  # noqa: PLC0415 - its package comes with an extra
+
+    return OpenAIResponses
+
+
+# API → its package, which is an extra of the same name, and a function that imports its class
+_APIS: Mapping[str, tuple[str, Callable[[], Callable[..., Model]]]] = {
+    "anthropic": ("anthropic", _anthropic),
+    "openai": ("openai", _openai),
+    "openai-responses": ("openai", _openai_responses),
 }
 
 
@@ -73,13 +92,13 @@ def model_of(
             raise ConfigurationError.of("TT9528", model=name, known=", ".join(ENDPOINTS))
         provider, model = "openai", name
     known = ENDPOINTS[provider]
-    package, place = _APIS[known.api]
+    package, load = _APIS[known.api]
     if importlib.util.find_spec(package) is None:
-        command = load("extras:install_command")(package)
+        command = install_command(package)
         raise ConfigurationError.of("TT9526", model=name, package=package, command=command)
     variable = known.variable if base_url is None or _is_same(base_url, known.url) else None
     access = Access(key_of(name, variable, environment), base_url or known.url, seconds, retries)
-    return load(place)(model, access, **{"profile": known.profile or known.api, **settings})
+    return load()(model, access, **{"profile": known.profile or known.api, **settings})
 
 
 def _is_same(url: str, known: str) -> bool:

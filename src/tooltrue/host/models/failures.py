@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping
 from typing import cast
 
-from tooltrue.errors import ModelAway, ModelBusy, ModelError
+from tooltrue.errors import ModelError, ModelRateLimited, ModelUnavailable
 
 __all__ = ["measured", "no_answer", "refused", "silent", "unreachable"]
 
@@ -20,7 +20,7 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
     """The error for an answer that is a refusal; ``status`` is ``None`` where it came in a stream."""
     facts = {"model": model, "status": f" (HTTP {status})" if status else "", "problem": problem[:_MAX_WORDS]}
     if status in _BUSY:
-        busy = ModelBusy.of("TT9522", **facts)
+        busy = ModelRateLimited.of("TT9522", **facts)
         busy.seconds = _seconds((headers or {}).get("retry-after"))
         busy.status = status
         return busy
@@ -32,7 +32,7 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
 def unreachable(model: str, error: BaseException) -> ModelError:
     """The error for a connection that failed, or was lost; ``error`` is the SDK's, with its causes."""
     if (why := _absence(error)) is not None:
-        return ModelAway.of("TT9530", model=model, problem=why.strerror or str(why))
+        return ModelUnavailable.of("TT9530", model=model, problem=why.strerror or str(why))
     return ModelError.of("TT9523", model=model, problem=str(error.__cause__ or error)[:_MAX_WORDS])
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.types import Value
-from tooltrue.tools.tasks import Met
+from tooltrue.tools.tasks import TaskTaint
 
 __all__ = [
     "Closing",
@@ -104,7 +104,7 @@ class ToolMessage(Value, frozen=True):
     run that continues from here; ``None`` for calls outside any task, whose taint is unknown."""
 
     replies: tuple[ToolReply, ...]
-    met: Met | None = None
+    met: TaskTaint | None = None
 
 
 Message: TypeAlias = SystemMessage | UserMessage | ModelMessage | ToolMessage

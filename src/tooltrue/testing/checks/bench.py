@@ -16,7 +16,7 @@ from tooltrue.client.client import Client, Result, Target, link_to
 from tooltrue.client.eras import ServerFacts
 from tooltrue.errors import ConnectionLost, InvalidParams, InvalidResult, RpcError, SchemaError, TransportError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.policy.confirm import Confirm
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import Tool
 from tooltrue.testing.checks.leaking import leaked

@@ -214,4 +214,4 @@ def _in_process(process: int) -> Mapping[str, int]:
         threads = len(os.listdir(f"/proc/{process}/task"))
     except OSError:
         descriptors = threads = 0
-    return {"descriptors": descriptors, "threads": threads, "processes": len(list(descendants(process)))}
+    return {"descriptors": descriptors, "threads": threads, "processes": len(descendants(process))}

@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 from tooltrue.errors import ConfigurationError, SchemaError, ToolError
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
-from tooltrue.toolbox.confined import Folders, worded
+from tooltrue.toolbox.rooted_paths import Folders, worded
 from tooltrue.toolbox.sandbox.machine import HOLDS
-from tooltrue.tools.toolset import EFFECTS, Effect
+from tooltrue.tools.vocabulary import EFFECTS, Effect
 
 __all__ = ["FILE", "AllowList", "Command", "Value", "confined", "read", "read_text", "simple"]
 

@@ -15,14 +15,14 @@ from typing import Any
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import CallToolResult, ResourceLink, replaced
 from tooltrue.toolbox.command.allowed import AllowList, Command
-from tooltrue.toolbox.confined import Folders, PathRules, Target, worded
 from tooltrue.toolbox.openat2 import beneath
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, worded
 from tooltrue.toolbox.sandbox import HELD_BY
 from tooltrue.toolbox.sandbox.machine import HOLDS
 from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run, what_holds
 from tooltrue.tools.content import structured
 from tooltrue.tools.local import LocalToolset, ToolSettings
-from tooltrue.tools.toolset import Context, Slice
+from tooltrue.tools.vocabulary import Context, Slice
 from tooltrue.wording import Worded, sentence
 
 __all__ = ["TOOLS", "Commands", "toolset"]

@@ -10,9 +10,9 @@ import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 
+from tooltrue._internal.locking import locked
 from tooltrue.errors import ToolError
-from tooltrue.locking import locked
-from tooltrue.toolbox.confined import Spot
+from tooltrue.toolbox.rooted_paths import Spot
 
 __all__ = ["alone"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.confined import Names
+from tooltrue.toolbox.rooted_paths import Names
 
 __all__ = ["Glob", "Ignores"]
 

@@ -19,7 +19,7 @@ from tooltrue.toolbox.files.values import (
     TextEncoding,
     version_of,
 )
-from tooltrue.tools.toolset import Slice
+from tooltrue.tools.vocabulary import Slice
 
 __all__ = ["Source", "check_range", "read_at"]
 

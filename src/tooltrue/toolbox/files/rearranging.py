@@ -13,11 +13,11 @@ import stat
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.confined import DEPTH, Folder, Spot, Target
 from tooltrue.toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
 from tooltrue.toolbox.files.walking import Walk
 from tooltrue.toolbox.files.writing import Growth, settle
 from tooltrue.toolbox.openat2 import rename_new
+from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Spot, Target
 
 __all__ = ["Doomed", "check_source", "delete", "doomed", "make_directory", "move"]
 

@@ -8,12 +8,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from tooltrue.toolbox.confined import DEPTH, Folder, Folders, Names, Target, worded
 from tooltrue.toolbox.files.searching import Ignoring, Place, Search, Wanted
 from tooltrue.toolbox.files.values import FileLimits, SearchResult
 from tooltrue.toolbox.files.walking import Walk, after_cursor, inside, inside_all
+from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Folders, Names, Target, worded
 from tooltrue.tools.threads import Lane
-from tooltrue.tools.toolset import Context
+from tooltrue.tools.vocabulary import Context
 
 __all__ = ["Searcher"]
 

@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tooltrue.errors import ToolError
-from tooltrue.loading import load
-from tooltrue.toolbox.confined import Folder, Names, worded
 from tooltrue.toolbox.files.lines import LinedFile, lined_file
 from tooltrue.toolbox.files.patterns import Glob, Ignores
 from tooltrue.toolbox.files.text_codec import UTF_8
 from tooltrue.toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
 from tooltrue.toolbox.files.walking import Meetings, Met
-from tooltrue.tools.toolset import Slice
+from tooltrue.toolbox.rooted_paths import Folder, Names, worded
+from tooltrue.tools.vocabulary import Slice
 
 __all__ = ["Ignoring", "Place", "Search", "Wanted", "finder_of", "place_of"]
 
@@ -66,7 +65,7 @@ def finder_of(content: str, *, regex: bool, ignore_case: bool) -> Finder:
 
 def _linear(pattern: str, ignore_case: bool) -> Callable[[bytes, int], re.Match[bytes] | None]:
     try:
-        finder = load("toolbox.linear:finder")
+        from tooltrue.toolbox.re2 import finder  # noqa: PLC0415 - each family is loaded when it is named
     except ImportError as error:
         raise ToolError.of("TT6064") from error
     return finder(pattern, ignore_case=ignore_case)

@@ -1,7 +1,7 @@
 """The files tools as a model reads them, and the order in which each does its work.
 
 The methods of :class:`Files` are ordinary functions for a thread pool, except for the search, which can be cancelled;
-``declared`` has their registration. :mod:`tooltrue.toolbox.confined` decides which paths they accept and keeps them
+``declared`` has their registration. :mod:`tooltrue.toolbox.rooted_paths` decides which paths they accept and keeps them
 inside the folders.
 """
 
@@ -23,7 +23,6 @@ from pydantic import Field
 
 from tooltrue.errors import NeedsAgreement, ToolError
 from tooltrue.protocol.types import CallToolResult, TextContent
-from tooltrue.toolbox.confined import Folders, PathRules, Spot, Target, is_directory, worded
 from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files import media
 from tooltrue.toolbox.files.declared import TOOLS, WRITING, Cursor, PathArgument, Version
@@ -72,10 +71,11 @@ from tooltrue.toolbox.files.writing import (
     spot_to_write,
     spot_with_parents,
 )
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, worded
 from tooltrue.tools.binding.forms import Form
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import Context
+from tooltrue.tools.vocabulary import Context
 from tooltrue.wording import Worded
 
 __all__ = ["Files", "toolset"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.confined import Folder, Folders, Names, Target, expressible
 from tooltrue.toolbox.files.values import Closed
+from tooltrue.toolbox.rooted_paths import Folder, Folders, Names, Target, expressible
 
 __all__ = ["Guide", "Meetings", "Met", "Walk", "after_cursor", "inside", "inside_all"]
 

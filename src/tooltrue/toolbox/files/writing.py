@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.confined import Maker, Spot, Target
 from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files.text_codec import text_codec_of
 from tooltrue.toolbox.files.values import CHUNK, FileLimits, Mode, WriteEncoding, WrittenFile, version_of
 from tooltrue.toolbox.openat2 import rename_new
+from tooltrue.toolbox.rooted_paths import Maker, Spot, Target
 
 __all__ = [
     "Content",

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.toolbox.asking import Patience, json_of, patient, wait_of
+from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, origin_of
 from tooltrue.version import __version__
 

@@ -60,24 +60,23 @@ def shown(text: str) -> tuple[str, int]:
 
 def _blocks(text: str) -> list[tuple[bool, str]]:
     """Alternating fenced code and other text. A fence within an unclosed comment belongs to the comment."""
-    blocks: list[tuple[bool, str]] = [(False, "")]
-    fence = ""
+    blocks: list[tuple[bool, list[str]]] = [(False, [])]
+    fence, is_open = "", False
     for line in text.splitlines(keepends=True):
         begins = _FENCE.match(line)
-        if begins and not fence and not _is_open(blocks[-1][1]):
+        if begins and not fence and not is_open:
             fence = begins[1]
-            blocks.append((True, line))
-        elif fence and line.strip() and set(line.strip()) == {fence[0]} and len(line.strip()) >= len(fence):
-            blocks[-1] = (True, blocks[-1][1] + line)
-            blocks.append((False, ""))
-            fence = ""
+            blocks.append((True, [line]))
+        elif fence:
+            blocks[-1][1].append(line)
+            if line.strip() and set(line.strip()) == {fence[0]} and len(line.strip()) >= len(fence):
+                blocks.append((False, []))
+                fence = ""
         else:
-            blocks[-1] = (blocks[-1][0], blocks[-1][1] + line)
-    return blocks
-
-
-def _is_open(text: str) -> bool:
-    return text.rfind("<!--") > text.rfind("-->")
+            blocks[-1][1].append(line)
+            begun, ended = line.rfind("<!--"), line.rfind("-->")
+            is_open = is_open if begun == ended else begun > ended
+    return [(is_code, "".join(lines)) for is_code, lines in blocks]
 
 
 def _without_comments(text: str) -> tuple[str, int]:

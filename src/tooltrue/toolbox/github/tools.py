@@ -20,10 +20,10 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.toolbox.asking import Patience, check_urls
 from tooltrue.toolbox.github.api import API, Api, Found, NotHeard
 from tooltrue.toolbox.github.scope import Scope
 from tooltrue.toolbox.github.text import check_mentions, mark_of, marked, quoted, shown
+from tooltrue.toolbox.service_client import Patience, check_urls
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from tooltrue.processes import kill_tree
+from tooltrue._internal.processes import kill_tree
 from tooltrue.toolbox.ending import settled
 
 __all__ = ["Bounds", "Ended", "Job", "run", "what_holds"]

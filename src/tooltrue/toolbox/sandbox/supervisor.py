@@ -21,10 +21,9 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
 from typing import Any, NoReturn
 
-from tooltrue.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
+from tooltrue._internal.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
 from tooltrue.toolbox.sandbox.machine import (
     DEVICES,
     HOLDS,
@@ -100,7 +99,7 @@ def _wait(first: int, job: Job) -> None:
     waited.register(os.pidfd_open(first), select.POLLIN)
     # The kernel counts no processes of root (RLIMIT_NPROC), so we do.
     while not waited.poll(_COUNTED_MS if os.getuid() == 0 else None):
-        if sum(1 for _ in islice(descendants(), job["processes"] + 2)) > job["processes"] + 1:
+        if len(descendants()) > job["processes"] + 1:
             _say(job, ended="processes")
             return
 
@@ -114,7 +113,7 @@ def _end_all(first: int, *, separate: bool) -> None:
     for _ in range(_PASSES):
         kill_descendants()
         try:
-            while os.waitpid(-1, 0 if not any(descendants()) else os.WNOHANG)[0]:
+            while os.waitpid(-1, 0 if not descendants() else os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
             return

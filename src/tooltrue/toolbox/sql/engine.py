@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.loading import load
+from tooltrue.extras import required
 from tooltrue.state.places import without_password
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation
@@ -80,15 +80,42 @@ class Engine(Protocol):
         ...
 
 
-_ENGINES: Mapping[str, tuple[str, str, str]] = {
-    "sqlite": ("sqlite:Sqlite", "sqlite3", "sql"),
-    "duckdb": ("duck:Duck", "duckdb", "sql"),
-    "postgresql": ("postgresql:Postgresql", "psycopg", "sql,postgres"),
-    "postgres": ("postgresql:Postgresql", "psycopg", "sql,postgres"),
-    "mysql": ("mysql:Mysql", "pymysql", "sql,mysql"),
-    "mariadb": ("mysql:Mysql", "pymysql", "sql,mysql"),
+Maker: TypeAlias = Callable[[str, Access, SqlLimits], Engine]
+
+
+def _sqlite() -> Maker:
+    from tooltrue.toolbox.sql.sqlite import Sqlite  # noqa: PLC0415 - one engine is used, and may need an extra
+
+    return Sqlite
+
+
+def _duckdb() -> Maker:
+    from tooltrue.toolbox.sql.duck import Duck  # noqa: PLC0415 - one engine is used, and may need an extra
+
+    return Duck
+
+
+def _postgresql() -> Maker:
+    from tooltrue.toolbox.sql.postgresql import Postgresql  # noqa: PLC0415 - one engine is used, and may need an extra
+
+    return Postgresql
+
+
+def _mysql() -> Maker:
+    from tooltrue.toolbox.sql.mysql import Mysql  # noqa: PLC0415 - one engine is used, and may need an extra
+
+    return Mysql
+
+
+_ENGINES: Mapping[str, tuple[Callable[[], Maker], str, str]] = {
+    "sqlite": (_sqlite, "sqlite3", "sql"),
+    "duckdb": (_duckdb, "duckdb", "sql"),
+    "postgresql": (_postgresql, "psycopg", "sql,postgres"),
+    "postgres": (_postgresql, "psycopg", "sql,postgres"),
+    "mysql": (_mysql, "pymysql", "sql,mysql"),
+    "mariadb": (_mysql, "pymysql", "sql,mysql"),
 }
-"""scheme → the class, the package that it needs, and the extras that bring it"""
+"""scheme → a function that imports the class, the package that it needs, and the extras that bring it"""
 
 
 def file_of(url: str) -> Path:
@@ -110,14 +137,13 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
     scheme = urlsplit(url).scheme
     if scheme not in _ENGINES:
         raise ConfigurationError.of("TT6201", url=without_password(url), known=", ".join(_ENGINES))
-    place, package, extra = _ENGINES[scheme]
-    try:
-        make = load(f"toolbox.sql.{place}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        command = load("extras:install_command")(extra)
-        raise ConfigurationError.of("TT6200", scheme=scheme, package=package, extra=extra, command=command) from None
+    load, package, extra = _ENGINES[scheme]
+
+    def fail(command: str) -> ConfigurationError:
+        return ConfigurationError.of("TT6200", scheme=scheme, package=package, extra=extra, command=command)
+
+    with required(package, extra, fail):
+        make = load()
     return make(url, access, limits)
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.engine import Engine, Session
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import RequestContext
+from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["Runner"]
 

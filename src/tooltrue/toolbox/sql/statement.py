@@ -470,9 +470,9 @@ def _take_parameters(tree: Node) -> list[str]:
     """Replace the parameters of ``tree`` by markers, and return their names."""
     names: list[str] = []
     for place in list(tree.find_all(exp.Placeholder)):
-        name = str(place.name)
+        name = str(place.this or "")
         if not name:
-            raise ToolError.of("TT6221")
+            raise ToolError.of("TT6221", wanted=", ".join(names) or "(none)", given="?")
         if name not in names:
             names.append(name)
         place.replace(exp.Var(this=_marker(names.index(name))))

@@ -37,7 +37,7 @@ from tooltrue.toolbox.sql.values import (
 )
 from tooltrue.toolbox.walls import WALLS
 from tooltrue.tools.local import LocalToolset, ToolSettings
-from tooltrue.tools.toolset import Context, RequestContext
+from tooltrue.tools.vocabulary import Context, RequestContext
 from tooltrue.wording import Worded, sentence
 
 __all__ = ["TOOLS", "Database", "toolset"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tooltrue.errors import ConfigurationError
-from tooltrue.loading import load
-from tooltrue.toolbox.confined import PathRules
+from tooltrue.extras import install_command
+from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.local import LocalToolset
 
 if TYPE_CHECKING:
@@ -24,10 +24,9 @@ def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathR
     """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder, and if
     the extra ``data`` is not installed."""
     try:
-        make = load("toolbox.tables.tables:toolset")
+        from tooltrue.toolbox.tables import tables  # noqa: PLC0415 - its engine comes with an extra
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tooltrue"):
             raise
-        raise ConfigurationError.of("TT6301", command=load("extras:install_command")("data")) from error
-    tools: LocalToolset = make(roots, limits=limits, rules=rules)
-    return tools
+        raise ConfigurationError.of("TT6301", command=install_command("data")) from error
+    return tables.toolset(roots, limits=limits, rules=rules)

@@ -11,7 +11,7 @@ from tooltrue.toolbox.tables.formulas import formula_of, is_formula
 from tooltrue.toolbox.tables.found import Found
 from tooltrue.toolbox.tables.results import ColumnDescription, ColumnType, Description, plain
 from tooltrue.toolbox.tables.sql import Table
-from tooltrue.tools.toolset import Slice
+from tooltrue.tools.vocabulary import Slice
 
 __all__ = ["described"]
 

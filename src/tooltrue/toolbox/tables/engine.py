@@ -18,7 +18,7 @@ import duckdb
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.feeding import Feed
 from tooltrue.toolbox.tables.reading import Layout, Limits
-from tooltrue.tools.toolset import Slice
+from tooltrue.tools.vocabulary import Slice
 
 __all__ = ["Query", "Running", "Stopped", "TooWide", "Unfit", "check_pattern", "queried"]
 

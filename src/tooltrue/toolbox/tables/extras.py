@@ -1,20 +1,20 @@
-"""Loads modules that need packages of an extra on first use; without the packages, an error names the extra."""
+"""Imports of modules that need packages of an extra; without the packages, an error names the extra."""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Generator
 
 from tooltrue.errors import ToolError
-from tooltrue.loading import load
 
-__all__ = ["extra", "missing"]
+__all__ = ["missing", "needs_extra"]
 
 
-def extra(place: str, what: str, name: str) -> Any:
-    """Load ``place`` as :func:`tooltrue.loading.load` does, for a module that needs the extra ``name`` to do
-    ``what``."""
+@contextlib.contextmanager
+def needs_extra(what: str, name: str) -> Generator[None]:
+    """Import a module that needs the extra ``name`` to do ``what``."""
     try:
-        return load(place)
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tooltrue"):
             raise

@@ -8,7 +8,7 @@ from typing import TypeVar
 from tooltrue.toolbox.tables.notation import told_of
 from tooltrue.toolbox.tables.reading import Layout
 from tooltrue.toolbox.tables.results import Analysis, Description, Rows, Skipped
-from tooltrue.tools.toolset import Slice
+from tooltrue.tools.vocabulary import Slice
 
 __all__ = ["Found"]
 

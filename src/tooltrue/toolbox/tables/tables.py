@@ -1,6 +1,6 @@
 """The tables tools: describe a file, query its rows, compute figures, draw a chart.
 
-The methods of :class:`Tables` are the tools; ``TOOLS`` has their registration. :mod:`tooltrue.toolbox.confined`
+The methods of :class:`Tables` are the tools; ``TOOLS`` has their registration. :mod:`tooltrue.toolbox.rooted_paths`
 decides which paths they accept, ``reading`` and ``feeding`` read a file, ``filters`` parses conditions, ``sql`` writes
 the queries, and ``engine`` runs them. ``describing``, ``paging`` and ``analyzing`` compose the queries. All tools are
 read-only.
@@ -22,12 +22,12 @@ from pydantic import Field
 
 from tooltrue.errors import ToolError
 from tooltrue.protocol.types import CallToolResult, ImageContent, TextContent
-from tooltrue.toolbox.confined import Folders, PathRules, Target, is_directory, worded
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, is_directory, worded
 from tooltrue.toolbox.tables.analyzing import Asked, Sort, analyzed
 from tooltrue.toolbox.tables.corrections import NOTHING, CorrectionsArgument, corrections_of
 from tooltrue.toolbox.tables.describing import described
 from tooltrue.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, queried
-from tooltrue.toolbox.tables.extras import extra
+from tooltrue.toolbox.tables.extras import needs_extra
 from tooltrue.toolbox.tables.feeding import fed
 from tooltrue.toolbox.tables.filters import Node, Searched, leaves, parse
 from tooltrue.toolbox.tables.found import Found
@@ -37,7 +37,7 @@ from tooltrue.toolbox.tables.reading import Corrections, Limits, lay_out
 from tooltrue.toolbox.tables.results import Analysis, Chart, Description, Group, Operation, Rows, Skipped, SkippedRow
 from tooltrue.toolbox.tables.sql import FLOAT, Shape, Table, shape_of
 from tooltrue.tools.local import LocalToolset, ToolSettings
-from tooltrue.tools.toolset import RequestContext
+from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["TOOLS", "Analysis", "Chart", "Description", "Rows", "Tables", "toolset"]
 
@@ -185,7 +185,8 @@ class Tables:
 
         Use when the user wants a picture. Not for figures: use analyze_csv. Side effects: none.
         """
-        draw: Callable[..., bytes] = extra("toolbox.tables.charts:draw", "chart_csv", "charts")
+        with needs_extra("chart_csv", "charts"):
+            from tooltrue.toolbox.tables.charts import draw  # noqa: PLC0415 - drawing comes with an extra
         corrections = corrections_of(read_as)
         asked = Asked((operation,) if column else (), [column], [by], filter, sort, top)
         if not column and operation != "count":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Literal, Protocol
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.extras import extra
+from tooltrue.toolbox.tables.extras import needs_extra
 
 __all__ = ["Bounds", "Packing", "packing_of", "unpacked"]
 
@@ -122,7 +122,9 @@ class _Frames:
 
 
 def _zstd() -> _Frames:
-    return _Frames(extra("toolbox.tables.zstd:decompressor", "zstd", "data"))
+    with needs_extra("zstd", "data"):
+        from tooltrue.toolbox.tables.zstd import decompressor  # noqa: PLC0415 - zstd comes with an extra
+    return _Frames(decompressor)
 
 
 _UNPACKERS: dict[Packing, Callable[[], _Unpacker]] = {

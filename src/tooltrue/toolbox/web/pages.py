@@ -12,9 +12,9 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.asking import BUSY, Patience, patient, wait_of
+from tooltrue.toolbox.service_client import BUSY, Patience, patient, wait_of
 from tooltrue.toolbox.web.reading import Document, Kind, Part, kind_of, read
-from tooltrue.tools.toolset import RequestContext, Slice
+from tooltrue.tools.vocabulary import RequestContext, Slice
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
 from tooltrue.transport.urls import ascii_url
 

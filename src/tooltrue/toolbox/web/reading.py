@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.loading import load
 from tooltrue.toolbox.ending import settled
 
 __all__ = ["Document", "Kind", "Part", "check_installed", "kind_of", "read"]
@@ -58,9 +58,7 @@ class Document:
 def check_installed() -> None:
     """``ConfigurationError`` where the packages that read documents are missing."""
     if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        raise ConfigurationError.of(
-            "TT6400", packages=", ".join(missing), command=load("extras:install_command")("web")
-        )
+        raise ConfigurationError.of("TT6400", packages=", ".join(missing), command=install_command("web"))
 
 
 def kind_of(content_type: str, body: bytes) -> Kind:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tooltrue.loading import load
-from tooltrue.toolbox.asking import Patience, check_urls
+from tooltrue.toolbox.service_client import Patience, check_urls
 from tooltrue.toolbox.web.pages import Pages
 from tooltrue.toolbox.web.reading import check_installed
 from tooltrue.toolbox.web.weather import FORECASTS, PLACES, Weather
@@ -13,6 +13,9 @@ from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.version import __version__
+
+if TYPE_CHECKING:
+    from tooltrue.toolbox.web.robots import Robots
 
 __all__ = ["TOOLS", "WebSettings", "toolset"]
 
@@ -76,10 +79,16 @@ def toolset(settings: WebSettings | None = None) -> LocalToolset:
         redirects=said.redirects,
     )
     services = Fetcher((said.places, said.forecasts), resolve=said.resolve, seconds=said.seconds)
-    robots = load("toolbox.web.robots:Robots")(pages, said.program) if said.robots else None
+    robots = _robots(pages, said.program) if said.robots else None
     tools = LocalToolset()
     web = Pages(pages, program=said.program, robots=robots, patience=said.patience)
     weather = Weather(services, places=said.places, forecasts=said.forecasts, patience=said.patience)
     tools.add(web.fetch_url, **TOOLS["fetch_url"])
     tools.add(weather.get_weather, **TOOLS["get_weather"])
     return tools
+
+
+def _robots(fetcher: Fetcher, program: str) -> Robots:
+    from tooltrue.toolbox.web.robots import Robots  # noqa: PLC0415 - few servers obey robots.txt
+
+    return Robots(fetcher, program)

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import is_array, is_object
-from tooltrue.toolbox.asking import Patience, json_of, patient, wait_of
+from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
 
 __all__ = ["FORECASTS", "PLACES", "Weather", "WeatherReport"]

@@ -27,7 +27,7 @@ from tooltrue.tools.content import present, structured
 from tooltrue.tools.isolated import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
-from tooltrue.tools.toolset import EFFECTS, Principal, Tool, ToolCall
+from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall
 
 __all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
 

@@ -27,7 +27,7 @@ from tooltrue.tools.binding.signature import (
     parameters_of,
     plain,
 )
-from tooltrue.tools.toolset import RequestContext
+from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["Threads", "injector", "refuse_dependencies", "standing_alone"]
 

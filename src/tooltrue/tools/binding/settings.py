@@ -11,7 +11,7 @@ from tooltrue.protocol import types as wire
 from tooltrue.protocol.names import DEPRECATED, REPLACES, is_name
 from tooltrue.protocol.types import Value, field
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.toolset import Effect, Personal, Principal, Secrets
+from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
 
 __all__ = ["Completes", "Depends", "Settings"]
 

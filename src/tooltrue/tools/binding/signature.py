@@ -18,7 +18,7 @@ from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
 from tooltrue.tools.binding.settings import Depends
 from tooltrue.tools.docstrings import read_docstring
-from tooltrue.tools.toolset import RequestContext
+from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = [
     "MISSING",

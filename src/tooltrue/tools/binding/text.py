@@ -25,7 +25,7 @@ from tooltrue.tools.binding.settings import Completes
 from tooltrue.tools.binding.signature import MISSING, Parameter, Signature, plain, read_signature, required
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import RequestContext
+from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["Argument", "TextFunction"]
 

@@ -14,8 +14,9 @@ import pytest
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from tooltrue.client.auth import ring
-from tooltrue.client.auth.credentials import Credentials, InFiles, InMemory, kept
+from tooltrue.client.auth.credentials import Credentials, InFiles, InMemory
 from tooltrue.client.auth.ring import InKeyring
+from tooltrue.client.auth.user_store import user_store
 from tooltrue.errors import StateError
 from tooltrue.testing.state import LIMIT
 
@@ -173,4 +174,4 @@ def test_only_a_keyring_that_keeps_secrets_is_used(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     backend: Any = type("Backend", (Keyring,), {"priority": priority})()
     monkeypatch.setattr(ring.keyring, "get_keyring", lambda: backend)
-    assert type(kept()) is kind
+    assert type(user_store()) is kind

@@ -198,7 +198,7 @@ def test_what_ends_after_it_was_given_up_changes_nothing(engine: str, tmp_path: 
             setattr(session, "interrupt", given_up.set)  # noqa: B010 - as an engine that does not listen
             assert given_up.wait(30)
 
-        with pytest.raises(ToolError, match="nothing was changed"):
+        with pytest.raises(ToolError, match="no row was changed"):
             await runner.run(work, None, writes=True, commits=True)
 
     with shop(engine, tmp_path) as url:
@@ -266,7 +266,7 @@ def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_pat
         clock.now += 1
         for _ in others:
             assert await asyncio.to_thread(stopping.acquire, timeout=LIMIT)
-        with pytest.raises(ToolError, match="nothing was changed"):
+        with pytest.raises(ToolError, match="no row was changed"):
             await runner.run(deletes, None, writes=True, commits=True)
         may_end.set()
         await asyncio.gather(*others, return_exceptions=True)

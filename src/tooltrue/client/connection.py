@@ -1,0 +1,599 @@
+"""The connection of a client to a server: opening, requests and their answers, recovery after a loss.
+
+The contents of requests and answers are the business of :mod:`tooltrue.client.client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import math
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from tooltrue.client.answers import Answers
+from tooltrue.client.eras import Era, ServerFacts
+from tooltrue.client.negotiate import negotiate
+from tooltrue.client.notifications import LISTS, NotificationCallbacks, NotificationRouter, Progress, Updated
+from tooltrue.client.questions import ASKING
+from tooltrue.client.remembered import REVISIONS
+from tooltrue.errors import (
+    ConnectionLost,
+    HeaderMismatch,
+    InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    MissingCapability,
+    ParseError,
+    RequestTimeout,
+    RpcError,
+    SessionLost,
+    TransportError,
+    UnsupportedVersion,
+)
+from tooltrue.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
+from tooltrue.jsonrpc.patience import Patience
+from tooltrue.jsonrpc.peer import Peer, internal_error
+from tooltrue.observe.setup import tracing
+from tooltrue.observe.tracing import Tracing
+from tooltrue.protocol import versions
+from tooltrue.protocol.questions import InputRequest
+from tooltrue.protocol.types import Value, replaced
+from tooltrue.transport.carrier import ClientLink
+from tooltrue.transport.http_client import HttpStatus
+from tooltrue.transport.sse_client import SseLink
+
+__all__ = ["ClientConnection", "ConnectionSettings"]
+
+_log = logging.getLogger("tooltrue")
+
+_MAX_SKIPPED = 100
+_MAX_ROUNDS = 32
+_RECONNECT_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+
+# Requests that may be repeated if the answer was lost on its way. A tool call may not.
+_REPEATABLE = frozenset(
+    {
+        *("tools/list", "resources/list", "resources/templates/list", "prompts/list"),
+        *("resources/read", "prompts/get", "completion/complete", "server/discover", "ping"),
+    }
+)
+
+# Refusals that a second attempt would meet again; any other error of a server may pass.
+_REFUSALS = (
+    ParseError,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    HeaderMismatch,
+    MissingCapability,
+    UnsupportedVersion,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """``timeout`` limits the wait for each request without a sign of life, ``total`` regardless of such signs.
+    ``on_lost`` is called when a channel breaks that this end has not closed. ``older`` makes the link to try if the
+    first one is refused by a server that may be too old for it.
+    """
+
+    timeout: float
+    total: float
+    revision: str | None = None
+    log_level: str | None = None
+    on_lost: Callable[[Exception], None] | None = None
+    older: Callable[[], ClientLink] | None = None
+
+
+class Outgoing(Value, frozen=True):
+    """A request on its way to the server. One value serves all its rounds and repetitions; a later round has other
+    ``params`` and the rest of ``total``.
+
+    ``timeout`` limits the wait without a sign of life, in seconds (``None``: no limit), ``total`` the whole wait.
+    ``token`` identifies its progress. ``headers`` are added to those of the protocol, on HTTP. ``on_sent`` is called
+    with the id, each time it is sent.
+    """
+
+    method: str
+    params: dict[str, Json]
+    timeout: float | None
+    total: float = math.inf
+    token: Id | None = None
+    headers: Mapping[str, str] = {}
+    on_sent: Callable[[Id], None] | None = None
+
+
+class ClientConnection:
+    """From :meth:`open` to :meth:`close`."""
+
+    def __init__(
+        self, link: ClientLink, answers: Answers, callbacks: NotificationCallbacks, settings: ConnectionSettings
+    ) -> None:
+        self._link = link
+        self._answers = answers
+        self._callbacks = callbacks
+        self._settings = settings
+        self._router = NotificationRouter(self, answers, callbacks)
+        self._patience = Patience()
+        self._peer = self._new_peer()
+        self._skipped = 0
+        self._renewing = asyncio.Lock()
+        self._sessions = 0
+        self._is_between = False
+        self._listening: asyncio.Task[None] | None = None
+        self._listens = False
+        self._asking = 0  # open requests of ours during which a server may ask questions
+        self._tracing: Tracing | None = None
+        self.era: Era | None = None
+        self.facts: ServerFacts | None = None
+
+    def _new_peer(self) -> Peer:
+        return Peer(
+            self._send_plain, self._router, unreadable=self._skip, patience=self._patience, lost=self._settings.on_lost
+        )
+
+    # --- opening and closing -----------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        self._tracing = tracing()
+        await self._link.open(self._peer)
+        try:
+            await self._settle_with_whatever_is_there()
+            await self._hear_of_changes()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        await self._stop_listening()
+        await self._peer.close()
+        await self._link.close()
+
+    async def _settle_with_whatever_is_there(self) -> None:
+        """Settle, falling back to the older transport: a server that refuses Streamable HTTP may have HTTP+SSE
+        (basic/transports, "Backwards Compatibility").
+        """
+        try:
+            await self._settle()
+        except HttpStatus as error:
+            if self._settings.older is None or not _is_refused_by_old_servers(error.status):
+                raise
+            try:
+                await self._reopen(self._settings.older())
+            except HttpStatus:
+                raise error from None  # neither works: the first refusal is more informative
+            await self._settle()
+
+    async def _settle(self) -> None:
+        """Negotiate the revision; the result of an earlier conversation is tried first."""
+        key = self._link.key
+        settings = self._settings
+        self.era, self.facts = await negotiate(
+            self._ask_first,
+            self._tell,
+            settings.timeout,
+            self._answers.capabilities,
+            settings.revision,
+            log_level=settings.log_level,
+            remembered=versions.NEWEST_LEGACY if isinstance(self._link, SseLink) else REVISIONS.of(key),
+            reopen=functools.partial(self._reopen, self._link) if self._link.shared and key is not None else None,
+        )
+        await self._link.flush()  # servers refuse messages before the handshake is over
+        if settings.revision is None:
+            REVISIONS.note(key, self.era.revision)
+        if settings.log_level is not None and not self.era.listens_by_asking and "logging" in self.facts.capabilities:
+            await self.request("logging/setLevel", {"level": settings.log_level})
+
+    async def _ask_first(self, era: Era | None, method: str, params: dict[str, Json], timeout: float) -> Json:
+        try:
+            return await self._ask(era, method, params, timeout)
+        except RequestTimeout as error:
+            if stderr := self._link.last_words():
+                raise RequestTimeout.of("TT5025", problem=str(error), stderr=stderr) from None
+            raise
+
+    async def _reopen(self, link: ClientLink) -> None:
+        """Start again, over ``link``."""
+        await self._peer.close()
+        await self._link.close()
+        self._link = link
+        self._peer = self._new_peer()
+        await self._link.open(self._peer)
+
+    def settled(self) -> Era:
+        if self.era is None:
+            raise TransportError.of("TT5001")
+        return self.era
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Json],
+        *,
+        timeout: float | None = None,
+        total: float | None = None,
+        progress: Progress | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Json]:
+        """Return the complete result, after as many rounds of questions as it takes.
+
+        Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``. A request that is lost with its session is sent
+        again in a new one if the server has not processed it, or if it is repeatable.
+        """
+        token = None if progress is None else self._router.expect(progress)
+        settings = self._settings
+        outgoing = Outgoing(
+            method,
+            params,
+            settings.timeout if timeout is None else timeout,
+            settings.total if total is None else total,
+            token,
+            headers or {},
+        )
+        try:
+            return await self._rounds(outgoing)
+        finally:
+            if token is not None:
+                self._router.forget(token)
+
+    async def _rounds(self, outgoing: Outgoing) -> dict[str, Json]:
+        era = self.settled()
+        left = outgoing.total
+        clock = asyncio.get_running_loop().time
+        since = clock()
+        result = await self._safely(outgoing)
+        for _ in range(_MAX_ROUNDS):
+            if not era.asks(result):
+                return era.finished(result, outgoing.method)
+            left -= clock() - since
+            if left <= 0:
+                raise RequestTimeout.of("TT5022", method=outgoing.method, seconds=outgoing.total)
+            # A new request with the original parameters; additions of one round are not carried into another.
+            params = {**outgoing.params, **await self._input(result, outgoing.method)}
+            since = clock()
+            result = await self._safely(replaced(outgoing, params=params, total=left))
+        raise InvalidAnswer.of("TT5012", limit=_MAX_ROUNDS)
+
+    async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
+        """Return the answers that a result asks for, and its state, byte for byte, if it has one
+        (basic/patterns/mrtr).
+        """
+        asked, state = result.get("inputRequests"), result.get("requestState")
+        given: dict[str, Json] = {}
+        if asked is not None:
+            if not is_object(asked) or not all(map(is_object, asked.values())):
+                raise InvalidAnswer.of("TT5009", method=method, problem="inputRequests is not an object of requests")
+            given["inputResponses"] = await self._answered(asked, method)
+        if state is not None:
+            given["requestState"] = state
+        if not given:
+            raise InvalidAnswer.of("TT5009", method=method, problem="input is required, and nothing is asked")
+        return given
+
+    async def _answered(self, asked: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
+        with contextlib.ExitStack() as waiting:
+            try:
+                waiting.enter_context(self._answers.asking(one.get("method") for one in asked.values()))
+            except RpcError as error:  # raised here, not an error of the server; also below
+                raise InvalidAnswer.of("TT5009", method=method, problem=str(error).rstrip(".")) from None
+            try:
+                return {key: await self._answers.to(request) for key, request in asked.items()}
+            except MethodNotFound:
+                raise InvalidAnswer.of("TT5010") from None
+
+    async def _safely(self, outgoing: Outgoing) -> Json:
+        """Return the result of one round, surviving at most one loss."""
+        if self._is_between:  # the next session begins, or could not: no request goes out without one
+            await self._renew(self._sessions)
+        session = self._sessions
+        try:
+            return await self._send(self.era, outgoing)
+        except SessionLost as error:
+            await self._renew(session)
+            if not error.refused and outgoing.method not in _REPEATABLE:
+                raise
+        except ConnectionLost:
+            if self._link.shared or outgoing.method not in _REPEATABLE or not self.settled().cancels_by_closing:
+                raise
+        return await self._send(self.era, outgoing)
+
+    async def _renew(self, lost: int) -> None:
+        """Begin another session in place of a lost one, unless another request has done so already."""
+        async with self._renewing:
+            if self._sessions != lost or self.facts is None:
+                return
+            self._is_between = True
+            await self._stop_listening()
+            self._link.renew()
+            self.era, self.facts = await negotiate(
+                self._ask, self._tell, self._settings.timeout, self._answers.capabilities, self.facts.revision
+            )
+            await self._link.flush()
+            self._sessions += 1
+            self._is_between = False
+            self._listening = asyncio.get_running_loop().create_task(self._take_up(self.era, self.facts))
+            await asyncio.wait((self._listening,))  # it goes on even if this caller is cancelled
+
+    async def _take_up(self, era: Era, facts: ServerFacts) -> None:
+        """Restore subscriptions and log level in a new session, and report that changes may have been missed."""
+        wanted: list[tuple[str, dict[str, Json]]] = [
+            ("resources/subscribe", {"uri": uri}) for uri in self._router.updated
+        ]
+        if self._settings.log_level is not None and "logging" in facts.capabilities:
+            wanted.append(("logging/setLevel", {"level": self._settings.log_level}))
+        await asyncio.gather(*(self._try(era, method, params) for method, params in wanted))
+        await self._hear_of_changes()
+        try:
+            self._router.everything_may_have_changed()
+        except Exception as error:  # noqa: BLE001 - as in callbacks of notifications
+            internal_error(error)
+
+    async def _try(self, era: Era, method: str, params: dict[str, Json]) -> None:
+        """Send a request that a session can do without."""
+        try:
+            await self._ask(era, method, params, self._settings.timeout)
+        except Exception as error:  # noqa: BLE001 - no caller waits for an answer; it is logged
+            _log.warning("the new session goes without %s of %s: %s", method, params, error)
+
+    async def _ask(self, era: Era | None, method: str, params: dict[str, Json], timeout: float | None) -> Json:
+        """Send a request of the connection's own: a handshake, or one that a session begins with."""
+        return await self._send(era, Outgoing(method, params, timeout))
+
+    async def _send(self, era: Era | None, outgoing: Outgoing) -> Json:
+        params = outgoing.params if era is None else era.params(outgoing.params, outgoing.token)
+        if self._tracing is None:
+            return await self._exchange(era, outgoing, params)
+        facts = {} if era is None else {"mcp.protocol.version": era.revision}
+        with self._tracing.request(outgoing.method, outgoing.params, facts) as traced:
+            result = await self._exchange(era, outgoing, _carrying(params, traced.carried))
+            traced.answered(is_error=is_object(result) and result.get("isError") is True)
+            return result
+
+    async def _exchange(self, era: Era | None, outgoing: Outgoing, params: Json) -> Json:
+        """Send one request with ``params`` in the form of the era, and return its result."""
+        ids: list[Id] = []
+
+        def send(frame: bytes, id: Id) -> None:
+            ids.append(id)
+            if outgoing.token is not None:
+                self._router.runs_as(outgoing.token, id)
+            if outgoing.on_sent is not None:
+                outgoing.on_sent(id)
+            headers = {} if era is None else era.headers(outgoing.method, outgoing.params)
+            resumable = era is not None and not era.cancels_by_closing
+            self._link.send(frame, id, {**headers, **outgoing.headers}, resumable=resumable)
+
+        with self._may_ask(outgoing.method):
+            result = await self._peer.request(
+                outgoing.method,
+                params,
+                timeout=outgoing.timeout,
+                total=outgoing.total,
+                send=send,
+                abandoned=lambda id: self._abandon(era, id),
+            )
+        if era is None:  # a handshake, and it has succeeded
+            self._link.opened(ids[0])
+        return result
+
+    @contextlib.contextmanager
+    def _may_ask(self, method: str) -> Generator[None]:
+        """Count a request of ours as open within the context."""
+        counts = method in ASKING
+        self._asking += counts
+        try:
+            yield
+        finally:
+            self._asking -= counts
+
+    def _abandon(self, era: Era | None, id: Id) -> None:
+        # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
+        if era is not None and (self._link.shared or not era.cancels_by_closing):
+            self._tell(era, "notifications/cancelled", {"requestId": id})
+        self._link.abandon(id)
+
+    def _tell(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
+        said = era.params(params or {}, None)
+        self._link.send(encode_notification(method, said), None, era.headers(method, said))
+
+    def _send_plain(self, frame: bytes) -> None:
+        """Send answers to questions of a session-based server; a stateless one may send no requests."""
+        if self.era is not None and self.era.listens_by_asking:
+            return
+        self._link.send(frame, None, {} if self.era is None else self.era.headers("", {}))
+
+    def _skip(self, error: RpcError) -> None:
+        """Skip output of a server that is not a message; a limited amount is tolerated."""
+        self._skipped += 1
+        if self._skipped > _MAX_SKIPPED:
+            self._peer.lose(ConnectionLost.of("TT5011", count=_MAX_SKIPPED))
+
+    # --- what is under way -------------------------------------------------------------------------------------------
+
+    def answering(self) -> AbstractContextManager[None]:
+        """Pause timeouts while a question of the server is being answered: the server waits for us."""
+        return self._patience.paused()
+
+    def may_be_asked(self) -> bool:
+        """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
+        return self._asking > 0 and self.era is not None and not self.era.listens_by_asking
+
+    def hear_of(self, id: Id) -> None:
+        self._peer.hear_of(id)
+
+    def cancel(self, id: Id) -> bool:
+        return self._peer.cancel(id)
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+
+    async def follow(self, uri: str, updated: Updated) -> None:
+        """Have ``updated`` called when the resource changes; returns once no later change can be missed."""
+        self._router.updated[uri] = updated
+        try:
+            await self._follow(uri)
+        except BaseException:
+            self._router.updated.pop(uri, None)
+            raise
+
+    async def _follow(self, uri: str) -> None:
+        era = self.settled()
+        if self.facts is None or not _has(self.facts, "resources", "subscribe"):
+            raise TransportError.of("TT5026", what="resources/subscribe")
+        if not era.listens_by_asking:
+            await self.request("resources/subscribe", {"uri": uri})
+        await self._hear_of_changes()
+
+    async def unfollow(self, uri: str) -> None:
+        era = self.settled()
+        if self._router.updated.pop(uri, None) is None:
+            return
+        if era.listens_by_asking:
+            await self._hear_of_changes()
+        else:
+            await self.request("resources/unsubscribe", {"uri": uri})
+
+    def _wanted(self, facts: ServerFacts) -> dict[str, Json]:
+        """Return the filter for ``subscriptions/listen``."""
+        wanted: dict[str, Json] = {
+            watch.filter: True
+            for method, watch in LISTS.items()
+            if method in self._callbacks.changed and _has(facts, watch.capability, "listChanged")
+        }
+        if self._router.updated:
+            wanted["resourceSubscriptions"] = sorted(self._router.updated)
+        return wanted
+
+    async def _hear_of_changes(self) -> None:
+        """Subscribe to exactly the changes that are wanted now; return once no later change can be missed.
+
+        If the caller is cancelled meanwhile, the previous subscription stays.
+        """
+        if self.facts is None:
+            return
+        era, wanted = self.settled(), self._wanted(self.facts)
+        if not era.listens_by_asking:
+            # Questions may come on this stream, too.
+            if wanted or self._answers.capabilities or self._callbacks.log is not None:
+                await self._listen_once(era)
+            return
+        heard = asyncio.Event()
+        ends = before = self._listening
+        now = asyncio.ensure_future(self._keep_listening(era, wanted, heard)) if wanted else None
+        self._listening = now
+        try:
+            if now is not None:
+                await self._until_heard(now, heard)
+        except asyncio.CancelledError:
+            if self._listening is now:  # else it is closed, or another caller has replaced it
+                ends, self._listening = now, before
+            raise
+        finally:
+            await _end(ends)
+
+    async def _listen_once(self, era: Era) -> None:
+        if not self._listens:
+            self._listens = True
+            await self._link.listen(era.headers("", {}))
+
+    async def _until_heard(self, listening: asyncio.Task[None], heard: asyncio.Event) -> None:
+        acknowledged = asyncio.ensure_future(heard.wait())
+        try:
+            await asyncio.wait((acknowledged, listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED")
+        finally:
+            acknowledged.cancel()
+
+    async def _keep_listening(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> None:
+        """Keep a subscription open (basic/patterns/subscriptions); if it ends, another is opened after a pause.
+
+        It ends for good when the server refuses it, or with the channel; any other error may pass.
+        """
+        pause = _RECONNECT_SECONDS
+        while True:
+            acknowledged = await self._subscription(era, wanted, heard)
+            if acknowledged is None:
+                return
+            pause = _RECONNECT_SECONDS if acknowledged else min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(pause)
+
+    async def _subscription(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> bool | None:
+        """Run one subscription, from its beginning to its end.
+
+        Returns whether the server had acknowledged it, or ``None`` if there is to be no other. An error of the server
+        that may pass unblocks the caller: changes missed until then are reported when another subscription is
+        acknowledged.
+        """
+        ids: list[Id] = []
+        again = heard.is_set()
+
+        def sent(id: Id) -> None:
+            ids.append(id)
+            self._router.subscribe(id, lambda honoured: self._acknowledged(heard, again, wanted, honoured))
+
+        try:
+            listen = Outgoing("subscriptions/listen", {"notifications": wanted}, None, on_sent=sent)
+            await self._send(era, listen)
+            is_last = self._link.shared
+        except _REFUSALS as error:
+            _log.warning("the server does not tell of changes: %s", error)
+            is_last = True
+        except RpcError as error:
+            _log.warning("the server does not tell of changes now, and is asked again: %s", error)
+            is_last = False
+            heard.set()
+        except TransportError as error:
+            _log.info("the stream of changes broke off: %s", error)
+            is_last = self._link.shared
+        except Exception as error:  # noqa: BLE001 - such as a failure of the credential store, which may pass
+            _log.warning("changes could not be listened for, which is tried again: %s", error)
+            is_last = False
+        finally:
+            was_heard = [self._router.unsubscribe(id) for id in ids]
+        return None if is_last else any(was_heard)
+
+    def _acknowledged(self, heard: asyncio.Event, again: bool, wanted: Mapping[str, Json], honoured: Json) -> None:
+        heard.set()
+        missing = [name for name in wanted if is_object(honoured) and not _covers(honoured.get(name), wanted[name])]
+        if missing:
+            _log.warning("the server does not watch: %s", ", ".join(missing))
+        if again:
+            self._router.everything_may_have_changed()
+
+    async def _stop_listening(self) -> None:
+        self._listens = False
+        listening, self._listening = self._listening, None
+        await _end(listening)
+
+
+async def _end(listening: asyncio.Task[None] | None) -> None:
+    if listening is not None:
+        listening.cancel()
+        await asyncio.wait((listening,))
+
+
+def _is_refused_by_old_servers(status: int) -> bool:
+    """Whether a status may mean that the endpoint takes no POST; authorization and rate limits are other matters."""
+    return 400 <= status < 500 and status not in (401, 403, 407, 408, 429)
+
+
+def _covers(honoured: Json, wanted: Json) -> bool:
+    if is_array(wanted):
+        return is_array(honoured) and all(uri in honoured for uri in wanted)
+    return honoured is True
+
+
+def _has(facts: ServerFacts, capability: str, part: str) -> bool:
+    declared = facts.capabilities.get(capability)
+    return is_object(declared) and declared.get(part) is True
+
+
+def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:
+    """Add the trace context to ``_meta`` (basic "_meta")."""
+    return {**params, "_meta": {**params.get("_meta", {}), **carried}} if carried else params

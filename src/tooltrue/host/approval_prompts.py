@@ -1,0 +1,370 @@
+"""Approval by the person at the host: one question at a time, with all facts for the decision; no answer counts as a
+no.
+
+The scope of an approval, the place of tickets and the consumption of grants are the same as on a server
+(:mod:`tooltrue.policy.layers.confirm`); only the way to the person differs. A *front* puts a question and returns the
+answer (:mod:`tooltrue.host.prompters`); without one, a call waits as a ticket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from tooltrue.contract.contract import fields
+from tooltrue.errors import ConfigurationError, InvalidArguments, SchemaError, ToolError
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.consent.approvals import Approvals, Request
+from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.question import AnsweredGrant, StandingGrant, TicketGrant
+from tooltrue.policy.layers.confirm import Confirm, Confirming, previewed
+from tooltrue.policy.layers.validate import check_arguments
+from tooltrue.policy.tasks.budget import with_note
+from tooltrue.protocol.types import InputRequiredResult, TextContent, ToolOutcome, Value, replaced
+from tooltrue.state.facts import Facts
+from tooltrue.tools.tasks import Task
+from tooltrue.tools.toolset import Provider, Wrapper
+from tooltrue.tools.vocabulary import Grant, Tool, ToolCall
+from tooltrue.wording import sentence
+
+__all__ = [
+    "Always",
+    "Answer",
+    "ApprovalPrompter",
+    "Asking",
+    "Edit",
+    "No",
+    "Once",
+    "Question",
+    "Session",
+    "apply_edits",
+    "ask_person",
+]
+
+_log = logging.getLogger("tooltrue")
+
+
+# -- questions and answers ---------------------------------------------------------------------------------------------
+
+
+class Question(Value, frozen=True):
+    """One call that a person decides about. ``text`` is all that they have to see, with invisible characters escaped.
+
+    ``tool`` has the schema that edited arguments have to match; ``problem`` is the mistake in the last answer.
+    """
+
+    wanted: Request
+    tool: Tool
+    text: str
+    problem: str = ""
+
+
+class Once(Value, frozen=True):
+    """Yes, to this call."""
+
+
+class Session(Value, frozen=True):
+    """Yes, to this call and each identical one for a while."""
+
+
+class Always(Value, frozen=True):
+    """Yes, to this call and each later call of this tool whose arguments match ``pattern``, a JSON Schema, for a long
+    time."""
+
+    pattern: Mapping[str, Any]
+
+
+class Edit(Value, frozen=True):
+    """Run the call with these arguments instead: they are validated, authorized and shown again."""
+
+    arguments: Mapping[str, Any]
+
+
+class No(Value, frozen=True):
+    """No. ``reason`` is passed to the model."""
+
+    reason: str = ""
+
+
+Answer: TypeAlias = Once | Session | Always | Edit | No
+ApprovalPrompter: TypeAlias = Callable[[Question], Awaitable[Answer]]
+
+
+class Asking(Value, frozen=True):
+    """Limits for questions. ``seconds`` is how long a question waits for its answer; then it counts as a no.
+    ``always_seconds``: how long the approval of a pattern holds. ``waiting``: questions open at once, at the most.
+    ``no_seconds``: how long the identical call is refused after a no, without asking again. ``edits`` of one call at
+    the most."""
+
+    seconds: float = 900.0
+    always_seconds: float = 2_592_000.0
+    waiting: int = 20
+    no_seconds: float = 60.0
+    edits: int = 5
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "always_seconds", "waiting", "no_seconds", "edits"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError.of("TT4009", name=f"Asking({name}=…)", wanted="a number above 0")
+
+
+# -- the layers --------------------------------------------------------------------------------------------------------
+
+
+def ask_person(
+    settings: Confirm,
+    asking: Asking,
+    approvals: Approvals,
+    facts: Facts,
+    front: ApprovalPrompter | None,
+    common: Task,
+    *,
+    server: str,
+    instance: str,
+    language: str,
+) -> Callable[[Provider], Provider]:
+    """Run a call that needs approval only after the person has approved exactly that call. ``common`` is the task of
+    calls without one."""
+    desk = _PromptQueue(front)
+    return lambda inner: _AskPerson(
+        inner, settings, approvals, facts, server, instance, "", language, asking, desk, common
+    )
+
+
+def apply_edits(settings: Asking, language: str) -> Callable[[Provider], Provider]:
+    """Pass a call that the person has edited through all layers below again, as if the model had sent it."""
+    return lambda inner: _ApplyEdits(inner, settings, language)
+
+
+class _Changed(Exception):
+    """The person has edited the arguments."""
+
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        super().__init__("the person has changed the arguments")
+        self.arguments = arguments
+
+
+class _ApplyEdits(Wrapper, frozen=True):
+    settings: Asking
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        for edits in range(self.settings.edits + 1):
+            try:
+                outcome = await self.inner.call_tool(call)
+            except _Changed as changed:
+                call = _with(call, changed.arguments)
+                continue
+            return self._told(outcome, call) if edits else outcome
+        raise ToolError.of("TT2427", tool=call.name)
+
+    def _told(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
+        notice = sentence("TT2426", self.language, {"tool": call.name, "arguments": _json(call.arguments)})
+        return replaced(outcome, content=[TextContent(text=notice), *outcome.content])
+
+
+def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
+    """The call with other arguments, without any decision made for the old ones."""
+    names = {*arguments, *call.arguments}
+    other = sorted(name for name in names if arguments.get(name) != call.arguments.get(name))
+    with_note(call, f"edited by the person: {', '.join(other)}")
+    if call.context.trail is not None:
+        call.context.trail.edited = arguments
+    return replaced(call, arguments=arguments, asks=None, grant=None, stake="")
+
+
+def _json(arguments: Mapping[str, Any]) -> str:
+    return encode(arguments).decode()
+
+
+_Said: TypeAlias = Answer | ToolError | None
+"""The outcome of a question: the answer, the reason why it was not put, or ``None`` without an answer."""
+
+
+class _PromptQueue:
+    """The queue of questions to the one person. ``open``: waiting or displayed questions, by the call's key."""
+
+    def __init__(self, front: ApprovalPrompter | None) -> None:
+        self.front = front
+        self.open: dict[str, asyncio.Future[_Said]] = {}
+        self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """The lock that orders questions, one per event loop."""
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._loop is not loop:
+            self._turn, self._loop, self.open = asyncio.Lock(), loop, {}
+        return self._turn
+
+
+class _AskPerson(Confirming, frozen=True):
+    asking: Asking
+    desk: _PromptQueue
+    common: Task
+
+    async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
+        wanted = self._wanted(call, tool)
+        if (grant := await self._standing(wanted)) is not None:
+            return grant
+        if self.desk.front is None:
+            raise await self._ticket(await previewed(wanted, tool, self.language), "TT2420")
+        turn = self.desk.turn
+        if (same := self.desk.open.get(wanted.key)) is not None:
+            return await self._as_the_other(wanted, await asyncio.shield(same))
+        if len(self.desk.open) >= self.asking.waiting:
+            raise ToolError.of("TT2425", tool=wanted.tool, limit=self.asking.waiting)
+        # Registered before the next await: an identical call that comes meanwhile shares this question.
+        answer: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
+        self.desk.open[wanted.key] = answer
+        try:
+            if (refusal := await self._not_to_be_asked(wanted)) is not None:
+                answer.set_result(refusal)
+                raise refusal
+            async with self._waiting(call), turn:
+                return await self._asked_in_turn(self.desk.front, wanted, call, tool, answer)
+        finally:
+            self.desk.open.pop(wanted.key, None)
+            if not answer.done():
+                answer.set_result(None)
+
+    async def _as_the_other(self, wanted: Request, said: _Said) -> Grant:
+        """Share the answer of the identical call that was asked about first. A yes to a single run does not cover this
+        one."""
+        match said:
+            case None:
+                raise ToolError.of("TT2422", tool=wanted.tool)
+            case ToolError():
+                raise said
+            case Session() | Always():
+                return StandingGrant("the person")
+            case No():
+                raise _refusal(wanted, said)
+            case Once() | Edit():
+                raise ToolError.of("TT2423", tool=wanted.tool)
+
+    async def _not_to_be_asked(self, wanted: Request) -> ToolError | None:
+        """The reason not to ask the person, if there is one."""
+        if (before := await self.facts.get(_denied(wanted))) is not None:
+            return ToolError.of("TT2424", tool=wanted.tool, reason=before.decode() or "-")
+        if wait := await self._take("questions:", wanted, self.settings.questions, 60.0):
+            return ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
+        return None
+
+    @contextlib.asynccontextmanager
+    async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
+        """Stop the clock of the task while a person is asked."""
+        task = call.context.task or self.common
+        task.asks()
+        try:
+            yield
+        finally:
+            task.asked()
+
+    async def _asked_in_turn(
+        self, front: ApprovalPrompter, wanted: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Said]
+    ) -> Grant:
+        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile covered this call too
+            # A grant for a single run does not cover the identical calls that wait.
+            answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
+            return grant
+        wanted = await previewed(wanted, tool, self.language)
+        text = await self._text(wanted, tool)
+        if len(text) > self.settings.max_shown:
+            raise await self._ticket(wanted, "TT2406")
+        problem = ""
+        for _ in range(self.asking.edits):
+            said = await self._said(front, Question(wanted, tool, text, problem))
+            match said:
+                case None:
+                    with_note(call, "not answered by the person")
+                    raise ToolError.of("TT2422", tool=wanted.tool)
+                case No():
+                    answer.set_result(said)
+                    with_note(call, f"denied by the person: {said.reason}" if said.reason else "denied by the person")
+                    await self.facts.put(_denied(wanted), said.reason.encode(), self.asking.no_seconds)
+                    raise _refusal(wanted, said)
+                case Edit():
+                    try:
+                        arguments = check_arguments(tool, dict(said.arguments))
+                    except InvalidArguments as error:
+                        problem = error.say(self.language)
+                        continue
+                    answer.set_result(said)
+                    raise _Changed(arguments)
+                case Once() | Session() | Always():
+                    try:
+                        grant = await self._granted(wanted, said)
+                    except (ConfigurationError, SchemaError) as error:  # an invalid pattern, or one for other calls
+                        problem = error.say(self.language)
+                        continue
+                    await self.approvals.note_last(wanted, fields(tool.definition))
+                    answer.set_result(said)
+                    with_note(call, f"agreed to by the person: {type(said).__name__.lower()}")
+                    return grant
+        raise ToolError.of("TT2427", tool=wanted.tool)
+
+    async def _said(self, front: ApprovalPrompter, question: Question) -> Answer | None:
+        """The answer of the person, or ``None`` if there is none in time."""
+        try:
+            async with asyncio.timeout(self.asking.seconds):
+                return await front(question)
+        except (TimeoutError, EOFError):
+            return None
+        except Exception:  # noqa: BLE001 - of whoever asks: it is logged, and a no
+            _log.exception("%s was refused: nobody could be asked", question.wanted.tool)
+            return None
+
+    async def _granted(self, wanted: Request, said: Once | Session | Always) -> Grant:
+        match said:
+            case Once():
+                return AnsweredGrant(
+                    self.facts, self.approvals, wanted, secrets.token_hex(16), by="the person, this once"
+                )
+            case Session():
+                await self.approvals.remember(wanted, "session", self.settings.session_seconds)
+            case Always():
+                await self.approvals.remember(wanted, "pattern", self.asking.always_seconds, said.pattern)
+        return StandingGrant("the person, for a while" if isinstance(said, Session) else "the person, for a pattern")
+
+    async def _text(self, wanted: Request, tool: Tool) -> str:
+        """All facts for the decision. Neither a model nor a server controls the layout."""
+        names = {"server": wanted.server or "-", "tool": wanted.tool, "effect": wanted.effect}
+        parts = [sentence("TT2430", self.language, {key: shown_text(name) for key, name in names.items()})]
+        parts += [shown_text(wanted.reason)] if wanted.reason else []
+        parts += [shown(wanted.arguments)]
+        parts += await self._changes(wanted, tool)
+        parts += [shown_text(wanted.preview)] if wanted.preview else []
+        return "\n\n".join(parts)
+
+    async def _changes(self, wanted: Request, tool: Tool) -> list[str]:
+        """The differences from the person's last approval of this tool."""
+        last = await self.approvals.last(wanted)
+        if last is None:
+            return []
+        now = fields(tool.definition)
+        parts = sorted(name for name in {*now, *last.fields} if now.get(name) != last.fields.get(name))
+        said = [sentence("TT2431", self.language, {"fields": ", ".join(parts)})] if parts else []
+        before = {
+            name: value
+            for name, value in last.arguments.items()
+            if name not in wanted.arguments or wanted.arguments[name] != value
+        }
+        return [*said, *([f"{sentence('TT2432', self.language, {})}\n{shown(before)}"] if before else [])]
+
+
+def _denied(wanted: Request) -> str:
+    return "said no:" + wanted.key
+
+
+def _refusal(wanted: Request, said: No) -> ToolError:
+    if not said.reason:
+        return ToolError.of("TT2401", tool=wanted.tool)
+    return ToolError.of("TT2421", tool=wanted.tool, reason=said.reason)

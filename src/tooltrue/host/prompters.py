@@ -1,0 +1,177 @@
+"""Ways to put a question to a person: a function of the program that embeds the host, or a terminal.
+
+Without either there is no front, and calls wait as tickets for ``tooltrue approvals``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import sys
+import termios
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from tooltrue.errors import ParseError
+from tooltrue.host.approval_prompts import Always, Answer, ApprovalPrompter, Edit, No, Once, Question, Session
+from tooltrue.jsonrpc.messages import decode, is_object
+from tooltrue.policy.consent.argument_display import shown_text
+from tooltrue.protocol.terminal import printable
+from tooltrue.wording import sentence
+
+__all__ = ["ReadLine", "at_terminal", "callback", "lines_of", "prompting", "terminal", "typed_line"]
+
+ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
+"""Shows a prompt and returns the line that was typed, without its end. ``EOFError`` at the end of input."""
+
+
+def callback(function: Callable[[Question], Any]) -> ApprovalPrompter:
+    """A front from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other value
+    is a no. It may be ``async``."""
+
+    async def front(question: Question) -> Answer:
+        said = function(question)
+        return _answer(await said if inspect.isawaitable(said) else said)
+
+    return front
+
+
+def _answer(said: object) -> Answer:
+    if isinstance(said, Once | Session | Always | Edit | No):
+        return said
+    return Once() if said is True else No()
+
+
+def terminal(language: str = "en") -> ApprovalPrompter | None:
+    """The terminal at which the program was started, or ``None`` without one: piped input is not a person's answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
+
+    async def front(question: Question) -> Answer:
+        async with at_terminal():
+            return await ask(question)
+
+    return front
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+@contextlib.asynccontextmanager
+async def at_terminal() -> AsyncGenerator[None]:
+    """Hold the one terminal exclusively, so that no answer is taken for that to another question."""
+    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        yield
+
+
+def _on_stderr(text: str) -> None:
+    sys.stderr.write(printable(text))
+    sys.stderr.flush()
+
+
+def lines_of(descriptor: int, write: Callable[[str], None]) -> ReadLine:
+    """Read lines typed at a terminal. Input typed before the prompt was shown is discarded, and a cancelled question
+    takes no line from the next."""
+
+    async def read(prompt: str) -> str:
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+        return await typed_line(descriptor, lambda: write(prompt))
+
+    return read
+
+
+async def typed_line(descriptor: int, prompt: Callable[[], None]) -> str:
+    """Read the next line at a terminal, typed before its prompt or after, without blocking the event loop. ``EOFError``
+    at the end of input."""
+    prompt()
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes] = loop.create_future()
+    loop.add_reader(descriptor, _take, descriptor, line)
+    try:
+        data = await line
+    finally:
+        loop.remove_reader(descriptor)
+    if not data:
+        raise EOFError
+    return data.decode(errors="replace").rstrip("\r\n")
+
+
+def _take(descriptor: int, line: asyncio.Future[bytes]) -> None:
+    if line.done():
+        return
+    try:
+        line.set_result(os.read(descriptor, 65_536))
+    except OSError:  # the terminal is gone
+        line.set_result(b"")
+
+
+_MISSES = 3
+_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("y", "yes", "once", "是"), "once"),
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("a", "always"), "always"),
+    **dict.fromkeys(("e", "edit"), "edit"),
+    **dict.fromkeys(("n", "no", "deny", "否", ""), "deny"),
+}
+
+
+def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en") -> ApprovalPrompter:
+    """Show the question in full, and read one word as the answer, after a no also the reason on the same line. An empty
+    line is a no, and so are repeated invalid answers."""
+
+    def say(code: str, **facts: object) -> str:
+        return sentence(code, language, facts)
+
+    async def front(question: Question) -> Answer:
+        write(f"\n{question.text}\n\n")
+        if question.problem:
+            write(f"{shown_text(question.problem)}\n")
+        for _ in range(_MISSES):
+            word, _, reason = (await read(say("TT2433"))).strip().partition(" ")
+            match _WORDS.get(word.lower()):
+                case "once" if not reason:
+                    return Once()
+                case "session" if not reason:
+                    return Session()
+                case "always" if not reason:
+                    return await always(question)
+                case "edit" if not reason:
+                    if (edit := await edited()) is not None:
+                        return edit
+                case "deny":
+                    return No(reason.strip())
+                case _:
+                    continue
+        return No()
+
+    async def always(question: Question) -> Answer:
+        arguments = question.wanted.arguments
+        said = await read(say("TT2435", names=", ".join(arguments) or "-"))
+        free = {name for part in said.split(",") if (name := part.strip())}
+        return Always(_pattern(arguments, free))
+
+    async def edited() -> Edit | None:
+        try:
+            said = decode((await read(say("TT2436"))).encode(errors="surrogateescape"))
+        except ParseError as error:
+            write(f"{error.say(language)}\n")
+            return None
+        return Edit(said) if is_object(said) else None
+
+    return front
+
+
+def _pattern(arguments: Any, free: set[str]) -> dict[str, Any]:
+    """A schema for calls that differ from this one only in the arguments of these names."""
+    fixed = {name: {"const": value} for name, value in arguments.items() if name not in free}
+    properties = {**dict.fromkeys(sorted(free), True), **fixed}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(fixed),
+        "additionalProperties": False,
+    }

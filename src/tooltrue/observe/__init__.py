@@ -1,0 +1,1 @@
+"""Counters, traces and metrics of a server."""

@@ -1,0 +1,178 @@
+"""One audit record: the facts of an operation when it ends, and its text, which is composed on the log's thread."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrue.jsonrpc.messages import canonical, decode, encode
+from tooltrue.policy.audit.masking import Masks
+from tooltrue.protocol.types import Value, field
+from tooltrue.state.log import Draft
+from tooltrue.tools.vocabulary import CallRecord, Principal
+
+__all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
+
+MAX_ARGUMENTS = 8_192
+"""Bytes of arguments that a record holds; of longer ones, it has the size and a digest."""
+_MAX_NAME = 512
+_TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+class _Said(Value, frozen=True, omit_defaults=True, gc=False):
+    """The members of a record in their order, except ``arguments``, which stand before them."""
+
+    at: datetime
+    bytes_in: int = 0
+    bytes_out: int = 0
+    called: str = ""
+    code: str = ""
+    decision: str = ""
+    effect: str = ""
+    id: str = ""
+    instance: str = ""
+    kind: str = ""
+    masked: tuple[str, ...] = ()
+    ms: float = 0.0
+    notes: tuple[str, ...] = ()
+    outcome: str = ""
+    paused: int = 0
+    rounds: int = 0
+    rule: str = ""
+    scopes: tuple[str, ...] = ()
+    server: str = ""
+    subject: str = ""
+    trace: str = ""
+    who: str = ""
+    wrong: tuple[str, ...] = ()
+
+
+class Record(Value, Draft, frozen=True, gc=False):
+    """The record of an operation. ``instance`` identifies the server among those that share a log. ``at`` and
+    ``seconds`` are times of a clock; ``arguments`` are canonical JSON of those that came; all else is kept as it is
+    until the text is needed."""
+
+    masks: Masks
+    instance: str
+    kind: str
+    subject: str
+    arguments: bytes
+    size: int
+    at: float
+    principal: Principal
+    traceparent: object
+    trail: CallRecord
+    rounds: int
+    outcome: str = ""
+    seconds: float = 0.0
+    bytes_out: int = 0
+
+    def text(self) -> str:
+        trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
+        try:
+            arguments, masked = self._arguments()
+            subject = self.said_subject() if tool is None else (tool.name if trail.called else self.subject)
+        except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
+            arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
+        # By position: keyword arguments would cost as much as all the rest.
+        said = _Said(
+            datetime.fromtimestamp(self.at, UTC),
+            self.size,
+            self.bytes_out,
+            trail.called,
+            trail.code,
+            trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
+            "" if tool is None else tool.effect,
+            trail.intent,
+            self.instance,
+            self.kind,
+            masked,
+            int(self.seconds * 1e6) / 1e3,
+            tuple(map(self.masks.text, trail.notes)) if trail.notes else (),
+            self.outcome,
+            trail.paused,
+            self.rounds + 1 if self.rounds else 0,
+            trail.rule,
+            tuple(sorted(scopes)) if scopes else (),
+            "" if tool is None else tool.server,
+            subject,
+            _trace(self.traceparent),
+            self.principal.id,
+            tuple(self.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
+        )
+        try:
+            return f'{{"arguments":{arguments.decode("ascii")},{encode(said).decode("ascii")[1:]}'
+        except UnicodeError:  # not ASCII, or not even Unicode
+            return _ascii(arguments, said)
+
+    def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
+        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool, self.arguments)):
+            return self.arguments, ()
+        masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
+        return canonical(masked), tuple(found)
+
+    def said_subject(self) -> str:
+        """Return the subject without secrets. The subject of a tool that was found needs no mask: its author has named
+        it."""
+        if self.trail.tool is not None:
+            return self.subject
+        subject = self.masks.text(self.subject[: 8 * _MAX_NAME])
+        return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
+
+
+def _ascii(arguments: bytes, said: _Said) -> str:
+    members = {name: getattr(said, name) for name in said.__struct_fields__}
+    defaults = dict(zip(reversed(said.__struct_fields__), reversed(said.__struct_defaults__), strict=False))
+    kept = {name: value for name, value in members.items() if value or name not in defaults}
+    return json.dumps(
+        {"arguments": json.loads(arguments), **kept, "at": json.loads(encode(said.at))},
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+
+
+def _trace(said: object) -> str:
+    """Return the trace id of W3C Trace Context, if the request has one."""
+    found = _TRACEPARENT.fullmatch(said) if isinstance(said, str) else None
+    return "" if found is None else found[1]
+
+
+def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
+    """Return canonical JSON of ``arguments`` as they are now, and its size. Long arguments are replaced by a digest
+    here, since many records may wait for a slow disk."""
+    try:
+        said = canonical(arguments)
+    except (TypeError, ValueError):  # from a caller in this process
+        return b'{"[unreadable]":true}', 0
+    size = len(said)
+    if size <= MAX_ARGUMENTS:
+        return said, size
+    return encode({"[cut]": {"bytes": size, "sha256": hashlib.sha256(said).hexdigest()}}), size
+
+
+class Refusals(Value, Draft, frozen=True):
+    """The refusals of one principal in one minute that have no record of their own. ``tools``: tool → code → count, of
+    calls of existing tools; of the first tools only, so that no caller fills the log with names."""
+
+    who: str
+    at: float
+    count: int
+    codes: Mapping[str, int]
+    tools: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    instance: str = ""
+
+    def text(self) -> str:
+        said = {
+            "at": json.loads(encode(datetime.fromtimestamp(self.at, UTC))),
+            "codes": dict(self.codes),
+            "count": self.count,
+            **({"instance": self.instance} if self.instance else {}),
+            "kind": "refusals",
+            **({"tools": {tool: dict(codes) for tool, codes in self.tools.items()}} if self.tools else {}),
+            "who": self.who,
+        }
+        return json.dumps(said, sort_keys=True, separators=(",", ":"))

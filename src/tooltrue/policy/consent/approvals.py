@@ -1,0 +1,362 @@
+"""Approvals: the calls that a person has been asked to settle, and the answers.
+
+A *ticket* stands for one call: this principal, this tool as it is, these arguments. A *grant* lets it run: once, for a
+while (``session``), or for all arguments that fit a schema (``pattern``). Both are kept in a store that tools cannot
+reach; the confirmation layer reads it, and ``tooltrue approvals`` writes it.
+
+The state of a ticket is one value, which decides whether the call may run. A run changes it by compare-and-set only, so
+that a decision which a person makes meanwhile holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote
+
+from tooltrue.contract.contract import digest
+from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.protocol.types import Value, replaced
+from tooltrue.state.facts import Values
+from tooltrue.state.places import state_folder
+
+__all__ = [
+    "MAX_TICKETS",
+    "Approvals",
+    "LastAnswer",
+    "Request",
+    "Scope",
+    "Ticket",
+    "approvals_url",
+    "instance_of",
+    "place_of",
+]
+
+Scope: TypeAlias = Literal["once", "session", "pattern"]
+State: TypeAlias = Literal["open", "once", "session", "pattern", "denied", "running", "used"]
+
+MAX_TICKETS = 100
+MAX_OF_ONE = 10  # of one principal at one server, so that one caller cannot use up all places
+_OPEN_SECONDS = 86_400.0
+_ONCE_SECONDS = 3_600.0
+_SETTLED_SECONDS = 3_600.0
+_LAST_SECONDS = 7_776_000.0  # 90 days
+_RUNNING_SECONDS = 900.0  # a process that was killed meanwhile reports no end
+
+
+def approvals_url(store: str | None = None) -> str:
+    """Return the URL of the approvals: ``store``, ``$TOOLTRUE_APPROVALS``, or a file in the user's state folder."""
+    default = "sqlite://" + quote(str(state_folder() / "tooltrue-approvals.db"))
+    return store or os.environ.get("TOOLTRUE_APPROVALS") or default
+
+
+def instance_of(program: str, *words: str) -> str:
+    """Return a text that distinguishes a server without a configured instance from others of its name: the path of its
+    program, and a digest of the ``words`` and the working folder it was started with. Only a digest, since words may be
+    secret."""
+    started = "\0".join([*words, os.getcwd()]).encode(errors="surrogateescape")
+    return f"{place_of(program)} #{hashlib.sha256(started).hexdigest()[:12]}"
+
+
+def place_of(path: str) -> str:
+    """Return ``path``, with its links resolved, as text that can be stored whatever the bytes of its name."""
+    return os.fsencode(Path(path).resolve()).decode(errors="backslashreplace")
+
+
+class Request(Value, frozen=True):
+    """A call that a person has to agree to. ``reason`` comes from a rule, ``preview`` is the tool's own account of what
+    the call would do. ``instance`` distinguishes servers of the same name; without a configured one, ``started``, the
+    way the server was started, does. ``stake`` names what else is at stake in this call: an approval given without it
+    does not cover it."""
+
+    server: str
+    principal: str
+    tool: str
+    effect: str
+    pin: str
+    arguments: Mapping[str, Any]
+    reason: str = ""
+    preview: str = ""
+    instance: str = ""
+    started: str = ""
+    stake: str = ""
+
+    @property
+    def whose(self) -> str:
+        """The server's name and instance, as tickets show it."""
+        which = self.instance or self.started
+        return f"{self.server} ({which})" if which else self.server
+
+    @property
+    def key(self) -> str:
+        """A digest that only the identical call shares."""
+        return digest([*self._family, dict(self.arguments)])
+
+    @property
+    def family(self) -> str:
+        """A digest that all calls of this tool by this principal share, if they have the same stake."""
+        return digest(self._family)
+
+    @property
+    def _family(self) -> list[str]:
+        stake = [self.stake] if self.stake else []
+        return [self.server, self.instance, self.started, self.principal, self.pin, *stake]
+
+    @property
+    def asker(self) -> str:
+        """A digest that all calls by this principal to this server share."""
+        return digest([self.server, self.instance, self.started, self.principal])
+
+
+class Ticket(Value, frozen=True):
+    """A request for approval. ``asked`` and ``until`` are seconds since 1970, ``pattern`` is the schema of the state of
+    that name, and ``why`` is a person's reason for a denial."""
+
+    id: str
+    wanted: Request
+    asked: float
+    until: float
+    state: State = "open"
+    pattern: Mapping[str, Any] | None = None
+    why: str = ""
+
+
+class LastAnswer(Value, frozen=True):
+    """A call that was approved: the digests of the fields of its tool definition, and its arguments."""
+
+    fields: Mapping[str, str]
+    arguments: Mapping[str, Any]
+
+
+def _read(data: bytes) -> Ticket:
+    said: dict[str, Any] = decode(data)
+    return Ticket(wanted=Request(**said.pop("wanted")), **said)
+
+
+class Approvals:
+    """The tickets and grants of a store in which every value expires. ``clock`` gives the time of day."""
+
+    def __init__(self, values: Values, *, clock: Callable[[], float] = time.time) -> None:
+        self._values = values
+        self._clock = clock
+
+    # --- for the layer
+
+    async def granted(self, wanted: Request) -> Scope | None:
+        """Return the scope that lets this call run now, or ``None``. A denial of this exact call beats a pattern that
+        it fits."""
+        ticket = await self.ticket(wanted)
+        match None if ticket is None else ticket.state:
+            case "denied":
+                return None
+            case "once" | "session" as scope:
+                return scope
+            case _:
+                fits = any(_accepts(schema, wanted.arguments) for _, schema, _ in await self._patterns(wanted))
+                return "pattern" if fits else None
+
+    async def ticket(self, wanted: Request) -> Ticket | None:
+        """Return the last ticket of this exact call, in any state."""
+        data = await self._values.get(_ticket(wanted))
+        return None if data is None else _read(data)
+
+    async def open(self, wanted: Request) -> Ticket:
+        """Open a ticket for a person to settle, or return the one that exists. ``ToolError`` when too many are open."""
+        now = self._clock()
+        opened = Ticket("t-" + secrets.token_hex(4), wanted, now, now + _OPEN_SECONDS)
+        await self._list(opened)
+        won = False
+        while not won:
+            known = await self._values.get(_ticket(wanted))
+            if known is None:
+                won = await self._values.put_if_absent(_ticket(wanted), encode(opened), _OPEN_SECONDS)
+            elif (ticket := _read(known)).state == "used":
+                won = await self._values.replace(_ticket(wanted), known, encode(opened), _OPEN_SECONDS)
+            else:  # opened by another call, or settled by a person
+                await self._list(ticket)
+                return ticket
+        return opened
+
+    async def take(self, wanted: Request) -> float | None:
+        """Use up the grant for one call, and return when it would have expired; ``None`` if another call has taken it.
+        :meth:`settle` or :meth:`give_back` follows."""
+        return await self._turn(wanted, "once", "running", self._clock() + _RUNNING_SECONDS)
+
+    async def give_back(self, wanted: Request, until: float) -> None:
+        """Restore the grant until ``until``: the call asked another question and has not run."""
+        if until > self._clock():
+            await self._turn(wanted, "running", "once", until)
+
+    async def settle(self, wanted: Request) -> None:
+        """Mark the grant as used: the call has run, with any outcome."""
+        await self._turn(wanted, "running", "used", self._clock() + _SETTLED_SECONDS)
+
+    async def remember(
+        self,
+        wanted: Request,
+        scope: Scope,
+        seconds: float | None = None,
+        pattern: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Store an approval that was given in a prompt, so that it holds beyond the request. ``ConfigurationError`` for
+        a pattern that the call does not fit."""
+        now = self._clock()
+        ticket = await self.ticket(wanted) or Ticket("t-" + secrets.token_hex(4), wanted, now, now)
+        await self.allow(ticket, scope, seconds=seconds, pattern=pattern)
+
+    async def last(self, wanted: Request) -> LastAnswer | None:
+        """Return the last approved call of this tool, by the tool's name, even if the tool or the approval has changed
+        since."""
+        data = await self._values.get(_last(wanted))
+        return None if data is None else LastAnswer(**decode(data))
+
+    async def note_last(self, wanted: Request, fields: Mapping[str, str]) -> None:
+        """Remember that a person has approved this call. ``fields`` are the digests of the fields of its definition."""
+        await self._values.put(_last(wanted), encode(LastAnswer(fields, wanted.arguments)), _LAST_SECONDS)
+
+    # --- for the person
+
+    async def all(self) -> list[Ticket]:
+        """Return the tickets that are open or still let calls run, the oldest first."""
+        tickets = [ticket async for ticket in self._each()]
+        return sorted(tickets, key=lambda ticket: (ticket.asked, ticket.id))
+
+    async def find(self, id: str) -> Ticket:
+        """Return the ticket with this id. ``ConfigurationError`` if there is none, or no longer."""
+        async for ticket in self._each():
+            if ticket.id == id:
+                return ticket
+        raise ConfigurationError.of("TT4400", ticket=id[:40])
+
+    async def allow(
+        self, ticket: Ticket, scope: Scope, *, seconds: float | None = None, pattern: Mapping[str, Any] | None = None
+    ) -> Ticket:
+        """Let the call of a ticket run. ``ConfigurationError`` for a pattern that the call itself does not fit."""
+        wanted = ticket.wanted
+        if pattern is not None and not _accepts(pattern, wanted.arguments):
+            raise ConfigurationError.of("TT4403", ticket=ticket.id)
+        seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
+        ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
+        await self._list(ticket)
+        await self._keep_pattern(ticket)
+        await self._values.put(_ticket(wanted), encode(ticket), seconds)
+        return ticket
+
+    async def deny(self, ticket: Ticket, why: str = "") -> None:
+        """Refuse the call of a ticket, and revoke its grant. The model is told ``why``."""
+        ticket = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None, why=why)
+        await self._values.put(_ticket(ticket.wanted), encode(ticket), _SETTLED_SECONDS)
+        await self._keep_pattern(ticket)
+        await self._list(ticket)
+
+    # --- a credential, where there is no terminal
+
+    async def new_credential(self, keep: Callable[[str], None]) -> None:
+        """Create a credential for allowing tickets without a terminal, and pass it to ``keep``. Once ``keep`` has
+        stored it, the previous credential is invalid."""
+        word = secrets.token_urlsafe(32)
+        keep(word)
+        await self._values.put(_CREDENTIAL, _hash(word), _FOR_EVER)
+
+    async def knows(self, word: str) -> bool:
+        known = await self._values.get(_CREDENTIAL)
+        return known is not None and hmac.compare_digest(known, _hash(word))
+
+    # --- below
+
+    async def _turn(self, wanted: Request, before: State, state: State, until: float) -> float | None:
+        """Compare-and-set: move the ticket from state ``before`` to ``state``. Returns when the old state would have
+        expired, or ``None`` if the ticket has another state."""
+        while (known := await self._values.get(_ticket(wanted))) is not None:
+            ticket = _read(known)
+            if ticket.state != before:
+                return None
+            turned = replaced(ticket, state=state, until=until)
+            if await self._values.replace(_ticket(wanted), known, encode(turned), until - self._clock()):
+                await self._list(turned)
+                return ticket.until
+        return None
+
+    async def _list(self, ticket: Ticket) -> None:
+        """Update the index, so that a person can find each ticket that can be settled or revoked. ``ToolError`` when
+        too many are open."""
+        wanted, waits = ticket.wanted, ticket.state == "open"
+
+        def change(listed: list[Any]) -> list[Any]:
+            others = [one for one in listed if one[1] != wanted.key]
+            waiting = [asker for _, _, asker, is_open in others if is_open]
+            for count, limit in ((waiting.count(wanted.asker), MAX_OF_ONE), (len(waiting), MAX_TICKETS)):
+                if waits and count >= limit:
+                    raise ToolError.of("TT2409", tool=wanted.tool, limit=limit)
+            over = ticket.state in ("used", "denied")
+            return others if over else [*others, (ticket.until, wanted.key, wanted.asker, waits)]
+
+        await self._change(_INDEX, change)
+
+    async def _keep_pattern(self, ticket: Ticket) -> None:
+        """Replace the stored pattern of a ticket. Each pattern expires with its own ticket."""
+        mine = [] if ticket.pattern is None else [(ticket.until, ticket.pattern, ticket.id)]
+        await self._change(_pattern(ticket.wanted), lambda known: [one for one in known if one[2] != ticket.id] + mine)
+
+    async def _change(self, key: str, change: Callable[[list[Any]], list[Any]]) -> None:
+        """Update a stored list with compare-and-set, retrying until no other writer interferes. Each entry begins with
+        its expiry; expired ones are dropped."""
+        while True:
+            known, now = await self._values.get(key), self._clock()
+            entries = change([] if known is None else [entry for entry in decode(known) if entry[0] > now])
+            if known is None and not entries:
+                return
+            seconds = max((entry[0] for entry in entries), default=now + 1) - now
+            data = encode(entries)
+            if known is None:
+                won = await self._values.put_if_absent(key, data, seconds)
+            else:
+                won = await self._values.replace(key, known, data, seconds)
+            if won:
+                return
+
+    async def _each(self) -> AsyncIterator[Ticket]:
+        listed = await self._values.get(_INDEX)
+        entries: list[Any] = [] if listed is None else decode(listed)
+        for _, key, *_ in entries:
+            data = await self._values.get(_TICKET + key)
+            if data is not None and (ticket := _read(data)).state not in ("used", "denied"):
+                yield ticket
+
+    async def _patterns(self, wanted: Request) -> list[tuple[float, Mapping[str, Any], str]]:
+        data, now = await self._values.get(_pattern(wanted)), self._clock()
+        return [] if data is None else [entry for entry in decode(data) if entry[0] > now]
+
+
+_INDEX = "approval-index"
+_TICKET = "approval-ticket:"
+_CREDENTIAL = "approval-credential"
+_FOR_EVER = 1e9
+
+
+def _hash(word: str) -> bytes:
+    return hashlib.sha256(word.encode()).digest()  # 32 random bytes cannot be guessed
+
+
+def _ticket(wanted: Request) -> str:
+    return _TICKET + wanted.key
+
+
+def _last(wanted: Request) -> str:
+    return "approval-last:" + digest([wanted.server, wanted.instance, wanted.started, wanted.principal, wanted.tool])
+
+
+def _pattern(wanted: Request) -> str:
+    return "approval-pattern:" + wanted.family
+
+
+def _accepts(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    return compile_schema(dict(schema), bounds=OWN).accepts(dict(arguments))

@@ -1,0 +1,175 @@
+"""Audit layers: one record per operation, and another before an operation that may destroy something.
+
+``audit`` stands outermost, so that refusals are recorded too. ``write_ahead_audit``, the write-ahead record, stands
+below the layers that refuse: a call that reaches it runs, unless its grant was used up meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
+from typing import Any, TypeAlias, TypeVar
+
+from tooltrue.errors import TooltrueError, UnknownEntry
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.record import Record, snapshot
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, replaced
+from tooltrue.tools.toolset import Layer, Provider, Wrapper, found
+from tooltrue.tools.vocabulary import (
+    CallRecord,
+    CompletionGet,
+    Operation,
+    PromptGet,
+    RequestContext,
+    ResourceFollow,
+    ResourceRead,
+    ToolCall,
+)
+
+__all__ = ["audit", "write_ahead_audit"]
+
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
+OutcomeT = TypeVar("OutcomeT")
+
+
+def audit(recorder: Recorder) -> Callable[[Provider], Provider]:
+    """Record each operation when it ends, however it ends."""
+    return (lambda inner: _Audit(inner, recorder)) if recorder.audit.is_on else Wrapper
+
+
+def write_ahead_audit(recorder: Recorder) -> Callable[[Provider], Provider]:
+    """Make the record of a destructive operation durable before it runs. For other operations the settings decide."""
+    return (lambda inner: _WriteAheadAudit(inner, recorder)) if recorder.audit.is_on else Wrapper
+
+
+class _Audit(Layer, frozen=True):
+    recorder: Recorder
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        if self.recorder.log.behind:
+            await self.recorder.wait()
+        trail, begun = operation.context.trail, _begun(operation, self.recorder)
+        if trail is None or trail.taken:
+            trail = CallRecord()
+            operation = replaced(operation, context=replaced(operation.context, trail=trail))
+        trail.taken, context = True, operation.context
+        began = perf_counter()
+        try:
+            outcome = await proceed(operation)
+        except BaseException as error:
+            seconds = perf_counter() - began
+            if isinstance(error, TooltrueError):
+                trail.code = error.code
+            self.recorder.ended(_record(context, begun, trail, _failure(error, trail), seconds))
+            raise
+        seconds = perf_counter() - began
+        if type(outcome) is InputRequiredResult:
+            self.recorder.asked(_record(context, begun, trail, "asked", seconds))
+        else:
+            self.recorder.ended(_record(context, begun, trail, _result(outcome, trail), seconds, _size(outcome)))
+        return outcome
+
+
+class _WriteAheadAudit(Layer, frozen=True):
+    recorder: Recorder
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        trail = call.context.trail
+        if trail is not None:  # always set, unless the layers were composed without `audit`
+            if (tool := call.tool) is None:
+                call, tool = await found(self.inner, call)
+            if self.recorder.must_prove(tool.effect):
+                await self.recorder.prove(_record(call.context, _begun(call, self.recorder), trail))
+            trail.tool, trail.ran = tool, True
+        return await self.inner.call_tool(call)
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        trail = operation.context.trail
+        if trail is not None:
+            if self.recorder.must_prove("read"):
+                await self.recorder.prove(_record(operation.context, _begun(operation, self.recorder), trail))
+            trail.ran = True
+        try:
+            return await proceed(operation)
+        except UnknownEntry:
+            if trail is not None:  # the entry does not exist, so it has not run
+                trail.ran = False
+            raise
+
+
+_Begun: TypeAlias = tuple[Masks, str, str, str, bytes, int, float]
+"""The first members of a record, known when an operation begins."""
+
+
+def _begun(operation: Operation, recorder: Recorder) -> _Begun:
+    kind, subject, said = _facts(operation)
+    return recorder.masks, recorder.instance, kind, subject, *snapshot(said), recorder.clock()
+
+
+def _record(
+    context: RequestContext,
+    begun: _Begun,
+    trail: CallRecord,
+    outcome: str = "",
+    seconds: float = 0.0,
+    bytes_out: int = 0,
+) -> Record:
+    if trail.edited is not None:  # the arguments that were decided about, and ran
+        masks, instance, kind, subject, _, _, at = begun
+        begun = masks, instance, kind, subject, *snapshot(trail.edited), at
+    rounds = 0 if context.rounds is None else context.rounds.number
+    # Only this part of `_meta`: a record that waits must not keep a request alive.
+    traceparent = context.meta.get("traceparent") if context.meta else None
+    return Record(*begun, context.principal, traceparent, trail, rounds, outcome, seconds, bytes_out)
+
+
+def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
+    """Return the kind of an operation, its subject and its arguments."""
+    match operation:
+        case ToolCall():
+            return "call", operation.name, operation.arguments
+        case ResourceFollow():
+            return "follow", operation.uri, {}
+        case ResourceRead():
+            return "read", operation.uri, {}
+        case PromptGet():
+            return "get", operation.name, operation.arguments
+        case CompletionGet():
+            return "complete", operation.name, {**operation.arguments, operation.argument: operation.value}
+
+
+_ABANDONED = "TT2003"
+"""The code of a plain function that continues after its timeout."""
+
+
+def _failure(error: BaseException, trail: CallRecord) -> str:
+    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        return "cancelled"
+    return "error" if trail.ran else "refused"
+
+
+def _result(outcome: object, trail: CallRecord) -> str:
+    if not trail.ran:
+        return "refused"
+    if trail.code == _ABANDONED:
+        return "abandoned"
+    return "error" if type(outcome) is CallToolResult and outcome.isError else "ok"
+
+
+def _size(outcome: object) -> int:
+    """Return the size of the answer in bytes; a value repeated as text counts once."""
+    if type(outcome) is not CallToolResult:
+        return len(encode(outcome))
+    if outcome.encoded is not None:
+        return len(outcome.encoded)
+    size = 0
+    for part in outcome.content:
+        size += _text_size(part.text) if type(part) is TextContent else len(encode(part))
+    return size
+
+
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,234 @@
+"""Confirmation by a person, through the client where it can ask, otherwise by a ticket that is settled elsewhere.
+
+``confirm`` stands above the queue and the timeout, since a person's time is not counted. ``consume_grant`` stands right
+above the run: a grant is consumed there and not before, so that a call refused in between does not cost it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from tooltrue.contract.contract import pin
+from tooltrue.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
+from tooltrue.policy.consent.approvals import Approvals, Request
+from tooltrue.policy.consent.question import AnsweredGrant, Consent, StandingGrant, TicketGrant, put_to
+from tooltrue.protocol.types import InputRequiredResult, ToolOutcome, Value, replaced
+from tooltrue.state.facts import Facts
+from tooltrue.tools.rounds import InputRequired, Rounds, how_it_ended
+from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.vocabulary import EFFECTS, Effect, Grant, Tool, ToolCall
+from tooltrue.wording import Worded
+
+__all__ = ["Confirm", "Confirming", "confirm", "consume_grant", "previewed"]
+
+_log = logging.getLogger("tooltrue")
+
+_KEY = "tooltrue:confirm"
+_OPEN_SECONDS = 60.0  # the identical call is not asked about again meanwhile
+_PREVIEW_SECONDS = 10.0
+_TICKETS_A_DAY = 40
+
+
+class Confirm(Value, frozen=True):
+    """Before which calls a person is asked: those of these ``effects``, and those of tools with ``confirm=True``.
+
+    ``session_seconds``: how long an approval "for this session" holds. ``questions``: how many one principal is asked
+    in a minute at most. ``max_shown``: a longer question is not asked, but shown by a ticket. ``store``: the URL of the
+    store of tickets, instead of ``$TOOLTRUE_APPROVALS`` and of the file in the user's state folder.
+    """
+
+    effects: frozenset[Effect] = frozenset({"destructive"})
+    session_seconds: float = 28_800.0
+    questions: int = 10
+    max_shown: int = 4_000
+    store: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.effects.issubset(EFFECTS):
+            raise ConfigurationError.of("TT4009", name="Confirm(effects=…)", wanted=f"a set of {', '.join(EFFECTS)}")
+        for name in ("session_seconds", "questions", "max_shown"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError.of("TT4009", name=f"Confirm({name}=…)", wanted="a number above 0")
+
+    @classmethod
+    def never(cls) -> Confirm:
+        """Ask only where a rule or a tool says so. For tests, and where the host asks."""
+        return cls(effects=frozenset())
+
+    def wants(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+        return tool.effect_with(arguments) in self.effects if tool.confirm is None else tool.confirm
+
+
+def confirm(
+    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, started: str, language: str
+) -> Callable[[Provider], Provider]:
+    """Require a person's approval of calls that need one, for this principal, tool and arguments, before they run."""
+    return lambda inner: Confirming(inner, settings, approvals, facts, server, instance, started, language)
+
+
+def consume_grant(inner: Provider) -> Provider:
+    """Consume the grant of a call in the step before it runs."""
+    return _ConsumeGrant(inner)
+
+
+class _ConsumeGrant(Wrapper, frozen=True):
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        return await (self.inner.call_tool(call) if call.grant is None else self._spending(call, call.grant))
+
+    async def _spending(self, call: ToolCall, grant: Grant) -> ToolOutcome:
+        await grant.take()
+        outcome: ToolOutcome | None = None
+        try:
+            # A pipeline further in must not see the question and the grant, which are settled here.
+            outcome = await self.inner.call_tool(replaced(call, asks=None, stake="", grant=None))
+            return outcome
+        finally:
+            # A call that only asked another question has had no effect; with any other outcome, it has run.
+            await (grant.give_back() if isinstance(outcome, InputRequiredResult) else grant.settle())
+
+
+class Confirming(Wrapper, frozen=True):
+    """Asks through the client; a host asks its person in another way, and is otherwise the same."""
+
+    settings: Confirm
+    approvals: Approvals
+    facts: Facts
+    server: str
+    instance: str
+    started: str
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
+        if call.asks is None and not self.settings.wants(tool, call.arguments):
+            try:
+                return await self.inner.call_tool(call)
+            except NeedsAgreement as error:
+                # As a stake: an approval that was given without it does not hold.
+                call = replaced(call, asks=error.reason, stake=error.reason)
+                return await self._once_agreed(call, tool, by_tool=True)
+        return await self._once_agreed(call, tool, by_tool=False)
+
+    async def _once_agreed(self, call: ToolCall, tool: Tool, *, by_tool: bool) -> ToolOutcome:
+        """Run the call if it is approved, or ask. ``by_tool``: the tool itself requires approval, and could not ask."""
+        try:
+            decided = await self._decided(call, tool)
+        except StateError as error:  # approvals cannot be read, so there is none
+            _log.error("%s was refused, since its approval cannot be looked up: %s", tool.name, error)
+            raise ToolError.of("TT2410", tool=tool.name) from error
+        if isinstance(decided, InputRequiredResult):
+            return decided
+        if (trail := call.context.trail) is not None:
+            trail.rule = trail.rule or f"confirm: {decided.by}"
+        try:
+            # The person whose standing grant covers more than this call was not shown this one, unless the tool has
+            # named the stake.
+            agreed = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
+            return await self.inner.call_tool(replaced(call, grant=decided, context=agreed))
+        except (RpcError, ToolError):
+            await decided.keep()
+            raise
+
+    async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
+        """Return the grant that lets the call run, or the question. ``ToolError`` if it may not run."""
+        wanted = self._wanted(call, tool)
+        if (grant := await self._standing(wanted)) is not None:
+            return grant
+        rounds = call.context.rounds
+        if rounds is not None and call.context.can_ask(Consent("", self.language)):
+            return await self._asked(wanted, tool, rounds)
+        # TT2403 advises to turn confirmation off, which would not stop the question of a rule or a tool.
+        code = "TT2403" if call.asks is None else "TT2470"
+        raise await self._ticket(await previewed(wanted, tool, self.language), code)
+
+    def _wanted(self, call: ToolCall, tool: Tool) -> Request:
+        return Request(
+            tool.server or self.server,
+            call.context.principal.id,
+            tool.name,
+            tool.effect,
+            pin(tool.definition),
+            call.arguments,
+            call.asks or "",
+            instance=tool.instance or self.instance,
+            started=self.started,
+            stake=call.stake,
+        )
+
+    async def _standing(self, wanted: Request) -> Grant | None:
+        match await self.approvals.granted(wanted):
+            case None:
+                return None
+            case "once":
+                return TicketGrant(self.approvals, wanted, "a ticket")
+            case scope:
+                return StandingGrant(scope)
+
+    # --- through the client
+
+    async def _asked(self, wanted: Request, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
+        nonce, key, message = await rounds.once(_KEY, partial(self._first, wanted, tool))
+        if key != wanted.key:  # the tool was replaced while the question was open
+            raise ToolError.of("TT2411", tool=wanted.tool)
+        try:
+            said = rounds.ask(Consent(message, self.language), _KEY)
+        except InputRequired as ended:
+            return how_it_ended(ended)
+        await self.facts.remove(_open(key))
+        if said in ("deny", "cancel"):
+            raise ToolError.of("TT2401" if said == "deny" else "TT2402", tool=wanted.tool)
+        seconds = self.settings.session_seconds if said == "session" else None
+        return AnsweredGrant(self.facts, self.approvals, wanted, nonce, seconds)
+
+    async def _first(self, wanted: Request, tool: Tool) -> list[str]:
+        """Prepare the first question. Returns the values that stay the same over all rounds."""
+        wanted = await previewed(wanted, tool, self.language)
+        message = put_to(wanted, self.language)
+        if len(message) > self.settings.max_shown:
+            raise await self._ticket(wanted, "TT2406")
+        if not await self.facts.put_if_absent(_open(wanted.key), b"1", _OPEN_SECONDS):
+            raise ToolError.of("TT2407", tool=wanted.tool)
+        wait = await self._take("questions:", wanted, self.settings.questions, 60.0)
+        if wait:
+            await self.facts.remove(_open(wanted.key))
+            raise ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
+        return [secrets.token_hex(16), wanted.key, message]
+
+    async def _take(self, what: str, wanted: Request, most: int, seconds: float) -> float:
+        return await self.facts.take(what + wanted.principal, per_second=most / seconds, burst=most)
+
+    # --- through a ticket
+
+    async def _ticket(self, wanted: Request, code: str) -> ToolError:
+        """Return the refusal that names the ticket of this exact call, opening one if needed."""
+        ticket = await self.approvals.ticket(wanted)
+        state = "none" if ticket is None else ticket.state
+        if ticket is not None and state == "denied" and ticket.why:
+            return ToolError.of("TT2421", tool=wanted.tool, reason=ticket.why)
+        if state in ("denied", "running"):
+            return ToolError.of("TT2415" if state == "denied" else "TT2405", tool=wanted.tool)
+        if ticket is None or state != "open":
+            if wait := await self._take("tickets:", wanted, _TICKETS_A_DAY, 86_400.0):
+                return ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
+            ticket = await self.approvals.open(wanted)
+        return ToolError.of("TT2404" if state == "used" else code, tool=wanted.tool, ticket=ticket.id)
+
+
+def _open(key: str) -> str:
+    return "asking:" + key
+
+
+async def previewed(wanted: Request, tool: Tool, language: str) -> Request:
+    """Add the tool's preview of the call, if it has one. The ``ToolError`` of a preview refuses the call before a
+    person is asked about it."""
+    if tool.preview is None:
+        return wanted
+    async with asyncio.timeout(_PREVIEW_SECONDS):
+        text: Any = await tool.preview(dict(wanted.arguments))
+    return replaced(wanted, preview=text.say(language) if isinstance(text, Worded) else str(text))

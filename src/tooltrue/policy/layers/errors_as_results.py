@@ -1,0 +1,112 @@
+"""Error boundary: every failure of a call becomes a result for the model; the text of a crash never leaves.
+
+Protocol errors stay ``RpcError``, for the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable, Generator
+
+from tooltrue.crashes import log_crash, log_unfit
+from tooltrue.errors import InternalError, InvalidResult, RpcError, ToolError
+from tooltrue.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
+from tooltrue.tools.content import failed
+from tooltrue.tools.toolset import Provider, Wrapper
+from tooltrue.tools.vocabulary import UNTRUSTED, CompletionGet, PromptGet, ResourceRead, ToolCall
+
+__all__ = ["errors_as_results"]
+
+
+def errors_as_results(language: str) -> Callable[[Provider], Provider]:
+    return lambda inner: _ErrorsAsResults(inner, language)
+
+
+_MAX_WORDS = 20_000
+
+
+def _sayable(text: str) -> str:
+    """Limit an author's message to a length that a model can read, and make it encodable as JSON."""
+    return text[:_MAX_WORDS].encode(errors="replace").decode()
+
+
+@contextlib.contextmanager
+def _masking(what: str) -> Generator[None]:
+    """Turn a failure of a resource or prompt, which have no error results, into an internal error.
+
+    The message of an author or of a timeout is kept; any other failure gets an id, which the log explains.
+    """
+    try:
+        yield
+    except (RpcError, GeneratorExit):
+        raise
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
+            raise
+        if isinstance(error, ToolError) and not isinstance(error, InvalidResult):
+            raise _told(error) from None
+        id = secrets.token_hex(4)
+        log = log_unfit if isinstance(error, InvalidResult) else log_crash
+        log("%s failed, internal error %s", what, id, error=error)
+        raise InternalError.of("TT1020", id=id) from None
+
+
+def _told(error: ToolError) -> InternalError:
+    return InternalError.of(error.code, **error.facts) if error.code else InternalError(_sayable(str(error)))
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+class _ErrorsAsResults(Wrapper, frozen=True):
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        try:
+            return await self.inner.call_tool(call)
+        except RpcError:
+            raise
+        except asyncio.CancelledError as error:
+            if _is_being_cancelled():
+                raise
+            return self._masked("TT2004", call, error)  # a cancellation of the tool's own making
+        except InvalidResult as error:
+            return self._masked("TT2005", call, error, log_unfit)
+        except ToolError as error:
+            _leave(call, error.code)
+            result = failed(_sayable(error.say(self.language)))
+            return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
+            return self._masked("TT2004", call, error)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        with _masking(f"resource {read.uri}"):
+            return await self.inner.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        with _masking(f"prompt {get.name}"):
+            return await self.inner.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        with _masking(f"completion of {get.name}"):
+            return await self.inner.complete(get)
+
+    def _masked(
+        self, code: str, call: ToolCall, error: BaseException, log: Callable[..., None] = log_crash
+    ) -> CallToolResult:
+        _leave(call, code)
+        id = secrets.token_hex(4)
+        log("tool %s failed, error %s", call.name, id, error=error)
+        return failed(ToolError.of(code, tool=call.name, id=id).say(self.language))
+
+
+def _leave(call: ToolCall, code: str) -> None:
+    """Note the error code for the audit record: above this layer, a failure is a result without its code."""
+    if call.context.trail is not None:
+        call.context.trail.code = code

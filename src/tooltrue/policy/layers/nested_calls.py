@@ -1,0 +1,36 @@
+"""Nested calls: a call that a tool makes with its own context is a call of its own.
+
+It needs its own approval, and its questions are asked and answered under keys of its own.
+"""
+
+from __future__ import annotations
+
+from tooltrue.contract.contract import digest
+from tooltrue.protocol.types import ToolOutcome, replaced
+from tooltrue.tools.rounds import Rounds
+from tooltrue.tools.toolset import Provider, Wrapper
+from tooltrue.tools.vocabulary import ToolCall
+
+__all__ = ["nested_calls"]
+
+
+def nested_calls(inner: Provider) -> Provider:
+    return _NestedCalls(inner)
+
+
+class _NestedCalls(Wrapper, frozen=True):
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        context = call.context
+        rounds = context.rounds
+        if rounds is not None:
+            rounds = _rounds_within(call, rounds) if rounds.is_taken else rounds
+            rounds.is_taken = True
+        if context.agreed or rounds is not context.rounds:
+            call = replaced(call, context=replaced(context, rounds=rounds, agreed=False))
+        return await self.inner.call_tool(call)
+
+
+def _rounds_within(call: ToolCall, rounds: Rounds) -> Rounds:
+    # The same key in each round, whatever the order of a tool's calls. The identical call again gets the same answers,
+    # and an approval among them was good for one run.
+    return rounds.within(f"{call.name}:{digest([call.name, dict(call.arguments)])[:16]}/")

@@ -1,0 +1,287 @@
+"""Rate limits: a token bucket for each caller and tool, for each caller, and for the whole server.
+
+A call takes one token from each of the three, or is refused and takes none. Lists and pings are free, and so is a later
+round of a call, once: a state that is sent again is a new call. Workers share the store of facts. From a store outside
+this process, a worker leases as many tokens as it used in the last moment, and spends them itself, so that not every
+call needs a round trip. Small bursts are counted one by one, exactly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from tooltrue.errors import ConfigurationError, StateError, ToolError
+from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.protocol.types import ToolOutcome, Value, field
+from tooltrue.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.rounds import Rounds
+from tooltrue.tools.toolset import Layer, Provider
+from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.wording import sentence
+
+__all__ = ["RateLimits", "rate"]
+
+_log = logging.getLogger("tooltrue")
+
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
+OutcomeT = TypeVar("OutcomeT")
+
+
+# A model makes some dozens of calls in a turn, and a program that it writes goes over a list of some hundred items at
+# once: both stay below. A runaway loop makes tens of thousands a second, and is slowed down to a number that a person
+# can follow.
+_TOOL, _CALLER, _SERVER = Rate(50, 1_000), Rate(200, 4_000), Rate(2_000, 40_000)
+
+
+class RateLimits(Value, frozen=True):
+    """Limits per caller and ``tool``, per ``caller`` for all tools, and of the ``server`` for all callers together.
+
+    A tool's own ``rate`` replaces ``tool``. All reads of resources count as one tool, and so do all prompts, and all
+    completions.
+    """
+
+    tool: Rate = _TOOL
+    caller: Rate = _CALLER
+    server: Rate = _SERVER
+
+    def __str__(self) -> str:
+        return f"{self.tool} for a caller and tool, {self.caller} for a caller, {self.server} in all"
+
+    def __post_init__(self) -> None:
+        for name, said in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
+            if not said.holds:
+                wanted = "a Rate of more than 0 a second and a burst of 1 or more"
+                raise ConfigurationError.of("TT4009", name=f"RateLimits({name}=…)", wanted=wanted)
+
+    @classmethod
+    def of(cls, said: Rate | RateLimits) -> RateLimits:
+        """Return the limits that one rate stands for: a caller has four times, the server forty times of it."""
+        if isinstance(said, RateLimits):
+            return said
+        return cls(said, _times(said, 4), _times(said, 40))
+
+
+def _times(rate: Rate, times: int) -> Rate:
+    return Rate(rate.per_second * times, rate.burst * times)
+
+
+def rate(limits: RateLimits, facts: Facts, signals: AbuseEvents) -> Callable[[Provider], Provider]:
+    """Limit the rate of operations. A refusal says when to come back."""
+    take = _here(facts) if isinstance(facts, MemoryFacts) else Leases(facts).take
+    return lambda inner: _Rate(inner, limits, take, facts, signals)
+
+
+Take: TypeAlias = Callable[[tuple[Bucket, ...]], Awaitable[float]]
+"""Takes one token from each bucket, or returns the seconds until that is possible."""
+
+
+def _here(facts: MemoryFacts) -> Take:
+    async def take(buckets: tuple[Bucket, ...]) -> float:
+        return facts.take_now(buckets)
+
+    return take
+
+
+_MAX_KEPT = 10_000
+_SECONDS = 900.0
+"""How long a state is known to have been sent, and how long a person has for an answer."""
+_Known: TypeAlias = dict[tuple[str, str], tuple[Rate | None, tuple[Bucket, ...]]]
+
+
+class _Rate(Layer, frozen=True):
+    """``known``: the buckets of recent callers, so that a call makes no keys."""
+
+    limits: RateLimits
+    take: Take
+    states: Values
+    signals: AbuseEvents
+    known: _Known = field(default_factory=_Known)
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        context = call.context
+        rounds = context.rounds
+        if rounds is None or not rounds.number or not await self._is_paid(rounds):
+            own = None if call.tool is None else call.tool.rate
+            known = self.known.get((context.principal.id, call.name))
+            if known is None or known[0] is not own:
+                known = self._learn(context.principal.id, call.name, own)
+            if wait := await self.take(known[1]):
+                raise self._refused(call.name, context, wait)
+        return await self.inner.call_tool(call)
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        context, kind = operation.context, KINDS[type(operation)]
+        rounds = context.rounds
+        if rounds is None or not rounds.number or not await self._is_paid(rounds):
+            known = self.known.get((context.principal.id, kind)) or self._learn(context.principal.id, kind, None)
+            if wait := await self.take(known[1]):
+                raise self._refused(kind, context, wait)
+        return await proceed(operation)
+
+    async def _is_paid(self, rounds: Rounds) -> bool:
+        """Return whether a later round belongs to a call that has paid. A state that was sent before runs again, and
+        pays again."""
+        if not rounds.state:  # a state in the running request's memory cannot be sent again
+            return True
+        try:
+            return await self.states.put_if_absent(f"rate paid {rounds.state}", b"1", _SECONDS)
+        except StateError as error:
+            raise _unknown(error) from None
+
+    def _refused(self, name: str, context: RequestContext, wait: float) -> ToolError:
+        self.signals.tell(AbuseEvent("rate", context.principal, name, wait))
+        return ToolError.of("TT2100", tool=name, seconds=math.ceil(wait))
+
+    def _learn(self, caller: str, name: str, own: Rate | None) -> tuple[Rate | None, tuple[Bucket, ...]]:
+        if len(self.known) >= _MAX_KEPT:
+            self.known.clear()
+        limits = self.limits
+        buckets = (
+            _bucket(f"rate tool {name} {caller}", own or limits.tool),
+            _bucket(f"rate caller {caller}", limits.caller),
+            _bucket("rate server", limits.server),
+        )
+        self.known[caller, name] = known = (own, buckets)
+        return known
+
+
+def _unknown(error: StateError) -> ToolError:
+    _log.error("%s [TT4100]", sentence("TT4100", "en", {"problem": error}))
+    return ToolError.of("TT2101")
+
+
+def _bucket(key: str, rate: Rate) -> Bucket:
+    return Bucket(key, rate.per_second, rate.burst)
+
+
+class _Lease(NamedTuple):
+    """``left`` of ``size`` calls may be made up to ``until``; ``waiting`` is how many came while it was requested."""
+
+    left: int
+    until: float
+    size: int
+    waiting: int = 0
+
+
+class _Asking:
+    """A request to the store that is not answered yet, for all calls that need the same."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+        self.waiting = 0
+        self.wait = 0.0
+        self.error: StateError | None = None
+
+
+class Leases:
+    """Leases tokens from a store elsewhere, as many as were used lately, a fiftieth of a burst at most, and spends them
+    here.
+
+    A lease ends after a tenth of a second, or later, when its tokens would have been refilled anyway. Tokens that are
+    left then are lost to all workers: so a lease grows only if it was spent before its end, and shrinks to the number
+    that was used. Of concurrent calls one asks, and the others share the lease. In any time, no more is granted than
+    the limit allows in it, and the tokens that were on lease when it began.
+    """
+
+    def __init__(self, facts: Rates, clock: Callable[[], float] = time.monotonic) -> None:
+        self._facts = facts
+        self._clock = clock
+        self._leases: dict[str, _Lease] = {}
+        self._asking: dict[str, _Asking] = {}
+
+    async def take(self, buckets: tuple[Bucket, ...]) -> float:
+        """Take one token from each bucket, the narrowest first: a caller that is over its own limit takes no token of
+        the server's. Tokens taken before a refusal are kept for the next call.
+
+        ``ToolError`` where the store fails: a call that cannot be counted is not made.
+        """
+        taken: list[Bucket] = []
+        try:
+            for bucket in buckets:
+                if wait := await self._take(bucket):
+                    self._give_back(taken)
+                    return wait
+                taken.append(bucket)
+        except StateError as error:
+            self._give_back(taken)
+            raise _unknown(error) from None
+        return 0.0
+
+    async def _take(self, bucket: Bucket) -> float:
+        most = bucket.burst // _PARTS
+        while not self._spend(bucket.key):
+            if most < 2:
+                return await self._ask(bucket, 1)
+            asking = self._asking.get(bucket.key)
+            if asking is None:
+                return await self._renew(bucket, most)
+            asking.waiting += 1
+            await asking.done.wait()
+            if asking.error is not None:
+                raise asking.error
+            if asking.wait:
+                return asking.wait
+        return 0.0
+
+    def _spend(self, key: str) -> bool:
+        """Spend a leased token, and return whether there was one."""
+        lease = self._leases.get(key)
+        if lease is None or not lease.left or self._clock() >= lease.until:
+            return False
+        self._leases[key] = lease._replace(left=lease.left - 1)
+        return True
+
+    async def _renew(self, bucket: Bucket, most: int) -> float:
+        """Take a lease and spend its first token, also on behalf of other calls that need one."""
+        now, asking = self._clock(), _Asking()
+        size = _next_size(self._leases.get(bucket.key), now, most)
+        self._asking[bucket.key] = asking
+        try:
+            if size > 1 and await self._ask(bucket, size):
+                size = 1  # the bucket cannot grant all of it
+            if size == 1:
+                asking.wait = await self._ask(bucket, 1)
+            if not asking.wait:
+                self._keep(bucket, size - 1, size, now, asking.waiting)
+            return asking.wait
+        except StateError as error:
+            asking.error = error
+            raise
+        finally:
+            del self._asking[bucket.key]
+            asking.done.set()
+
+    def _give_back(self, taken: list[Bucket]) -> None:
+        now = self._clock()
+        for bucket in taken:
+            lease = self._leases.get(bucket.key)
+            if lease is not None and now < lease.until:
+                self._leases[bucket.key] = lease._replace(left=lease.left + 1)
+            else:
+                self._keep(bucket, 1, 1, now)
+
+    async def _ask(self, bucket: Bucket, cost: int) -> float:
+        return await self._facts.take(bucket.key, per_second=bucket.per_second, burst=bucket.burst, cost=cost)
+
+    def _keep(self, bucket: Bucket, left: int, size: int, now: float, waiting: int = 0) -> None:
+        if len(self._leases) >= _MAX_KEPT:
+            self._leases = {key: lease for key, lease in self._leases.items() if lease.until > now}
+        until = now + max(_MOMENT, size / bucket.per_second)
+        self._leases[bucket.key] = _Lease(left, until, size, waiting)
+
+
+_PARTS = 50
+_MOMENT = 0.1
+
+
+def _next_size(lease: _Lease | None, now: float, most: int) -> int:
+    if lease is None:
+        return 1
+    used = lease.size - lease.left
+    return max(1, min(most, max(2 * used if now < lease.until else used, lease.waiting)))

@@ -1,0 +1,251 @@
+"""Output sanitization: results leave clean, without secrets, within the size limit and valid, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tooltrue.errors import InvalidParams, InvalidResult, RpcError, ToolError, TooltrueError, UnknownEntry
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.layers.stored_results import BUDGET
+from tooltrue.policy.sanitize.blocks import check_blocks
+from tooltrue.policy.sanitize.channel import CleanChannel
+from tooltrue.policy.sanitize.fit import LEAST, MAX_BLOCKS, fit
+from tooltrue.policy.sanitize.prescan import Suspicion, Wants, prescan
+from tooltrue.policy.sanitize.redactor import Redactor
+from tooltrue.policy.sanitize.result_bytes import all_text, is_text_copy, result_bytes, scannable_bytes
+from tooltrue.policy.sanitize.slices import cut_secrets
+from tooltrue.protocol.questions import InputRequest
+from tooltrue.protocol.types import (
+    UNSET,
+    CallToolResult,
+    Completion,
+    InputRequiredResult,
+    PromptOutcome,
+    PromptResult,
+    ReadOutcome,
+    ReadResourceResult,
+    ToolOutcome,
+    replaced,
+)
+from tooltrue.tools.content import encoded_value
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.stored_results import SCHEME
+from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.vocabulary import (
+    UNTRUSTED,
+    CompletionGet,
+    Personal,
+    PromptGet,
+    RequestContext,
+    ResourceRead,
+    Secrets,
+    Tool,
+    ToolCall,
+)
+
+__all__ = ["sanitize_output"]
+
+
+Outcome = TypeVar("Outcome", ReadResourceResult, PromptResult)
+
+
+def sanitize_output(
+    max_bytes: int, secrets: Secrets = "mask", language: str = "en", personal: Personal = "keep"
+) -> Callable[[Provider], Provider]:
+    return lambda inner: _SanitizeOutput(inner, max_bytes, secrets, personal, language)
+
+
+class _SanitizeOutput(Wrapper, frozen=True):
+    max_bytes: int
+    secrets: Secrets
+    personal: Personal
+    language: str
+
+    @property
+    def wants(self) -> Wants:
+        return Wants(self.secrets == "mask", self.personal == "mask")
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
+        wants = Wants((tool.secrets or self.secrets) == "mask", (tool.personal or self.personal) == "mask")
+        if call.context.channel is not SILENT:
+            call = replaced(call, context=_with_clean_channel(call.context, wants))
+        try:
+            outcome = await self.inner.call_tool(call)
+        except TooltrueError as error:
+            _clean_error(error, wants)
+            if tool.untrusted and isinstance(error, ToolError):
+                error.untrusted = True
+            raise
+        if type(outcome) is InputRequiredResult:
+            return _clean_question(outcome, wants)
+        if outcome.encoded is None and outcome.structuredContent is not UNSET:
+            # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats it
+            # or not.
+            outcome = replaced(outcome, encoded=encoded_value(outcome.structuredContent))
+        if not outcome.isError:
+            _check_output(tool, outcome)
+        data, size = scannable_bytes(outcome)
+        limit = tool.max_bytes or self.max_bytes
+        if size <= BUDGET and (
+            (suspicion := prescan(data, *wants)) or call.context.slices or not all_text(outcome.content)
+        ):
+            clean = await self._swept(tool, outcome, call.context, suspicion, wants)
+            if clean is not outcome:
+                outcome, size = clean, scannable_bytes(clean)[1]  # a mask may be longer than its secret
+        if size > BUDGET or (size > limit and limit < LEAST):
+            raise ToolError.of("TT2006", tool=tool.name, size=size, limit=limit)
+        _clean_kept(call.context, wants)
+        if size > limit or len(outcome.content) > MAX_BLOCKS:
+            outcome = fit(tool, outcome, limit, call.context, self.language)
+        return _marked(outcome) if tool.untrusted else outcome
+
+    async def _swept(
+        self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: Suspicion, wants: Wants
+    ) -> CallToolResult:
+        sweep = Redactor(suspicion)
+        if wants.secrets:
+            sweep.slices.update(cut_secrets(context.slices, sweep.secrets))
+        content = await self._checked(result.content, context, sweep)
+        if not (suspicion or sweep.left_out or sweep.slices):
+            return result
+        return _redacted(tool, replaced(result, content=content), sweep)
+
+    async def _checked(self, content: list[Any], context: RequestContext, sweep: Redactor) -> list[Any]:
+        async def serves(uri: str) -> bool:
+            with contextlib.suppress(UnknownEntry):
+                return bool(await self.inner.find_entries(ResourceRead(uri, context)))
+            return False
+
+        return await check_blocks(content, serves, self.language, sweep.left_out)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        outcome = await self.inner.read_resource(read)
+        if isinstance(outcome, InputRequiredResult):
+            return _clean_question(outcome, self.wants)
+        if read.uri.startswith(SCHEME):
+            return outcome  # it was cleaned when it was stored, and its chunks have a size of their own
+        _clean_kept(read.context, self.wants)
+        return self._cleaned(read.uri, outcome, lambda outcome: outcome.contents)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        outcome = await self.inner.get_prompt(get)
+        if isinstance(outcome, InputRequiredResult):
+            return _clean_question(outcome, self.wants)
+        _clean_kept(get.context, self.wants)
+        return self._cleaned(get.name, outcome, lambda outcome: [message.content for message in outcome.messages])
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        completion = await self.inner.complete(get)
+        said = encode(completion)
+        _check_size(get.name, len(said), self.max_bytes)
+        suspicion = prescan(said, *self.wants)
+        if suspicion:
+            completion = Redactor(suspicion).part(completion)
+            _check_size(get.name, len(encode(completion)), self.max_bytes)
+        return completion
+
+    def _cleaned(self, name: str, outcome: Outcome, parts: Callable[[Outcome], Sequence[object]]) -> Outcome:
+        """Clean the contents of a resource or a prompt; there is no schema that they could break."""
+        data, size = result_bytes(parts(outcome))
+        _check_size(name, size, self.max_bytes)
+        suspicion = prescan(data + encode(outcome.meta), *self.wants)
+        if not suspicion:
+            return outcome
+        sweep = Redactor(suspicion)
+        clean = sweep.part(outcome)
+        _check_size(name, result_bytes(parts(clean))[1], self.max_bytes)
+        return replaced(clean, meta=sweep.note(clean.meta))
+
+
+def _check_size(name: str, size: int, limit: float) -> None:
+    if size > limit:
+        raise InvalidParams.of("TT2006", tool=name, size=size, limit=limit)
+
+
+def _redacted(tool: Tool, result: CallToolResult, sweep: Redactor) -> CallToolResult:
+    is_copied = is_text_copy(result)
+    value = sweep.value(result.structuredContent)
+    if value is not result.structuredContent:
+        result = replaced(result, structuredContent=value, encoded=encoded_value(value))
+        if not (result.isError or tool.output is None or tool.output.accepts(value)):
+            raise ToolError.of("TT2300", tool=tool.name, what=sweep.said())
+    if is_copied:
+        text = (result.encoded or b"").decode()
+        content = [replaced(block, text=text) for block in result.content]
+    else:
+        content = sweep.value(result.content)
+    return replaced(result, content=content, meta=sweep.note(sweep.value(result.meta)))
+
+
+def _marked(result: CallToolResult) -> CallToolResult:
+    return replaced(result, meta={**(result.meta or {}), UNTRUSTED: True})
+
+
+def _check_output(tool: Tool, result: CallToolResult) -> None:
+    if tool.output is None:
+        return
+    if result.structuredContent is UNSET:
+        raise InvalidResult("an output schema is declared but no structured content was returned")
+    if not tool.output.accepts(result.structuredContent):
+        problem = tool.output.problems(result.structuredContent)[0]
+        raise InvalidResult(str(problem))
+
+
+def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequiredResult:
+    """Clean a question to a person. The page of a link is for the person alone, and may hold a key: it stays as it
+    is."""
+    requests = question.inputRequests or {}
+    bare = {key: _with_page(request, None) for key, request in requests.items()}
+    suspicion = prescan(encode(bare), *wants)
+    if not suspicion:
+        return question
+    sweep = Redactor(suspicion)
+    clean = {key: _with_page(sweep.value(bare[key]), request) for key, request in requests.items()}
+    return replaced(question, inputRequests=clean, meta=sweep.note(question.meta))
+
+
+def _with_page(request: InputRequest, other: InputRequest | None) -> InputRequest:
+    """Return a request with the page of the other one, or without a page."""
+    params = {name: value for name, value in request.get("params", {}).items() if name != "url"}
+    page = (other or {}).get("params", {}).get("url")
+    return (
+        {**request, "params": params if page is None else {**params, "url": page}} if "params" in request else request
+    )
+
+
+def _clean_error(error: TooltrueError, wants: Wants) -> None:
+    """Clean the message and facts of an error in place, for the model or the caller."""
+    data = error.data if isinstance(error, RpcError) else None
+    said = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
+    suspicion = prescan(said + encode(data), *wants)
+    if not suspicion:
+        return
+    sweep = Redactor(suspicion)
+    error.args, error.facts = (sweep.text(str(error)),), {name: _fact(sweep, it) for name, it in error.facts.items()}
+    if isinstance(error, RpcError):
+        error.data = sweep.value(data)
+
+
+def _fact(sweep: Redactor, fact: Any) -> Any:
+    """Clean a fact of an error, which need not be JSON: the sentence writes it as text."""
+    if isinstance(fact, str | list | dict):
+        return sweep.value(fact)
+    clean = sweep.text(said := str(fact))
+    return fact if clean == said else clean
+
+
+def _clean_kept(context: RequestContext, wants: Wants) -> None:
+    """Clean each result that a call hands out by reference as a whole: a secret may lie across the chunks that it is
+    split into."""
+    for place, thing in enumerate(context.kept):
+        if thing.is_text and (suspicion := prescan(thing.data, *wants)):
+            text = Redactor(suspicion).text(thing.data.decode())
+            context.kept[place] = replaced(thing, data=text.encode())
+
+
+def _with_clean_channel(context: RequestContext, wants: Wants) -> RequestContext:
+    return replaced(context, channel=CleanChannel(context.channel, wants))

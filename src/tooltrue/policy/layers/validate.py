@@ -1,0 +1,67 @@
+"""Validation of arguments against the published schema, before they are authorized; defaults are filled in first."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrue.errors import InvalidArguments
+from tooltrue.policy.sanitize.outgoing import kinds_sent
+from tooltrue.policy.sanitize.secrets import mask_in
+from tooltrue.protocol.schema import explain
+from tooltrue.protocol.types import ToolOutcome, replaced
+from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.vocabulary import Tool, ToolCall
+
+__all__ = ["MAX_EXPLANATION", "check_arguments", "validate"]
+
+MAX_EXPLANATION = 600
+_NEXT = "Correct these and call the tool again."
+
+
+def validate(inner: Provider) -> Provider:
+    return _Validate(inner)
+
+
+class _Validate(Wrapper, frozen=True):
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
+        if call.admit is not None:
+            call.admit(tool)
+        try:
+            arguments = check_arguments(tool, call.arguments)
+        except InvalidArguments as error:
+            if call.context.trail is not None:
+                call.context.trail.wrong = error.facts.get("wrong", ())
+            raise
+        if arguments is not call.arguments:
+            call = replaced(call, arguments=arguments)
+        return await self.inner.call_tool(call)
+
+
+def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the defaults of those that were left out. ``InvalidArguments`` explains each
+    problem."""
+    filled = _filled(tool.defaults, arguments)
+    if not tool.input.accepts(filled):
+        raise _invalid(tool, filled)
+    if tool.effect != "read" and (mask := mask_in(filled)):
+        raise InvalidArguments.of("TT2301", tool=tool.name, mask=mask)  # it would overwrite its secret
+    if tool.sends and (kinds := kinds_sent(filled)):
+        raise InvalidArguments.of("TT6450", tool=tool.name, kinds=", ".join(kinds))
+    return filled
+
+
+def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    if all(name in arguments for name in defaults):
+        return arguments
+    return {**copy.deepcopy(dict(defaults)), **arguments}  # the tool may change a list of defaults
+
+
+def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:
+    room = MAX_EXPLANATION - len(InvalidArguments.of("TT2001", tool=tool.name, problems="", next=_NEXT).say())
+    found = tool.input.problems(arguments)
+    wrong = tuple(f"{problem.path} {problem.rule}" for problem in found)
+    return InvalidArguments.of("TT2001", tool=tool.name, problems=explain(found, room), next=_NEXT, wrong=wrong)

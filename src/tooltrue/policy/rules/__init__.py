@@ -1,0 +1,1 @@
+"""The rules of an operator and an author: their verdicts, their lint, and their replay against the audit log."""

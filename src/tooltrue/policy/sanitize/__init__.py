@@ -1,0 +1,1 @@
+"""Sanitization of output: hidden characters, secrets, personal data, media types and sizes."""

@@ -1,0 +1,118 @@
+"""Truncation of a result that is too large, with a link to the whole, which is stored for the caller."""
+
+from __future__ import annotations
+
+import binascii
+from typing import Any
+
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.sanitize.result_bytes import is_text_copy, scannable_bytes
+from tooltrue.policy.sanitize.truncate import Cut, cut_text, cuts
+from tooltrue.protocol.types import (
+    UNSET,
+    AudioContent,
+    CallToolResult,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    replaced,
+)
+from tooltrue.tools.content import encoded_value, failed
+from tooltrue.tools.vocabulary import RequestContext, Tool
+from tooltrue.wording import sentence
+
+__all__ = ["CUT", "LEAST", "MAX_BLOCKS", "fit"]
+
+CUT = "tooltrue/cut"
+"""The key of ``_meta`` under which a result says that it is incomplete, and where the whole is."""
+
+MAX_BLOCKS = 1000
+LEAST = 1000
+"""A smaller limit leaves no room to say that there is more."""
+
+_CUTS = 8  # the most cuts of one value
+_SAYING = 800  # bytes for the sentence and the link
+
+
+def fit(tool: Tool, result: CallToolResult, limit: int, context: RequestContext, language: str) -> CallToolResult:
+    """Return the part of a result that fits into ``limit``. It is valid against the output schema; if no smaller value
+    is, the result is an error."""
+    link = _kept(tool, result, context)
+    part, said = _part(tool, result, limit - _SAYING)
+    facts = {"tool": tool.name, "size": link.size, "limit": limit, "uri": link.uri, "shown": said}
+    if part is None:
+        error = failed(sentence("TT2311", language, facts))
+        return replaced(error, content=[*error.content, link], meta={**(result.meta or {}), CUT: {"uri": link.uri}})
+    content = [*part.content, TextContent(text=sentence("TT2310", language, facts)), link]
+    meta = {**(part.meta or {}), CUT: {"uri": link.uri, "size": link.size, "shown": said}}
+    return replaced(part, content=content, meta=meta)
+
+
+def _kept(tool: Tool, result: CallToolResult, context: RequestContext) -> ResourceLink:
+    """Store the whole, and return a link to it: the value, the text, the bytes, or else all blocks as JSON."""
+    name = f"{tool.name} (whole result)"
+    content = result.content
+    if result.structuredContent is not UNSET:
+        return context.keep(result.structuredContent, name)
+    if all(type(block) is TextContent for block in content):
+        return context.keep("\n\n".join(block.text for block in content), name)
+    if len(content) == 1 and isinstance(block := content[0], ImageContent | AudioContent):
+        return context.keep(binascii.a2b_base64(block.data), name, mime_type=block.mimeType)
+    return context.keep(content, name)
+
+
+def _part(tool: Tool, result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:
+    if result.structuredContent is UNSET:
+        return _blocks(result, room)
+    value, said = result.structuredContent, list[str]()
+    for _ in range(_CUTS):
+        cut = _smaller(tool, result, value, room)
+        if cut is None:
+            break
+        value, said = cut.value, [*said, cut.said]
+        part = _with_value(result, value)
+        if scannable_bytes(part)[1] <= room:
+            return part, "; ".join(said)
+    return None, ""
+
+
+def _smaller(tool: Tool, result: CallToolResult, value: Any, room: int) -> Cut | None:
+    """Return the first valid cut that is small enough, or else the smallest valid one."""
+    schema = None if tool.output is None else tool.definition.outputSchema
+    best: tuple[int, Cut] | None = None
+    for cut in cuts(value, schema, room):
+        size = len(encode(cut.value))
+        is_valid = result.isError or tool.output is None or tool.output.accepts(cut.value)
+        if is_valid and (best is None or size < best[0]):
+            best = size, cut
+        if is_valid and size <= room:
+            return cut
+    return best and best[1]
+
+
+def _with_value(result: CallToolResult, value: Any) -> CallToolResult:
+    encoded = encoded_value(value)
+    content = [TextContent(text=encoded.decode())] if is_text_copy(result) else result.content
+    return replaced(result, structuredContent=value, encoded=encoded, content=content)
+
+
+def _blocks(result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:
+    """Return as many blocks as fit; text is cut, bytes never are."""
+    kept: list[Any] = []
+    for block in result.content[: MAX_BLOCKS - 2]:
+        size = len(block.text.encode()) if type(block) is TextContent else len(encode(block))
+        if size <= room:
+            kept.append(block)
+            room -= size
+            continue
+        if type(block) is TextContent and (text := cut_text(block.text, room)):
+            kept.append(replaced(block, text=text))
+        break
+    if not kept:
+        return None, ""
+    shown = sum(len(block.text) for block in kept if type(block) is TextContent)
+    whole = sum(len(block.text) for block in result.content if type(block) is TextContent)
+    said = (
+        f"{shown} of {whole} characters" if len(result.content) == 1 else f"{len(kept)} of {len(result.content)} blocks"
+    )
+    return replaced(result, content=kept), said

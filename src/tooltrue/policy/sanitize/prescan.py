@@ -1,0 +1,71 @@
+"""A single-pass scan of encoded bytes, which tells whether a walk through the value is worthwhile."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tooltrue.policy.sanitize.byte_classes import CLASSES, RUN, classes_of
+from tooltrue.policy.sanitize.personal import may_hold
+from tooltrue.policy.sanitize.secret_patterns import SecretPattern
+from tooltrue.policy.sanitize.secrets import ORDINARY, SHORTEST, is_plain, suspects
+from tooltrue.protocol.characters import ESCAPE, may_hide
+from tooltrue.protocol.types import Value
+
+__all__ = ["CLEAN", "Suspicion", "Wants", "prescan", "suspected"]
+
+
+class Suspicion(Value, frozen=True):
+    """Possible findings in the bytes: hidden characters, and secrets of these patterns. False if there are none.
+
+    ``masks``: secrets are searched, even those that come together when hidden characters are taken out. ``personal``:
+    so is personal data.
+    """
+
+    hidden: bool = False
+    shapes: tuple[SecretPattern, ...] = ()
+    masks: bool = False
+    personal: bool = False
+
+    def __bool__(self) -> bool:
+        return self.hidden or bool(self.shapes) or self.personal
+
+
+CLEAN = Suspicion()
+_LONG = 1_000
+_SHORT = 40
+"""Secrets that are known by a word, without a colon, are longer."""
+
+
+def suspected(data: bytes) -> tuple[SecretPattern, ...]:
+    """Return the patterns of secrets that may be in ``data``, even if it hides characters."""
+    return suspects(data, classes_of(data))
+
+
+class Wants(NamedTuple):
+    """The searches besides the one for hidden characters."""
+
+    secrets: bool
+    personal: bool = False
+
+
+def prescan(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
+    """Scan ``data``: text as UTF-8, plain or within JSON. ``secrets`` and ``personal`` tell whether to search for
+    those.
+
+    Clean data takes a single pass.
+    """
+    size = len(data)
+    odd = data.translate(None, ORDINARY) if size < _LONG else b"!"
+    if not odd and size < len(RUN) and not personal:
+        return CLEAN
+    classes = data.translate(CLASSES).decode("latin-1")
+    is_ordinary = not (personal or RUN in classes or (odd and odd.strip(b":@")))
+    if is_ordinary and ((size < _SHORT and not odd) or is_plain(data, odd)):
+        return CLEAN
+    hidden = ("!" in classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
+        data.decode()
+    )
+    hidden = hidden or ("\\" in classes and ESCAPE.search(data) is not None)
+    shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
+    is_suspect = hidden or shapes or (personal and may_hold(data))
+    return Suspicion(hidden, shapes, secrets, personal) if is_suspect else CLEAN

@@ -1,0 +1,448 @@
+"""Secrets in results: which patterns there are, where they may match, and text with masks in their place.
+
+A secret is recognized by its own form: it begins as its issuer lets all of them begin, or stands in a place where only
+a password or key stands. Text that merely looks random is left alone: hashes, ids and pictures are not secrets.
+:func:`suspects` looks at encoded bytes once and is cheap; :func:`mask_secrets` searches a text for the suspected
+patterns.
+
+A secret may be written in another way: with escapes, in base64, divided. Each way has a module that gives a reading of
+the text, and a secret in a reading is masked in the text itself: :mod:`respelled`, :mod:`encoded`, :mod:`divided`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from tooltrue.policy.sanitize.byte_classes import RUN, classes_of
+from tooltrue.policy.sanitize.encodings import (
+    digits_at,
+    is_text,
+    likely_runs,
+    may_be_pairs,
+    pairs_in,
+    run_at,
+    runs_in,
+    text_in,
+)
+from tooltrue.policy.sanitize.multiline import (
+    can_be_multiline,
+    may_be_multiline,
+    multiline_runs,
+    patterns_across,
+    put_together,
+    tokens,
+)
+from tooltrue.policy.sanitize.prefixes import PrefixSearch, Runs, beside, is_hex, long_runs
+from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPattern, is_named, is_random, with_glue
+from tooltrue.policy.sanitize.spellings import may_be_respelled, read_spellings, read_word_spellings
+
+__all__ = [
+    "ORDINARY",
+    "SHORTEST",
+    "WORDS",
+    "Cut",
+    "cuts",
+    "fingerprint",
+    "is_plain",
+    "kinds_in",
+    "mask_in",
+    "mask_member",
+    "mask_secrets",
+    "suspects",
+]
+
+_SHORTEST_NAMED = 18
+SHORTEST = 12
+"""A shorter text holds no secret."""
+
+_AT = next(shape for shape in SECRET_PATTERNS if "://" in shape.known)
+_RANKS = {shape: rank for rank, shape in enumerate(SECRET_PATTERNS)}
+_NAMED_KEY = next(shape for shape in SECRET_PATTERNS if shape.kind == "named-key")
+
+_ENCODED = SecretPattern("encoded-secret", (), "")
+_RESPELLED = SecretPattern("respelled-secret", (), "")
+"""Text that may hold a secret, encoded or written in another way."""
+
+_DEPTH = 3
+"""How deep text within text is read: base64 of base64 of compressed data."""
+
+
+Words = dict[str, list[tuple[str, SecretPattern]]]
+"""Words that secrets stand beside. The key is a part of them in lower case: without it, none of them is there."""
+
+
+def _with(*parts: str) -> Words:
+    words = [(word, shape) for shape in SECRET_PATTERNS for word in shape.known if shape is not _AT]
+    return {part: [(word, shape) for word, shape in words if part in word.lower()] for part in parts}
+
+
+_ALWAYS = _with("ccess", "assword", "uthorization")
+_EQUAL = _with("ccountkey=", "assphrase", "passwd")
+_LONG = _with("ookie")  # if there is a long run anywhere
+_LONG_MIXED = _with("private key", "private-lines")  # if one is not of hexadecimal digits
+_BESIDE = _with("hook", "$", "_authtoken")  # if there is one beside the word
+_BESIDE_MIXED = _with("tlasv1", "~", "azdo", "1//0", "-us")
+_WIDE = tuple((word, shape) for shape in SECRET_PATTERNS for word in shape.known if not word.isascii())
+WORDS = (
+    *_WIDE,
+    *(row for words in (_ALWAYS, _EQUAL, _LONG, _LONG_MIXED, _BESIDE, _BESIDE_MIXED) for row in chain(*words.values())),
+)
+"""All words that are searched, except those of addresses."""
+_WIDE_BYTES = tuple((word.encode().decode("latin-1"), shape) for word, shape in _WIDE)
+_SOME = frozenset({"mailchimp-key", "azure-secret", "azure-token", "google-token"})  # words of other texts too
+
+
+# --- where to look ----------------------------------------------------------------------------------------------------
+
+
+ORDINARY = bytes(sign for sign in range(32, 127) if classes_of(bytes((sign,))) in 'a "' and sign != ord(":"))
+"""Characters that play no part in hiding or escaping text, or between a name and its secret."""
+
+
+def is_plain(data: bytes, odd: bytes) -> bool:
+    """Return whether a few quick checks rule out a secret in ``data``, which has no long run. ``odd`` are the
+    characters of it that are not ordinary: colons and at signs alone."""
+    text = data.decode("ascii")
+    if odd and ("assword" in text or "uthorization" in text or ("://" in text and "@" in text)):
+        return False
+    return "ccess" not in text and "CCESS" not in text and not may_be_pairs(data)
+
+
+def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[SecretPattern, ...]:
+    """Return the patterns of secrets that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its
+    bytes by class."""
+    text, found = data.decode("latin-1"), dict[SecretPattern, None]()
+    is_ascii = text.isascii()
+    small = text.lower() if is_ascii else data.lower().decode("latin-1")
+    if "ccess" in small or "assword" in small or "uthorization" in small:
+        _add(found, _ALWAYS, text, small)
+    if not is_ascii:
+        _add_wide(found, text)
+    if "=" in classes:
+        _add(found, _EQUAL, text, small)
+    if "@" in classes and "/" in text and "://" in text:
+        found[_AT] = None
+    pairs, starts = pairs_in(data, classes) if depth and may_be_pairs(data) else (), list[int]()
+    if is_long := RUN in classes:
+        runs = long_runs(data)
+        digits = b"".join([run for _, run in runs])
+        is_mixed = not is_hex(digits)
+        _in_runs(found, data, text, small, runs, is_mixed=is_mixed)
+        starts = likely_runs(data, runs, digits, is_mixed=is_mixed) if depth else []
+    if (starts or pairs) and _holds_encoded(text, starts, pairs, depth):
+        found[_ENCODED] = None
+    if may_be_multiline(classes, data, text, is_long=is_long):
+        found.update(dict.fromkeys(_divided(data, classes, text, is_long=is_long)))
+    if depth and may_be_respelled(text, classes, data):
+        reading = read_word_spellings(data.decode(errors="replace")).encode(errors="replace")
+        if suspects(reading, classes_of(reading), depth - 1):
+            found[_RESPELLED] = None
+    return tuple(found)
+
+
+def _in_runs(
+    found: dict[SecretPattern, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool
+) -> None:
+    """Add the patterns of secrets that may stand in long runs of token characters, and beside them."""
+    near = beside(data, runs)
+    near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
+    if "ookie" in small:
+        _add(found, _LONG, text, small)
+    if "hook" in near_small or "$" in near_small or "_authtoken" in near_small:
+        _add(found, _BESIDE, near_text, near_small)
+    if is_mixed or "." in text:
+        search = PrefixSearch(data, _holds)
+        search.behind_dots(runs)
+        if is_mixed:
+            search.in_runs(runs)
+            _add(found, _LONG_MIXED, text, small)
+            _add(found, _BESIDE_MIXED, near_text, near_small)
+        found.update(dict.fromkeys(search.shapes))
+    if ("key" in near_small or "oken" in near_small or "ecret" in near_small) and _has_named_key(text, runs):
+        found[_NAMED_KEY] = None
+
+
+def _add_wide(found: dict[SecretPattern, None], text: str) -> None:
+    for word, shape in _WIDE_BYTES:
+        if word in text and _stands_in(shape, word, text):
+            found[shape] = None
+
+
+def _add(found: dict[SecretPattern, None], words: Words, text: str, small: str) -> None:
+    for part, row in words.items():
+        if part in small:
+            for word, shape in row:
+                if shape not in found and word in text and _stands_in(shape, word, text):
+                    found[shape] = None
+
+
+def _stands_in(shape: SecretPattern, known: str, text: str) -> bool:
+    """Return whether a secret stands beside such a word. Only words that are common in other texts are checked here."""
+    if not is_named(shape) and shape.kind not in _SOME:
+        return True
+    at = text.find(known)
+    while at >= 0:
+        end = at + len(known)
+        if (shape.kind in _SOME or text[end : end + 1] in _SAYS) and _is_in(
+            shape, text[max(0, at - _BEFORE) : end + _NEAR]
+        ):
+            return True
+        at = text.find(known, end)
+    return False
+
+
+_SAYS = frozenset(" \t\r\n\\\"'=:\xef")  # characters between a name and a secret
+_BEFORE, _NEAR = 100, 400
+
+
+def _is_in(shape: SecretPattern, near: str) -> bool:
+    near = near if near.isascii() else near.encode("latin-1").decode(errors="replace")
+    return next(_of_shape(shape, near), None) is not None
+
+
+def _holds(shape: SecretPattern, near: bytes) -> bool:
+    return next(_of_shape(shape, near.decode(errors="replace")), None) is not None
+
+
+_NAME = 24
+
+
+@functools.cache
+def _name_before() -> re.Pattern[str]:
+    return re.compile(r"(?i:key|token|secret)\\?[\"']?\s{0,4}(?:=>|:=|[:=])\s{0,4}\\?[\"']?\Z")
+
+
+def _has_named_key(text: str, runs: Runs) -> bool:
+    return any(
+        text[at - 1 : at] in _SAYS
+        and text[max(0, at - _NAME) : at].rstrip(" \t\"'\\")[-1:] in (":", "=", ">")
+        and _name_before().search(text, max(0, at - _NAME), at)
+        and _is_in(_NAMED_KEY, text[max(0, at - 2 * _NAME) : at + _NEAR])
+        for at, _ in runs
+    )
+
+
+def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]], depth: int) -> bool:
+    done = 0
+    for at in starts:
+        if at >= done:
+            start, done = run_at(text, at)
+            if any(_revealed(run.data, depth) for run in digits_at(text, start, done)):
+                return True
+    return any(_revealed(run.data, depth) for start, end in pairs for run in text_in(text, start, end))
+
+
+def _divided(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
+    """Yield the patterns of secrets that may stand in several pieces, which are put together."""
+    together, lines = put_together(data, classes, text, is_long=is_long)
+    if runs := multiline_runs(together, lines):
+        found = dict.fromkeys(patterns_across(together, runs))
+        near = beside(together, [(at, run) for at, run, _ in runs])
+        _add(found, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
+        yield from found
+
+
+_BESIDE_DIVIDED = {
+    part: [(word, shape) for word, shape in row if can_be_multiline(shape)]
+    for part, row in {**_BESIDE, **_BESIDE_MIXED}.items()
+}
+
+
+# --- matches ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+class _Found(NamedTuple):
+    """The span of a secret, and its kind. Of two that overlap, the one of the lower ``rank`` names both."""
+
+    start: int
+    end: int
+    rank: int
+    kind: str
+    secret: str
+
+
+def mask_secrets(text: str, shapes: tuple[SecretPattern, ...], found: list[str]) -> str:
+    """Replace each secret of these patterns in ``text`` by a mask; ``found`` gets the masks."""
+    pieces, at = list[str](), 0
+    for secret in _together(_secrets(text, shapes, _DEPTH)):
+        pieces += (text[at : secret.start], _mask(secret.kind, secret.secret, found))
+        at = secret.end
+    return "".join((*pieces, text[at:])) if pieces else text
+
+
+class Cut(NamedTuple):
+    """The span of a secret within a part of a text, and its mask."""
+
+    start: int
+    end: int
+    mask: str
+
+
+def cuts(whole: str, start: int, end: int, found: list[str]) -> list[Cut]:
+    """Return the secrets of a text that lie in the part from ``start`` to ``end``, as far as they do, with positions
+    from its beginning; ``found`` gets the masks."""
+    data = whole.encode(errors="replace")
+    return [
+        Cut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, found))
+        for secret in _together(_secrets(whole, suspects(data, classes_of(data)), _DEPTH))
+        if secret.end > start and secret.start < end
+    ]
+
+
+def mask_member(name: str, text: str, shapes: tuple[SecretPattern, ...], found: list[str]) -> str:
+    """Mask the value of an object's member if its name says that it is a secret."""
+    named = [shape for shape in shapes if is_named(shape)]
+    before = f'"{name}": "'
+    whole = f'{before}{text}"'
+    for shape in named:
+        for start, end in _of_shape(shape, whole):
+            if start >= len(before):
+                mask = _mask(shape.kind, whole[start:end], found)
+                return f"{text[: start - len(before)]}{mask}{whole[end:-1]}"
+    return text
+
+
+def _secrets(text: str, shapes: Iterable[SecretPattern], depth: int) -> Iterator[_Found]:
+    plain = [shape for shape in shapes if shape is not _ENCODED and shape is not _RESPELLED]
+    ends = dict[int, int]()
+    for shape in plain:
+        for start, end in _of_shape(shape, text):
+            ends[start] = end
+            yield _Found(start, end, _RANKS[shape], shape.kind, text[start:end])
+    if depth and _ENCODED in shapes:
+        yield from _encoded(text, depth)
+    if depth and _RESPELLED in shapes:
+        yield from _respelled(text, depth)
+    for shape, token in tokens(text, [shape for shape in plain if can_be_multiline(shape)]):
+        # The next line may hold words: the part of a token there has a digit.
+        more = token.secret[max(0, ends.get(token.start, 0) - token.start) :]
+        if not _is_placeholder(token.secret) and _HAS_DIGIT.search(more):
+            yield _Found(token.start, token.end, len(SECRET_PATTERNS), shape.kind, token.secret)
+
+
+def _together(secrets: Iterable[_Found]) -> list[_Found]:
+    """Sort secrets, and merge those that overlap."""
+    made = list[_Found]()
+    for secret in sorted(secrets):
+        if made and secret.start < made[-1].end:
+            first = min(made[-1], secret, key=lambda one: one.rank)
+            made[-1] = first._replace(start=made[-1].start, end=max(made[-1].end, secret.end))
+        else:
+            made.append(secret)
+    return made
+
+
+def _of_shape(shape: SecretPattern, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of secrets of a pattern, as they are written."""
+    for pattern, holds in _patterns(shape):
+        for match in pattern.finditer(text):
+            start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
+            secret = text[start:end]
+            if not _is_placeholder(secret) and (holds is None or holds(secret)):
+                yield start, end
+
+
+@functools.cache
+def _patterns(shape: SecretPattern) -> list[tuple[re.Pattern[str], Callable[[str], bool] | None]]:
+    """Return the expressions of a pattern, each with a check of its matches. Behind a letter, a secret must also look
+    random."""
+    patterns = [(re.compile(shape.pattern), shape.holds)]
+    return [*patterns, (re.compile(with_glue(shape)), is_random)] if shape.is_whole else patterns
+
+
+def _encoded(text: str, depth: int) -> Iterator[_Found]:
+    for start, end in runs_in(text):
+        found = list[_Found]()
+        for run in digits_at(text, start, end):
+            is_done = any(one.start <= run.start < one.end for one in found)
+            if not is_done and (kind := _revealed(run.data, depth)):
+                found.append(_Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end]))
+        yield from found
+    for run in text_in(text):
+        if kind := _revealed(run.data, depth):
+            yield _Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
+
+
+def _revealed(data: bytes, depth: int) -> str:
+    """Return the kind of the first secret in decoded bytes, or an empty string. Random bytes cost one search."""
+    classes = classes_of(data)
+    if len(data) < SHORTEST or not (RUN in classes or is_text(data)):
+        return ""
+    shapes = suspects(data, classes, depth - 1)
+    secrets = _secrets(data.decode(errors="replace"), shapes, depth - 1) if shapes else ()
+    first = min(secrets, key=lambda secret: secret.rank, default=None)
+    return first.kind.removeprefix("encoded-") if first else ""
+
+
+def _respelled(text: str, depth: int) -> Iterator[_Found]:
+    reading = read_spellings(text)
+    shapes = suspects(read := reading.text.encode(errors="replace"), classes_of(read), depth - 1)
+    for secret in _secrets(reading.text, shapes, depth - 1):
+        start, end = reading.source(secret.start), reading.source(secret.end)
+        is_plain = text[start:end] == reading.text[secret.start : secret.end]
+        kind = secret.kind if is_plain else f"encoded-{secret.kind.removeprefix('encoded-')}"
+        yield _Found(start, end, secret.rank if is_plain else -1, kind, text[start:end])
+
+
+def kinds_in(data: bytes) -> list[str]:
+    """Return the kinds of the secrets in ``data``: text as UTF-8, plain or within JSON."""
+    found = list[str]()
+    if shapes := suspects(data, classes_of(data)):
+        mask_secrets(data.decode(), shapes, found)
+    return sorted({kind.rpartition(" ")[0] or kind for kind in found})
+
+
+_HAS_DIGIT = re.compile(r"[0-9]")
+
+
+def _mask(kind: str, secret: str, found: list[str]) -> str:
+    mask = f"{kind} {fingerprint(secret)}"
+    found.append(mask)
+    return f"[secret masked: {mask}]"
+
+
+_PLACEHOLDERS = frozenset({"password", "passwd", "pass", "pwd", "pw", "secret", "changeme", "redacted", "mypassword"})
+
+
+_STANDS_FOR = re.compile(r"(?i)([x*.#_])\1{5}|your[_-]|[_-]here|placeholder|redacted|example_?(?:key|token)|<[a-z]")
+
+
+def _is_placeholder(secret: str) -> bool:
+    """Return whether a secret is one that examples have."""
+    if len(set(secret)) == 1 or secret[0] in "$<{[%:*" or secret.strip("_-.").lower() in _PLACEHOLDERS:
+        return True
+    return "PRIVATE KEY" not in secret and _STANDS_FOR.search(secret) is not None
+
+
+_FINGERPRINT_KEY = os.urandom(16)  # a mask must not help to guess a password
+
+
+def fingerprint(secret: str) -> str:
+    """Return a digest that is the same for the same secret while this process runs."""
+    return hashlib.blake2s(secret.encode(), key=_FINGERPRINT_KEY, digest_size=3).hexdigest()
+
+
+# --- masks that come back ---------------------------------------------------------------------------------------------
+
+_MASK = re.compile(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})\]")
+
+
+def mask_in(value: Any) -> str | None:
+    """Return the first mask in a JSON value, or ``None``."""
+    if isinstance(value, str):
+        found = _MASK.search(value) if " masked: " in value else None
+        return found and found[0]
+    if isinstance(value, dict):
+        return next(filter(None, map(mask_in, (*value, *value.values()))), None)  # pyright: ignore[reportUnknownArgumentType]
+    return next(filter(None, map(mask_in, value)), None) if isinstance(value, list) else None  # pyright: ignore[reportUnknownArgumentType]

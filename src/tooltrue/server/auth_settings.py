@@ -1,0 +1,169 @@
+"""Authentication settings of an operator, for HTTP: from the command line, or from the table ``[auth]`` of a file.
+
+They are plain data until authentication methods are made of them, because workers receive them through a pipe.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.protocol.types import Value, field, replaced
+
+if TYPE_CHECKING:  # loaded on first use
+    from tooltrue.server.identity import Authentication
+    from tooltrue.server.oauth import Introspection
+
+__all__ = ["AuthSettings"]
+
+
+class AuthSettings(Value, frozen=True):
+    """``said`` has the shape of ``[auth]``, and is empty without settings. ``origin`` is the option or table that they
+    come from, and ``places`` the line of each part.
+    """
+
+    said: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    origin: str = ""
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def or_else(self, other: AuthSettings) -> AuthSettings:
+        """Return the one of the two that has settings. Raises ``ConfigurationError`` if both do."""
+        if self.said and other.said:
+            raise ConfigurationError.of("TT1063", option=self.origin, other=other.origin)
+        return self if self.said else other
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The host name under which clients know the server: that of the OAuth resource, if there is one."""
+        resource: str = self.said["oauth"]["resource"] if "oauth" in self.said else ""
+        name = urlsplit(resource).hostname
+        return (name,) if name else ()
+
+    @property
+    def proxies(self) -> Sequence[str]:
+        """The addresses of the proxies in front, which speak for many callers."""
+        return [*self.said.get("proxy", {}).get("addresses", ()), *self.said.get("public", {}).get("proxies", ())]
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The key and secret files that the settings name: write access to them is access to the server."""
+        logins = [one.get("introspection", {}) for one in self.said.get("oauth", {}).get("issuers", ())]
+        places = (self.said.get("keys"), *(login.get("client_secret_file") for login in logins))
+        return [place for place in places if place is not None]
+
+    def with_secrets(self) -> AuthSettings:
+        """Read the secrets into the settings, and remove them from the environment, which processes started later
+        inherit.
+        """
+        if "oauth" not in self.said:
+            return self
+        oauth, names = self.said["oauth"], set[str]()
+        issuers = [self._placed("oauth", lambda one: _with_secret(one, names), one) for one in oauth["issuers"]]
+        for name in names:
+            os.environ.pop(name, None)
+        return replaced(self, said={**self.said, "oauth": {**oauth, "issuers": issuers}})
+
+    def ways(self) -> Sequence[Authentication]:
+        """Make the authentication methods that the settings name. Raises ``ConfigurationError`` for an invalid one."""
+        return [self._placed(key, way, self.said[key]) for key, way in _WAYS.items() if key in self.said]
+
+    def _placed(self, key: str, make: Callable[[Any], Any], said: Any) -> Any:
+        """Apply ``make`` to the settings of ``key``; an error names their line."""
+        try:
+            return make(said)
+        except ConfigurationError as error:
+            if key not in self.places:
+                raise
+            raise ConfigurationError.of("TT1062", place=self.places[key], problem=error.say()) from None
+
+
+def _keys(path: str) -> Authentication:
+    from tooltrue.server.keys import ApiKeys  # noqa: PLC0415 - stdio needs no HTTP
+
+    return ApiKeys(path)
+
+
+def _oauth(said: Mapping[str, Any]) -> Authentication:
+    from tooltrue.server import oauth  # noqa: PLC0415 - stdio needs no HTTP
+
+    settings = {key: value for key, value in said.items() if key != "issuers"}
+    issuers = [
+        oauth.AuthorizationServer(one["url"], one.get("jwks_uri"), _introspection(one.get("introspection")))
+        for one in said["issuers"]
+    ]
+    return oauth.OAuth(issuer=issuers, **settings)
+
+
+def _introspection(said: Mapping[str, Any] | None) -> Introspection | None:
+    if said is None:
+        return None
+    settings = {key: said[key] for key in ("endpoint", "always") if key in said}
+    from tooltrue.server.oauth import Introspection  # noqa: PLC0415 - stdio needs no HTTP
+
+    return Introspection(said["client_id"], _secret(said), **settings)
+
+
+def _proxy(said: Mapping[str, Any]) -> Authentication:
+    settings = {key: value for key, value in said.items() if key != "addresses"}
+    from tooltrue.server.proxies import TrustedProxy  # noqa: PLC0415 - stdio needs no HTTP
+
+    return TrustedProxy(said["addresses"], **settings)
+
+
+def _public(said: Mapping[str, Any]) -> Authentication:
+    from tooltrue.server.proxies import Public  # noqa: PLC0415 - stdio needs no HTTP
+
+    return Public(**said)
+
+
+_WAYS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
+    "keys": _keys,
+    "oauth": _oauth,
+    "proxy": _proxy,
+    "public": _public,
+}
+"""In the order in which they are asked: public access comes last."""
+
+
+# -- secrets: never in a settings file, but in a variable or a file of their own --------------------------------------
+
+
+def _with_secret(issuer: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
+    """Return the issuer with the secret of our client there; the variable that held it is added to ``names``."""
+    said = issuer.get("introspection")
+    if said is None:
+        return issuer
+    if "client_secret_env" in said:
+        names.add(said["client_secret_env"])
+    return {**issuer, "introspection": {**said, _SECRET: _secret(said)}}
+
+
+_SECRET: Final = "client_secret"  # not a key of the table in the file
+
+
+def _secret(said: Mapping[str, Any]) -> str:
+    if _SECRET in said:
+        return said[_SECRET]
+    variable, file = said.get("client_secret_env"), said.get("client_secret_file")
+    if (variable is None) == (file is None):
+        raise _no_secret(said, "it is named nowhere" if file is None else "it is named twice")
+    secret = os.environ.get(variable, "") if variable is not None else _text(said, Path(str(file)))
+    if not secret:
+        raise _no_secret(said, f"{file or variable} is empty or not there")
+    return secret
+
+
+def _text(said: Mapping[str, Any], path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise _no_secret(said, f"{path}: {problem}") from None
+
+
+def _no_secret(said: Mapping[str, Any], problem: str) -> ConfigurationError:
+    return ConfigurationError.of("TT1064", client=said["client_id"], problem=problem)

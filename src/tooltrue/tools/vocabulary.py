@@ -1,0 +1,450 @@
+"""The values of the interface between layers: callers, requests, tools and operations.
+
+Layers also tell one another about a call, in two places. The fields of :class:`CallRecord` live as long as the request
+and end up in the audit log; those of :class:`ToolCall` are replaced on the way down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
+
+from typing_extensions import deprecated
+
+from tooltrue.errors import ToolError
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.headers import Mirrors
+from tooltrue.protocol.modern import LOG_LEVELS
+from tooltrue.protocol.questions import InputRequest, lacking
+from tooltrue.protocol.schema import Schema
+from tooltrue.protocol.types import Mutable, Value
+from tooltrue.tools.advice import CONTEXT, missing
+from tooltrue.tools.bounds import Rate
+from tooltrue.tools.rounds import Question, Rounds
+from tooltrue.tools.stored_results import StoredResult
+from tooltrue.tools.tasks import Task
+
+__all__ = [
+    "EFFECTS",
+    "EVERYONE",
+    "LOCAL",
+    "UNTRUSTED",
+    "CallRecord",
+    "Change",
+    "Channel",
+    "CompletionGet",
+    "Context",
+    "Effect",
+    "Entry",
+    "Grant",
+    "Kind",
+    "LibraryOperation",
+    "Operation",
+    "Personal",
+    "Principal",
+    "PromptGet",
+    "RequestContext",
+    "ResourceFollow",
+    "ResourceRead",
+    "Secrets",
+    "Slice",
+    "Tool",
+    "ToolCall",
+    "Unwatch",
+    "resource_of",
+]
+
+Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
+Secrets: TypeAlias = Literal["mask", "keep"]
+"""The treatment of secrets in output."""
+Personal: TypeAlias = Literal["mask", "keep"]
+"""The treatment of personal data in output."""
+
+UNTRUSTED = "tooltrue/untrusted"
+"""The key of ``_meta`` that marks output of tools and resources as text from strangers."""
+
+EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
+
+Unwatch: TypeAlias = Callable[[], None]
+
+AnswerT = TypeVar("AnswerT")
+Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
+
+
+class Change(Value, frozen=True):
+    """A change: the list of tools, prompts or resources (templates included), or the one resource ``uri``."""
+
+    kind: Kind
+    uri: str = ""
+
+
+class Principal(Value, frozen=True):
+    """The caller: ``local`` on stdio, ``local:http`` on loopback, otherwise the authenticated identity."""
+
+    id: str
+    scopes: frozenset[str] = frozenset()
+
+
+LOCAL = Principal("local")
+
+EVERYONE = Principal("everyone")
+"""Sentinel principal whose lists contain every tool; used only to validate rules. Compared by identity."""
+
+
+class Channel(Protocol):
+    """The way back to the client, while the request runs. After the answer, messages are dropped."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+class CallRecord(Mutable):
+    """The audit data of an operation, filled in by the layers on the way.
+
+    ``tool`` is the tool that was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are the verdict and
+    the rule it came from, ``code`` is the code of the failure, and ``intent`` the id of the write-ahead audit record.
+    ``edited`` are the arguments that a person has substituted, and ``notes`` are other events: a person's answer, a
+    repair, the reason why a run was stopped. ``called`` is the old name that a tool was called by. ``wrong`` locates
+    arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
+    many seconds from here on.
+
+    ``taken``: it belongs to an operation already, and nested operations of a tool need one of their own.
+
+    Layers hand facts to one another here. A test compares the writers with the source.
+
+    ============  ==================================  ======================================
+    field         written by                          read by
+    ============  ==================================  ======================================
+    ``tool``      toolset (``found``), audit          observe, record, pending_records
+    ``ran``       audit                               audit, record, chat_screens
+    ``decision``  authorize                           record, chat, chat_screens
+    ``rule``      authorize, confirm, abuse           record, chat, chat_screens
+    ``code``      audit, errors_as_results            audit, record, pending_records, chat
+    ``intent``    recorder                            record
+    ``edited``    approval_prompts                    audit
+    ``notes``     repair, budget                      record
+    ``called``    toolset (``found``)                 record
+    ``wrong``     validate                            record
+    ``paused``    abuse                               record, recorder
+    ``taken``     audit, calls                        audit
+    ============  ==================================  ======================================
+    """
+
+    tool: Tool | None = None
+    ran: bool = False
+    decision: str = ""
+    rule: str = ""
+    code: str = ""
+    intent: str = ""
+    edited: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    called: str = ""
+    wrong: tuple[str, ...] = ()
+    paused: int = 0
+    taken: bool = False
+
+    def note(self, text: str) -> None:
+        self.notes = (*self.notes, text)
+
+
+def _for_all(request: InputRequest) -> bool:
+    return True
+
+
+class Slice(Value, frozen=True):
+    """A text in a result that is cut out of a longer one: ``data`` with the bytes before and after it there, where a
+    secret may begin or end. ``shown`` is its form in the result: text, whose bytes are in ``encoding``, or else
+    base64. ``within`` is the text of the result that contains ``shown``, if that is not a text by itself.
+    """
+
+    shown: str
+    before: bytes
+    data: bytes
+    behind: bytes
+    encoding: str | None = "utf-8"
+    within: str = ""
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int, within: str = "") -> Slice:
+        """Return the characters of ``text`` from ``start`` up to ``end``, in the form that a result has them."""
+        before, behind = text[max(0, start - cls.BEFORE) : start], text[end : end + cls.BEHIND]
+        return cls(
+            text[start:end], before.encode(errors="replace"), b"", behind.encode(errors="replace"), within=within
+        )
+
+    BEFORE: ClassVar[int] = 8_192
+    """How far before a slice secrets are searched for: a private key may begin that far off."""
+    BEHIND: ClassVar[int] = 512
+
+
+class RequestContext(Value, frozen=True):
+    """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
+
+    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` are
+    the earlier rounds of this call, ``kept`` are the results stored by :meth:`keep` in this one, ``slices`` are those
+    of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
+    ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
+    on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
+    again. ``language`` is that of questions to a person: ``en`` or ``zh``.
+    """
+
+    principal: Principal
+    channel: Channel
+    capabilities: Mapping[str, Any] = {}
+    meta: Mapping[str, Any] = {}
+    rounds: Rounds | None = None
+    has_words: Callable[[InputRequest], bool] = _for_all
+    trail: CallRecord | None = None
+    kept: list[StoredResult] = []  # noqa: RUF012 - each context has its own
+    task: Task | None = None
+    agreed: bool = False
+    slices: list[Slice] = []  # noqa: RUF012 - each context has its own
+    language: str = "en"
+
+    if not TYPE_CHECKING:  # a type checker reports missing names better
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, CONTEXT)
+
+    def keep(
+        self,
+        value: str | bytes | Any,
+        name: str,
+        *,
+        mime_type: str | None = None,
+        description: str | None = None,
+        seconds: float = 900.0,
+    ) -> wire.ResourceLink:
+        """Store a large value and return a link to it, which the caller of this call can read for a while.
+
+        To all other callers its URI does not exist. Text stays text, ``bytes`` stay bytes, any other value has to be
+        plain, and becomes JSON. A long value is read in parts, and each links to the next. At most about 64 MiB are
+        stored for a caller at once; beyond that the call fails. Values of a call that fails or asks are not stored.
+        """
+        thing = StoredResult.of(value, name, mime_type, description, seconds)
+        self.kept.append(thing)
+        return thing.link
+
+    def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
+        """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
+
+        The function ends here, and runs again from its start once the answer is there; then ``ask`` returns it. So
+        effects belong after the last question, or into :meth:`once`. ``key`` names the question among those of the
+        call; without one, questions are numbered in their order, which has to be the same each time.
+
+        If the client cannot answer such a question, the call fails with an error; :meth:`can_ask` tells in advance.
+        """
+        return self._rounds().ask(question, key)
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """Ask several questions at once, by key; returns their answers by key."""
+        return self._rounds().ask_all(questions)
+
+    def can_ask(self, question: Question[Any]) -> bool:
+        """Whether this client can answer such a question: it has declared the capability, and its revision can express
+        the question.
+        """
+        request: InputRequest = question.request
+        return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
+
+    @overload
+    def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
+
+    @overload
+    def once(self, key: str, make: Callable[[], AnswerT]) -> AnswerT: ...
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """Run ``make`` a single time, although questions restart the function: returns the value of its first run, then
+        and in every later round. The value has to be plain JSON, because it travels, encrypted, through the client.
+        If ``make`` is ``async``, await the result.
+        """
+        return self._rounds().once(key, make)
+
+    def _rounds(self) -> Rounds:
+        if self.rounds is None:
+            raise ToolError.of("TT2009")
+        return self.rounds
+
+    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Report progress. Numbers must increase; others are dropped. Above 20 reports a second, only the newest is
+        sent, and one that reaches ``total``. Costs nothing if the client did not ask for progress.
+        """
+        self.channel.progress(progress, total, message)
+
+    @deprecated("Context.log is deprecated by the protocol: write to standard error, or use a tracing library.")
+    def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the client, if this request asked for its level (2026-07-28, utilities/logging).
+
+        Deprecated since that revision, and kept for clients that ask for it. ``level`` is one of debug, info, notice,
+        warning, error, critical, alert, emergency; ``ValueError`` otherwise. Above 100 messages a second, one reports
+        that the others are left out.
+        """
+        if level not in LOG_LEVELS:
+            raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")
+        self.channel.log(level, data, logger)
+
+    def detach(self) -> None:
+        """Release the connection; the call goes on, and the client comes back for the rest (2025-11-25,
+        basic/transports). For calls that take minutes. No effect if a client could not come back: on other
+        transports, in other revisions, and without a session.
+        """
+        self.channel.detach()
+
+
+Context: TypeAlias = RequestContext
+"""The public name of the request context."""
+
+
+class Tool(Value, frozen=True):
+    """A tool as layers see it: the published definition, and the author's declarations.
+
+    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: the
+    effect decides whether a person is asked, and a call with all of ``read_when`` has the effect ``read``, because its
+    author declares that such a call changes nothing. ``preview`` describes the effect of a call with these arguments,
+    without making it. ``server`` is the label of the server that it comes from, on a host; the definition of such a
+    tool is unverified. ``instance`` distinguishes that server from others of its label. ``repair``: arguments whose
+    spelling alone misses the schema are repaired. ``sends``: the arguments go to a third party, so they must not
+    contain a secret. ``replaces`` are former names, by which it can still be called; ``deprecated`` is its replacement.
+    ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``written``
+    is the file and line of its function.
+    """
+
+    definition: wire.Tool
+    effect: Effect
+    input: Schema
+    output: Schema | None = None
+    defaults: Mapping[str, Any] = {}
+    mirrors: Mirrors = ()
+    seconds: float | None = None
+    max_bytes: int | None = None
+    stoppable: bool = True
+    rate: Rate | None = None
+    at_once: int | None = None
+    max_argument_bytes: int | None = None
+    requires: frozenset[str] = frozenset()
+    confirm: bool | None = None
+    preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
+    secrets: Secrets | None = None
+    untrusted: bool = False
+    server: str = ""
+    instance: str = ""
+    repair: bool = False
+    personal: Personal | None = None
+    sends: bool = False
+    excused: Mapping[str, str] = {}
+    written: tuple[str, int] | None = None
+    replaces: tuple[str, ...] = ()
+    deprecated: str = ""
+    read_when: Mapping[str, bool] = {}
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    def effect_with(self, arguments: Mapping[str, Any]) -> Effect:
+        """Return the effect of a call with these arguments, including defaults."""
+        marks = self.read_when
+        return "read" if marks and all(arguments.get(name) is mark for name, mark in marks.items()) else self.effect
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that it can be called by; the first is the listed one."""
+        return (self.definition.name, *self.replaces)
+
+
+class Grant(Protocol):
+    """A person's consent to one call. ``take`` consumes it, right before the run, and raises ``ToolError`` if it is
+    already consumed. Afterwards ``give_back`` follows if the call only asked on, or ``settle`` if it has run.
+    ``keep`` follows if the call failed: an unconsumed grant then holds for the identical call. ``by`` describes the
+    consent.
+    """
+
+    @property
+    def by(self) -> str: ...
+
+    async def take(self) -> None: ...
+
+    async def give_back(self) -> None: ...
+
+    async def settle(self) -> None: ...
+
+    async def keep(self) -> None: ...
+
+
+class ToolCall(Value, frozen=True):
+    """One call. ``tool`` is set once a layer has found it; views replace both together. ``called`` is the old name that
+    it was called by, if that is not ``name``.
+
+    ``admit`` is the check of the handler that remains until it is known that the caller may see the tool; it raises
+    ``RpcError``, and belongs with the validation of arguments. ``asks`` is the reason why a rule wants a person to
+    decide, ``stake`` are further risks, so that an earlier consent that did not cover them does not count, and
+    ``grant`` is the person's consent.
+
+    ==========  ====================================================  ====================================
+    field       written by                                            read by
+    ==========  ====================================================  ====================================
+    ``tool``    toolset (``found``), views, catalogue                 every layer
+    ``admit``   legacy, modern                                        validate
+    ``asks``    authorize, lethal_trifecta, confirm,                  confirm, lethal_trifecta
+                approval_prompts
+    ``grant``   confirm, approval_prompts                             confirm (``consume_grant``)
+    ``stake``   lethal_trifecta, confirm, approval_prompts            confirm
+    ``called``  toolset (``found``)                                   renames, authorize
+    ==========  ====================================================  ====================================
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    context: RequestContext
+    tool: Tool | None = None
+    admit: Callable[[Tool], None] | None = None
+    asks: str | None = None
+    grant: Grant | None = None
+    stake: str = ""
+    called: str = ""
+
+
+class ResourceRead(Value, frozen=True):
+    uri: str
+    context: RequestContext
+
+
+class ResourceFollow(ResourceRead, frozen=True):
+    """A subscription to changes of a resource. It passes all layers like a read, but reads no contents."""
+
+
+class PromptGet(Value, frozen=True):
+    name: str
+    arguments: Mapping[str, str]
+    context: RequestContext
+
+
+class CompletionGet(Value, frozen=True):
+    """A request for values of ``argument`` that begin with ``value``. ``name`` is that of a prompt, or a URI template.
+
+    ``arguments`` are those that are settled already.
+    """
+
+    of: Literal["prompt", "template"]
+    name: str
+    argument: str
+    value: str
+    arguments: Mapping[str, str]
+    context: RequestContext
+
+
+LibraryOperation: TypeAlias = ResourceRead | PromptGet | CompletionGet
+Operation: TypeAlias = ToolCall | LibraryOperation
+
+Entry: TypeAlias = wire.Resource | wire.ResourceTemplate | wire.Prompt
+"""An entry of a library."""
+
+
+def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
+    """Return the resource at ``uri`` of a template; its name is the template's."""
+    return wire.Resource(
+        uri, template.name, template.title, template.description, template.mimeType, annotations=template.annotations
+    )

@@ -1,0 +1,57 @@
+"""The pages for contributors: each module or its folder has its place in the tour, and no path is stale."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tooltrue
+
+SOURCE = Path(tooltrue.__file__).parent
+PROJECT = SOURCE.parent.parent
+PAGES = sorted((PROJECT / "docs" / "contributing").glob("*.md"))
+QUOTED = re.compile(r"`([^`\n]+)`")
+TREE = re.compile(r"```text\n(.*?)```", re.DOTALL)
+
+
+def names(page: Path) -> set[str]:
+    """The words in code quotes, without a final slash or the name of a function after a colon."""
+    text = page.read_text("utf-8")
+    quoted = {word.rstrip("/").partition(":")[0] for word in QUOTED.findall(text)}
+    return quoted | {word for tree in TREE.findall(text) for word in tree.split()}
+
+
+def modules() -> list[str]:
+    return sorted(
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if path.name not in ("__init__.py", "__main__.py")
+    )
+
+
+def is_named(module: str, named: set[str]) -> bool:
+    """Whether the tour names the module, or the folder that holds it."""
+    path = Path(module)
+    own = {module, module.removesuffix(".py"), path.name, path.parent.as_posix()}
+    return not named.isdisjoint(own)
+
+
+def test_the_tour_names_every_module_or_its_folder():
+    named = names(PROJECT / "docs" / "contributing" / "tour.md")
+    assert len(modules()) > 400
+    assert [module for module in modules() if not is_named(module, named)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_on_a_page_for_contributors_exists(page: Path):
+    everything = {path.name for path in SOURCE.rglob("*")}
+    gone = [
+        name
+        for name in sorted(names(page))
+        if re.fullmatch(r"[\w./-]+", name) and "NAME" not in name
+        if name.endswith((".py", ".md", ".toml")) or "/" in name
+        if not any((root / name).exists() for root in (SOURCE, PROJECT, page.parent)) and name not in everything
+    ]
+    assert gone == []

@@ -1,0 +1,99 @@
+"""Shapes of secrets: none takes long over a text that was made for it, and none has to stand by itself."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from growth import grows_in_proportion
+from security.fakes import FAKES
+from tooltrue.policy.sanitize.prescan import prescan
+from tooltrue.policy.sanitize.redactor import Redactor
+from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPattern
+
+TOKEN = dict(FAKES)["github-token"]
+JWT = dict(FAKES)["jwt"]
+AWS = dict(FAKES)["aws-access-key"]
+
+_WORDS = (
+    "user=;", "server=a;b=c;", "password=a;", "-----BEGIN A ", "-----BEGIN PRIVATE KEY-----\n", "a-a-a.a://b:c",
+    "eyJaaaaaaaaaaaa.", "a_eyJaaaaaaaaaa", "\\neyJ", "secret_access_key=", "sk-ant-a", "1:AA",
+)  # fmt: skip
+
+
+def masked(text: str) -> str:
+    suspicion = prescan(text.encode(), True)
+    return Redactor(suspicion).text(text) if suspicion else text
+
+
+def _hard(shape: SecretPattern) -> Iterator[str]:
+    """What to repeat so that the shape begins again and again, and never ends."""
+    for word in (*shape.prefixes, *shape.known):
+        yield from (word + tail for tail in ("", "-", "_", "a", "A", " ", ".", ":", "=", "://a:"))
+    yield from _WORDS
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("shape", SECRET_PATTERNS, ids=lambda shape: shape.kind)
+def test_a_pattern_takes_time_in_proportion_to_the_text(shape: SecretPattern):
+    pattern = re.compile(shape.pattern)
+    for word, end in itertools.product(_hard(shape), ("", " ", "a")):
+
+        def made(size: int, word: str = word, end: str = end) -> str:
+            return word * (size // len(word)) + end * size
+
+        assert grows_in_proportion(partial(pattern.sub, ""), made, 1_000), (word, end)
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("before", ["prod-", "x_", "Bearer_", "a-long_name-of-", "密钥", "é", "\\n", "(", "k=", "/"])
+@pytest.mark.parametrize("secret", [TOKEN, JWT, AWS], ids=["github", "jwt", "aws"])
+def test_a_secret_is_found_behind_whatever_stands_before_it(before: str, secret: str):
+    text = f"see {before}{secret}, then"
+    assert secret not in masked(text)
+    assert masked(text).startswith(f"see {before}[")
+
+
+@pytest.mark.attack("C08")
+def test_an_encrypted_private_key_is_masked_with_what_stands_in_its_head():
+    lines = "\n".join(["QUJD" * 16] * 8)
+    head = "Comment: a note that is longer than forty characters - and goes on\nDEK-Info: AES-128-CBC,AB"
+    text = f"-----BEGIN RSA PRIVATE KEY-----\n{head}\n\n{lines}\n-----END RSA PRIVATE KEY-----\nnext"
+    assert "QUJD" not in masked(text)
+    assert masked(text).endswith("]\nnext")
+    assert "QUJD" not in masked(text.partition("-----END")[0])
+
+
+@pytest.mark.twin("C08")
+@pytest.mark.parametrize(
+    "text", ["thread-xoxb-and-nothing-more-behind-it", "a_ghp_b_ghp_c_ghp_d_ghp_e", "re-AKIAEXAMPLE"]
+)
+def test_what_only_begins_like_a_secret_stays(text: str):
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    "before", ["", " ", "\n", r"a\n", "a\\", "100% of ", "%41 ", '"', "<a href='https://example.org/?t="]
+)
+@pytest.mark.parametrize("behind", ["", " ", "\n", "'>", " %42", " and more"])
+def test_a_secret_that_is_quoted_is_masked_whatever_stands_around_it(before: str, behind: str):
+    quoted = TOKEN.replace("_", "%5F")
+    assert quoted not in masked(f"{before}{quoted}{behind}")
+
+
+def test_json_within_a_text_is_json_when_what_is_quoted_in_it_is_masked():
+    said = json.dumps({"log": f"one\n{TOKEN.replace('_', '%5F')}\nend"})
+    assert json.loads(masked(said))["log"].startswith("one\n[secret masked: ")
+
+
+def test_a_secret_is_not_suspected_to_be_quoted_where_something_else_is():
+    kinds = {shape.kind for shape in prescan(f"{TOKEN} on https://example.org/a%20page".encode(), True).shapes}
+    assert "github-token" in kinds
+    assert "respelled-secret" not in kinds
+    quoted = TOKEN.replace("_", "%5F")
+    assert "respelled-secret" in {shape.kind for shape in prescan(f"x {quoted}".encode(), True).shapes}
