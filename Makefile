@@ -35,11 +35,11 @@ test-all: setup  ## every test
 
 slow-tests: setup  ## measure every test, and write the list of the slow ones
 	$(PYTEST) --junitxml=.slow-tests.xml
-	@$(BIN)/python tests/tiers.py .slow-tests.xml
+	@PYTHONPATH=tests $(BIN)/python -m support.tiers .slow-tests.xml
 	@rm .slow-tests.xml
 
 stability: setup  ## the suite in random orders, alone and beside busy processes; STABILITY="--runs 5 --busy-runs 2"
-	$(BIN)/python tests/stability.py $(STABILITY)
+	PYTHONPATH=tests $(BIN)/python -m support.stability $(STABILITY)
 
 lint: setup  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

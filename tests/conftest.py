@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from tiers import Tiers
-from time_limit import TimeLimit
+from support.tiers import Tiers
+from support.time_limit import TimeLimit
+from support.variants import Family
 from tooltrue.client.remembered import REVISIONS
-from variants import Family
 
 # What servers record and ask by default; all processes of the suite inherit it.
 os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="tooltrue-tests-")

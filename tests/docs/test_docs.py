@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from journeys.warm import warm_command
+from support.warm_command import warm_command
 from tooltrue import Client
 from tooltrue.cli.main import cli
 from tooltrue.client.config import read_config

@@ -2,11 +2,11 @@
 
 import pytest
 
-from issuing.server import one_more_running_issuer, one_running_issuer, other_running_issuer, running_issuer
+from support.issuing.server import one_more_running_issuer, one_running_issuer, other_running_issuer, running_issuer
+from support.wire.mounting import running_mounts
 from tooltrue.client import negotiate
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import http_client
-from wire.mounting import running_mounts
 
 __all__ = [
     "one_more_running_issuer",

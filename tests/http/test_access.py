@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Answer, Endpoint, Headers, modern
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Access, HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Answer, Endpoint, Headers, modern
 
 
 def ask(mounts: Mounts, method: str, body: bytes = b"", headers: Headers = (), **app: Any) -> Answer:

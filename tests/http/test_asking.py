@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
 from tooltrue import Context, Form, Server
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.sealing import Sealer, new_key
@@ -18,9 +21,6 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Access, HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
 
 CAN_BE_ASKED = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 

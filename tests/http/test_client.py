@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 import pytest
 
+from support.wire.foreign import Answering, Foreign, Heard, Reply, foreign
 from tooltrue import Client
 from tooltrue.client import connection as conversation
 from tooltrue.client.answers import Elicitation
@@ -21,7 +22,6 @@ from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import http_client
 from tooltrue.transport.carrier import Refusal
-from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
 INITIALIZED = {

@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from issuing.impostor import Impostor
-from issuing.server import Issuing
-from issuing.visiting import Clock, registering, serving, signing_in, who_is
-from skipping import skip
+from support.clock import skip
+from support.issuing.impostor import Impostor
+from support.issuing.server import Issuing
+from support.issuing.visiting import Clock, registering, serving, signing_in, who_is
+from support.wire.mounting import Mounts
 from tooltrue import (
     AuthorizationFailed,
     Client,
@@ -29,7 +30,6 @@ from tooltrue.client.auth.tokens import Tokens, from_json, to_json
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport.http_client import HttpStatus
-from wire.mounting import Mounts
 
 
 def visit(url: str, auth: Any, *tools: str) -> list[Any]:

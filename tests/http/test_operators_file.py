@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from issuing.calling import RESOURCE, call, guarded, who
-from issuing.server import Issuing
+from support.issuing.calling import RESOURCE, call, guarded, who
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
 from tooltrue import ConfigurationError, Public
 from tooltrue.server.keys import new_key
-from wire.mounting import Mounts
 
 OAUTH = """\
 [auth.oauth]

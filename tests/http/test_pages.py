@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Answer, Endpoint
 from tooltrue import Server, ToolError
 from tooltrue.errors import StateError
 from tooltrue.server import pages
@@ -17,8 +19,6 @@ from tooltrue.testing.state import LIMIT
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from wire.mounting import Mounts
-from wire.raw_http import Answer, Endpoint
 
 
 class Failing(MemoryFacts):

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Answer, Endpoint, Headers, Stream, in_session
 from tooltrue import Context, Form, Server
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Answer, Endpoint, Headers, Stream, in_session
 
 KEY = b"0123456789abcdef"
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
 from tooltrue import Client, Context, Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.server.http import HttpEndpoint
@@ -18,9 +21,6 @@ from tooltrue.server.sse import SseEndpoint
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Access, HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
 
 
 def by_name(carrier: Carrier) -> Principal | None:

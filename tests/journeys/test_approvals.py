@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment
-from journeys.warm import warm_command
+from support.serving import command, environment
+from support.warm_command import warm_command
 from tooltrue import Client
 from tooltrue.policy.consent.approvals import Approvals, Request
 from tooltrue.state.urls import open_facts

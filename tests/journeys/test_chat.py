@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment
-from journeys.warm import warm_command
+from support.serving import command, environment
+from support.warm_command import warm_command
 from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
 from tooltrue.testing.state import LIMIT
 

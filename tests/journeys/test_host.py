@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, http, started
+from support.hosting import OPEN
+from support.serving import command, http, started
 from tooltrue import TooltrueError
 from tooltrue.host.host import Announcement, Host
 from tooltrue.host.launches import Launches, LaunchRequest
@@ -23,7 +24,6 @@ from tooltrue.host.pins import Pins
 from tooltrue.host.servers import Patience
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN
 
 pytestmark = pytest.mark.process
 

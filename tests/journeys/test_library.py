@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
 from tooltrue import Client, ResourceLink, RpcError, Server, TextContent
 from tooltrue.errors import InvalidParams, MethodNotFound
 from tooltrue.testing.state import LIMIT
-from wire import servers
 
 
 def session(server: Server, test: Callable[[Client], Any]) -> Any:

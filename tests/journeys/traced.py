@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from support.wire.raw_http import Endpoint
 from tooltrue import Client, Context, RpcError, Server, ToolError
-from wire.raw_http import Endpoint
 
 spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
 tracers = TracerProvider()

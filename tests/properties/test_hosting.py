@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.guarded_host import Place
 from tooltrue.host.approval_prompts import Always, Answer, Asking, Edit, No, Once, Question, Session
 from tooltrue.policy import pipeline
 from tooltrue.policy.consent.question import StandingGrant
@@ -25,7 +26,6 @@ from tooltrue.policy.tasks.lethal_trifecta import Flow
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.tools.toolset import Wrapper
 from tooltrue.tools.vocabulary import EFFECTS, Effect
-from unit.host.guarded import Place
 
 NAMES, VALUES = ("get", "put", "send"), ("a", "b", "c")
 

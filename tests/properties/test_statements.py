@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sqlglot.errors import ErrorLevel
 
 from properties.querying import changes, queries
+from support.sql.engines import ENGINES
+from support.sql.slots import outside_of_quotes
+from support.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
+from support.variants import tried
 from tooltrue.toolbox.sql.statement import Statement, spelt
-from unit.toolbox.sql.engines import ENGINES
-from unit.toolbox.sql.slots import outside_of_quotes
-from unit.toolbox.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
-from variants import tried
 
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
 FEW = 45

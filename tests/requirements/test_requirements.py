@@ -9,7 +9,6 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from collected import whole_suite
 from requirements.coverage import (
     FOLDER,
     LEVELS,
@@ -23,6 +22,7 @@ from requirements.coverage import (
     unknown,
     untied,
 )
+from support.collected import whole_suite
 
 ROWS = load()
 FILES = {file.stem: tomllib.loads(file.read_text()) for file in FOLDER.glob("*.toml")}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support.variants import tried
 from tooltrue import (
     Allow,
     Client,
@@ -33,7 +34,6 @@ from tooltrue.policy.rules.rule import Decide
 from tooltrue.protocol import versions
 from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import RequestContext, ToolCall
-from variants import tried
 
 ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'
 

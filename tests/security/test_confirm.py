@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.confirming import ERAS, YES, Attic, Post, posting, said, state
+from support.variants import tried
 from tooltrue import Abuse, Confirm, Form, Link, Rate, RateLimits, Server, ToolError
 from tooltrue.errors import DefinitionError, StateError
 from tooltrue.policy.guard import Guard
@@ -23,8 +25,6 @@ from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.toolbox.files import Files
 from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ToolCall
-from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
-from variants import tried
 
 eras = pytest.mark.parametrize("revision", ERAS)
 

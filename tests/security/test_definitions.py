@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from growth import FACTOR, grows_in_proportion
+from support.growth import FACTOR, grows_in_proportion
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.diff import Class, diff
 from tooltrue.contract.finding import Finding, Severity, is_blocked

@@ -7,6 +7,7 @@ import asyncio
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import ToolError
 from tooltrue.host.approval_prompts import Edit, No, Once
 from tooltrue.policy.guard import Guard
@@ -15,7 +16,6 @@ from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.tools.tasks import Budget
-from unit.host.guarded import Person, Place, text_of
 
 ALL = Guard(server="desk", rules=Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk"))
 

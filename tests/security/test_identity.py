@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from issuing.calling import RESOURCE, call, called, guarded, oauth, who
-from issuing.server import REDIRECT, Issuing, new_key
+from support.issuing.calling import RESOURCE, call, called, guarded, oauth, who
+from support.issuing.server import REDIRECT, Issuing, new_key
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Endpoint, in_session, modern
 from tooltrue import ApiKeys, Context, Public, Server
 from tooltrue.server.keys import Key
 from tooltrue.server.keys import new_key as new_api_key
 from tooltrue.transport.fetch import Fetcher, NotFetched
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Endpoint, in_session, modern
 
 
 def keys(*names: str) -> tuple[ApiKeys, dict[str, str]]:

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 import pytest
 
-from growth import grows_in_proportion
-from security.fakes import FAKES
+from support.fake_secrets import FAKES
+from support.growth import grows_in_proportion
 from tooltrue import (
     AudioContent,
     BlobResource,

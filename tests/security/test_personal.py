@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
+from support.variants import tried
 from tooltrue import Client, ConfigurationError, DefinitionError, Server, ToolError
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
-from variants import tried
 
 # Made up, all of them: numbers of the issuers' own examples, and an id whose date and region nobody has.
 PERSONAL = {

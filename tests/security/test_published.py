@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from security.test_definitions import CAUGHT, PLACES
+from support.hosting import Published, hosted, names, tool
+from support.variants import tried
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.finding import is_blocked
@@ -24,8 +26,6 @@ from tooltrue.host.naming import RESERVED, alias, check_alias, marks
 from tooltrue.host.pins import Pin, Pins
 from tooltrue.protocol import types as wire
 from tooltrue.tools.vocabulary import Effect
-from unit.host.hosting import Published, hosted, names, tool
-from variants import tried
 
 MAIL = Neighbours({"mail": ["send_email", "search"], "github": ["create_issue", "read_file"]})
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
+from support.hosting import OPEN
+from support.wire.scripted import Scripted
 from tooltrue import Client, Host, Patience, QuestionLimits
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.questions import QuestionGate
 from tooltrue.errors import ConnectionLost, InvalidAnswer
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN
-from wire.scripted import Scripted
 
 pytestmark = pytest.mark.filterwarnings("error")
 

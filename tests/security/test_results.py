@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
+from support.hosting import Published, hosted, tool
+from support.variants import tried
 from tooltrue import (
     AudioContent,
     BlobResource,
@@ -32,8 +34,6 @@ from tooltrue.errors import InvalidAnswer
 from tooltrue.policy.sanitize.fit import MAX_BLOCKS
 from tooltrue.protocol.types import CallToolResult, TextContent
 from tooltrue.tools.rounds import MAX_ROUNDS
-from unit.host.hosting import Published, hosted, tool
-from variants import tried
 
 
 def call(

@@ -13,10 +13,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 import pytest
 
-from issuing.impostor import Impostor
-from issuing.server import Issuing
-from issuing.visiting import registering, serving, signing_in
-from skipping import skip
+from support.clock import skip
+from support.issuing.impostor import Impostor
+from support.issuing.server import Issuing
+from support.issuing.visiting import registering, serving, signing_in
+from support.wire.mounting import Mounts
 from tooltrue import AuthorizationFailed, Client, SignIn, TransportError
 from tooltrue.client.auth.credentials import InMemory
 from tooltrue.client.auth.tokens import Registered, Tokens
@@ -24,7 +25,6 @@ from tooltrue.protocol import versions
 from tooltrue.transport.addresses import parse
 from tooltrue.transport.carrier import Refusal
 from tooltrue.transport.fetch import Fetcher, NotFetched
-from wire.mounting import Mounts
 
 CODE = "a-code-of-theirs"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from security.fakes import FAKES
-from services.site import Said, running
+from support.fake_secrets import FAKES
+from support.website import Said, running
 from tooltrue import Client, Context, ResourceLink, Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import TextResource

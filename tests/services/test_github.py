@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from growth import grows_in_proportion
 from services.calling import Waits, call, calls
 from services.github import Hub, issue
-from services.site import Asked, Said, Site, running
+from support.growth import grows_in_proportion
+from support.website import Asked, Said, Site, running
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.errors import ConfigurationError

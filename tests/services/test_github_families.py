@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from security.fakes import FAKES
 from services.calling import Waits, call
 from services.github import Hub, issue
-from services.site import Asked, Said, running
 from services.test_github import TEA, TOKEN, ask, github, shown, written
+from support.fake_secrets import FAKES
+from support.variants import tried
+from support.website import Asked, Said, running
 from tooltrue import Abuse, Client, Confirm, LocalToolset, Rate, Server
 from tooltrue.client.results import Result
-from variants import tried
 
 Request = tuple[str, dict[str, Any]]
 

@@ -25,14 +25,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from security.fakes import FAKES
 from services.calling import call, calls
-from services.site import Asked, Said, running
 from services.test_web import TEXT, Names, web
+from support.fake_secrets import FAKES
+from support.variants import tried
+from support.website import Asked, Said, running
 from tooltrue import Client
 from tooltrue.client.results import Result
 from tooltrue.tools.local import LocalToolset
-from variants import tried
 
 
 def fetched(tools: LocalToolset, urls: Iterable[str]) -> dict[str, Result]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from support.guarded_host import Person, Place
+from support.hosting import Published
 from tooltrue import Server
 from tooltrue.cli.chat_tools import Allowed, unless
 from tooltrue.contract.contract import pin
 from tooltrue.host.host import Host
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.state import LIMIT
-from unit.host.guarded import Person, Place
-from unit.host.hosting import Published
 
 SECRET = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
+from support.hosting import Published, tool
 from tooltrue.client.config import ServerConfig
 from tooltrue.host.approval_prompts import Always, Answer, Asking, Edit, No, Once, Question, Session
 from tooltrue.host.host import Host
@@ -21,8 +23,6 @@ from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import replaced
 from tooltrue.state.sqlite import SqliteFacts
 from tooltrue.testing.state import LIMIT, StoppedClock
-from unit.host.guarded import Person, Place, text_of
-from unit.host.hosting import Published, tool
 
 
 def ruled(*rules: Rule, **settings: Any) -> Guard:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import ToolError
 from tooltrue.host.approval_prompts import Always, No
 from tooltrue.policy.guard import Guard
@@ -18,7 +19,6 @@ from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import RequestContext, Tool, ToolCall
-from unit.host.guarded import Person, Place, text_of
 
 ALL = Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk")
 

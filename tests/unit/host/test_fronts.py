@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from support.guarded_host import Person, Place
 from tooltrue.host.approval_prompts import Always, Edit, No, Once, Question, Session
 from tooltrue.host.prompters import lines_of, prompting, terminal
-from unit.host.guarded import Person, Place
 
 
 def question(**arguments: object) -> Question:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import Server
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.approval_prompts import Asking
@@ -25,7 +26,6 @@ from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Budget
 from tooltrue.tools.vocabulary import LOCAL, Effect, RequestContext, ToolCall
-from unit.host.guarded import Person, Place, text_of
 
 FILE = """
 [effects]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from support.hosting import Published, tool
 from tooltrue.client.config import Config, ServerConfig
 from tooltrue.host.approval_prompts import Always, No, Question
 from tooltrue.host.host import Host
 from tooltrue.host.pins import instance_of
 from tooltrue.host.prompters import callback
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import Published, tool
 
 
 class Projects:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import EmbeddedResource, ResourceLink, TextContent, TextResource, ToolError
 from tooltrue.errors import RpcError, Unreachable
 from tooltrue.policy.layers.sanitize import UNTRUSTED
@@ -17,7 +18,6 @@ from tooltrue.policy.tasks.labels import without_delimiters, without_label
 from tooltrue.policy.tasks.retry import Retry
 from tooltrue.protocol.types import AudioContent, CallToolResult
 from tooltrue.tools.library import LocalLibrary, shelved
-from unit.host.guarded import Person, Place, text_of
 
 
 def said(value: Any, **settings: Any) -> CallToolResult:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.hosting import OPEN, Published, names, tool
 from tooltrue.client.config import Config, ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
@@ -19,7 +20,6 @@ from tooltrue.host.host import Host
 from tooltrue.host.pins import Pins
 from tooltrue.host.servers import Patience
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN, Published, names, tool
 
 INPUT: dict[str, Any] = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 MAIL = tool("mail", "Send a mail.", inputSchema=INPUT, annotations={"destructiveHint": True})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.hosting import OPEN, Published, hosted, names, tool
 from tooltrue import Context, Form, Server
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
@@ -25,7 +26,6 @@ from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol import types as wire
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN, Published, hosted, names, tool
 
 
 def quarantined(server: Published, **settings: Any) -> list[tuple[str, str, str]]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person
+from support.hosting import Published
 from tooltrue import Server
 from tooltrue.client.client import Result
 from tooltrue.errors import InvalidParams
@@ -41,8 +43,6 @@ from tooltrue.testing.state import LIMIT
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Budget, Task
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from unit.host.guarded import Person
-from unit.host.hosting import Published
 
 
 class Obedient(Closing):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
 from tooltrue.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
 from tooltrue.jsonrpc.messages import Notification, Request, answered_ids, encode
 from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipping import skip
+from support.clock import skip
 from tooltrue import Concurrency
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import AbuseEvent, AbuseEvents

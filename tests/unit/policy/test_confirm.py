@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.confirming import ERAS, YES, Attic, Post, posting, said, state
 from tooltrue import Form
 from tooltrue.errors import ConfigurationError, StateError, ToolError
 from tooltrue.policy.consent.approvals import MAX_OF_ONE, MAX_TICKETS, Request, Scope, Ticket
@@ -21,7 +22,6 @@ from tooltrue.tools.rounds import Answer
 from tooltrue.tools.toolset import Wrapper
 from tooltrue.tools.vocabulary import Context, RequestContext, ToolCall
 from tooltrue.wording import sentence
-from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 
 SURE = Form("Sure?")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.hosting import OPEN
 from tooltrue import Client, Confirm, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.host.host import Host
@@ -16,7 +17,6 @@ from tooltrue.policy.tasks.effects import declare_effects
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from unit.host.hosting import OPEN
 
 BEFORE_ALL = Confirm(effects=frozenset({"write", "destructive"}))
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.confirming import Attic, Post, posting, said, state
 from tooltrue import Context, Form, Rate, RateLimits
 from tooltrue.errors import ConfigurationError, StateError, ToolError, UnknownEntry
 from tooltrue.policy.guard import Guard
@@ -26,7 +27,6 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.rounds import Memory, Rounds
 from tooltrue.tools.toolset import Provider, found
 from tooltrue.tools.vocabulary import Principal, PromptGet, RequestContext, ToolCall
-from unit.policy.confirming import Attic, Post, posting, said, state
 
 
 class Clock:

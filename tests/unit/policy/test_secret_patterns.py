@@ -10,8 +10,8 @@ from functools import partial
 
 import pytest
 
-from growth import grows_in_proportion
-from security.fakes import FAKES
+from support.fake_secrets import FAKES
+from support.growth import grows_in_proportion
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPattern

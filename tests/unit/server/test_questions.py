@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
 from tooltrue import Context, Form, Sampling, Server
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation, InputRequiredResult

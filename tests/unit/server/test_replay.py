@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stores import redis_url
+from support.redis_server import redis_url
 from tooltrue.errors import InvalidRequest, StateError
 from tooltrue.server.replay import Bounds, Recording, Replay
 from tooltrue.state.facts import MemoryFacts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from support.postgres import database
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.log import LOWEST
 from tooltrue.state.postgres import PostgresLog
@@ -20,9 +20,6 @@ from tooltrue.state.sqlite import SqliteLog
 from tooltrue.state.urls import open_log
 from tooltrue.state.verify import Fault, verify
 from tooltrue.testing.state import check_log
-
-sys.path.append(str(Path(__file__).parent))  # the folder is no package
-from postgres import database
 
 
 @pytest.fixture(scope="module")

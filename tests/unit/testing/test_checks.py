@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from support.wire.scripted import SkippingLoop
 from tooltrue import Server, ToolError
 from tooltrue.protocol.types import InputRequiredResult
 from tooltrue.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
@@ -23,7 +24,6 @@ from tooltrue.testing.report import SECTIONS, Report
 from tooltrue.transport import stdio_client
 from unit.testing import bad
 from unit.testing.seeded import BUGS, Clock, seeded
-from wire.scripted import SkippingLoop
 
 T = TypeVar("T")
 

@@ -15,10 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue import Client, Server
-from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.command import read, read_text, simple, toolset
-from unit.toolbox.commands import (
+from support.toolbox.commands import (
     ANYTHING,
     FILES,
     HOLDS,
@@ -32,6 +29,9 @@ from unit.toolbox.commands import (
     served,
     served_folder,
 )
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.command import read, read_text, simple, toolset
 
 pytestmark = pytest.mark.process
 

@@ -16,10 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue import Client, Server
-from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.command import read, read_text, simple, toolset
-from unit.toolbox.commands import (
+from support.toolbox.commands import (
     ANYTHING,
     FILES,
     HOLDS,
@@ -33,7 +30,10 @@ from unit.toolbox.commands import (
     served,
     served_folder,
 )
-from variants import tried
+from support.variants import tried
+from tooltrue import Client, Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.command import read, read_text, simple, toolset
 
 pytestmark = pytest.mark.process
 

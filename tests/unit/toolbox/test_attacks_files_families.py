@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from support.variants import tried
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.files import Edit, FileLimits, Files
 from tooltrue.toolbox.files.patterns import Glob
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from variants import tried
 
 SECRET = "outside-secret"
 CONTEXT = RequestContext(LOCAL, SILENT, agreed=True)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
+from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.filters import parse
 from tooltrue.toolbox.tables.reading import Limits
 from tooltrue.toolbox.tables.unpacking import Bounds, Packing, unpacked
-from unit.toolbox.tabling import ask, code_of, result_of
 
 SMALL = Limits(row_bytes=10_000, columns=50, memory_mib=64, bounds=Bounds(size=8 << 20, free=1 << 20))
 

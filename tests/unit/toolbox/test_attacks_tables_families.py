@@ -15,6 +15,7 @@ from typing import Any
 import openpyxl
 import pytest
 
+from support.variants import tried
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.errors import ToolError
@@ -22,7 +23,6 @@ from tooltrue.toolbox.tables.reading import Limits
 from tooltrue.toolbox.tables.tables import toolset
 from tooltrue.toolbox.tables.unpacking import Bounds, Packing, unpacked
 from unit.toolbox.test_workbooks import book
-from variants import tried
 
 SMALL = Limits(row_bytes=10_000, columns=50, groups=10, bounds=Bounds(size=8 << 20, free=1 << 20))
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 from tooltrue import Client, Server
 from tooltrue._internal.processes import descendants
 from tooltrue.errors import ConfigurationError, ToolError
@@ -24,7 +25,6 @@ from tooltrue.toolbox.ending import settled
 from tooltrue.toolbox.rooted_paths import Folders
 from tooltrue.toolbox.sandbox import process
 from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run
-from unit.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 
 LINES = entry("lines", "wc", "-l", arguments=FILES)
 SOURCE = str(Path(__file__).parents[3] / "src")

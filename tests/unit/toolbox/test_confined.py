@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.toolbox.refusals import refused
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.toolbox import rooted_paths as confined
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target
-from unit.toolbox.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("way")
 

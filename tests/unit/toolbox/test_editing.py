@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.toolbox.refusals import refused
 from tooltrue.toolbox.files import Edit, FileLimits, Files
 from tooltrue.toolbox.files.editing import Change, edited, unified_diff
-from unit.toolbox.refusals import refused
 
 
 def test_an_edit_replaces_and_shows_what_it_did(files: Files, root: Path) -> None:

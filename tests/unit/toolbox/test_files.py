@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.toolbox.refusals import refused
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
 from tooltrue.toolbox.rooted_paths import PathRules
@@ -26,7 +27,6 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from tooltrue.wording import SENTENCES
-from unit.toolbox.refusals import refused
 
 
 def small(root: Path, **limits: int) -> Files:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from support.toolbox.refusals import refused
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT
@@ -22,7 +23,6 @@ from tooltrue.toolbox.files.values import CHUNK
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from unit.toolbox.refusals import refused
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from support.variants import tried
 from tooltrue import Client, RpcError, Server
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.math import toolset as math_toolset
 from tooltrue.toolbox.settings import Settings
 from unit.toolbox.test_catalog import ids, search
 from unit.toolbox.test_mail import MAIL, SENDER, Post, drafted, read, sent
-from variants import tried
 
 # -- K01 to K04: mails -------------------------------------------------------------------------------------------------
 

@@ -15,13 +15,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.tables.feeding import fed
 from tooltrue.toolbox.tables.reading import Layout, Limits, ReadAs
 from tooltrue.toolbox.tables.tables import toolset
 from tooltrue.toolbox.tables.zstd import ZstdDecompressor
-from unit.toolbox.tabling import ask, code_of, result_of
 
 SALES = """city,year,amount,note
 Oslo,2024,12.50,first

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.variants import tried
 from tooltrue.toolbox.tables.tables import Rows, Tables
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from variants import tried
 
 FRAGMENTS = (
     "'", "''", '"', '""', "`", "\\", "\\'", ";", "--", "/*", "*/", "#", "$$", "$1", "?", "{table}", "{0}", "%s", "\0",

@@ -13,11 +13,11 @@ from typing import Any
 import openpyxl
 import pytest
 
+from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables import workbooks
 from tooltrue.toolbox.tables.reading import Limits
 from tooltrue.toolbox.tables.unpacking import Bounds
-from unit.toolbox.tabling import ask, code_of, result_of
 
 SALES: list[list[Any]] = [
     ["city", "day", "amount", "paid", "at", "code"],

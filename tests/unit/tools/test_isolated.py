@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
 from tooltrue import Client, Context, DefinitionError, Server
 from tooltrue.testing.state import LIMIT
 from unit.tools import workshop

@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-from journeys.serving import left_of
+from support.serving import left_of
 from tooltrue._internal import processes
 from tooltrue.testing.state import LIMIT
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from support.sql.engines import ENGINES, PATIENT, held_open, shop
+from support.sql.slots import SLOTS, attacks
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.catalog import Catalog
 from tooltrue.toolbox.sql.engine import Session, engine_of
 from tooltrue.toolbox.sql.statement import change_of, query_of
-from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, shop
-from unit.toolbox.sql.slots import SLOTS, attacks
 
 SECRETS = ("zz-hidden-hash", "918273645")
 MORE = (

@@ -10,9 +10,9 @@ from collections.abc import Generator
 
 import pytest
 
-from unit.toolbox.sql.engines import ENGINES
-from unit.toolbox.sql.worlds import SECRETS, UNSAID, World, asked, worlds
-from variants import tried
+from support.sql.engines import ENGINES
+from support.sql.worlds import SECRETS, UNSAID, World, asked, worlds
+from support.variants import tried
 
 Pair = tuple[World, World]
 KEYS = (

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from support.sql.ordinary import CHANGES, EVERYWHERE, QUERIES
+from support.sql.slots import SENTINEL, SLOTS, attacks, outside_of_quotes
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.catalog import Catalog, Relation
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
-from unit.toolbox.sql.ordinary import CHANGES, EVERYWHERE, QUERIES
-from unit.toolbox.sql.slots import SENTINEL, SLOTS, attacks, outside_of_quotes
 
 DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
 ALL = pytest.mark.parametrize("dialect", DIALECTS)

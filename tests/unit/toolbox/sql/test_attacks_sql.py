@@ -17,6 +17,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from support.postgres import database as postgres_database
+from support.sql.engines import ENGINES, PATIENT, held_open, shop
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.errors import ConfigurationError
@@ -26,8 +28,6 @@ from tooltrue.toolbox.sql.statement import Statement
 from tooltrue.toolbox.sql.tools import TOOLS
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import UNTRUSTED
-from unit.state.postgres import database as postgres_database
-from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, shop
 
 GUARDED = Access(hidden=("ledger", "users.password*"), mighty_roles=True)
 """The role has all rights, so that the judge of statements is the only wall: ``test_walls`` has the other."""

@@ -7,12 +7,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from support.sql.engines import PATIENT, shop
+from support.sql.ordinary import EVERYWHERE, QUERIES
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.engine import engine_of
 from tooltrue.toolbox.sql.statement import Statement, query_of
-from unit.toolbox.sql.engines import PATIENT, shop
-from unit.toolbox.sql.ordinary import EVERYWHERE, QUERIES
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 MACROS = (

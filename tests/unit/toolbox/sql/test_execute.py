@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from support.sql.engines import ENGINES, PATIENT, shop
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.errors import ToolError
@@ -30,7 +31,6 @@ from tooltrue.toolbox.sql import Access, toolset
 from tooltrue.toolbox.sql.engine import Session, engine_of
 from tooltrue.toolbox.sql.running import Runner
 from tooltrue.toolbox.sql.statement import change_of
-from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
 
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
 WRITES = Access(writes=True)

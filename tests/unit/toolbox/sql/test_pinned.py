@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from support.sql.engines import PATIENT, run_as_owner, shop
+from support.variants import tried
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.engine import engine_of
 from tooltrue.toolbox.sql.statement import Statement, query_of
-from unit.toolbox.sql.engines import PATIENT, run_as_owner, shop
-from variants import tried
 
 HIDING = Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True)
 HOSTILE = {

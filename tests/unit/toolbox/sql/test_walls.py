@@ -14,6 +14,7 @@ import pymysql
 import pytest
 from click.testing import CliRunner
 
+from support.sql.engines import ENGINES, PATIENT, run_as_owner, shop
 from tooltrue import Client, Server
 from tooltrue.cli.main import cli
 from tooltrue.client.results import Result
@@ -21,7 +22,6 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.sql import Access, toolset
 from tooltrue.toolbox.sql.engine import engine_of
 from tooltrue.toolbox.sql.statement import Statement
-from unit.toolbox.sql.engines import ENGINES, PATIENT, run_as_owner, shop
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 ONLY = Access(tables=("orders",))

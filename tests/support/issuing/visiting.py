@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from issuing.server import Issuing
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
 from tooltrue import Client, Context, OAuth, Server, SignIn
 from tooltrue.client.auth.credentials import Credentials, InMemory
 from tooltrue.transport.carrier import Auth
-from wire.mounting import Mounts
 
 __all__ = ["Clock", "registering", "serving", "signing_in", "who_is"]
 

@@ -18,8 +18,7 @@ from typing import Any
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.state import LIMIT
 
-HERE = Path(__file__).parent
-SERVER = HERE / "server.py"
+SERVER = Path(__file__).parents[1] / "journeys" / "server.py"
 META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}}
 
 

@@ -3,7 +3,7 @@
 A test function is slow if its cases take ``SLOW_SECONDS`` or more on average, measured. ``make slow-tests`` measures
 the whole suite and writes the file again; a function that the file does not name is fast.
 
-    python tests/tiers.py REPORT.xml ...
+    PYTHONPATH=tests python -m support.tiers REPORT.xml ...
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 __all__ = ["COLLECTED", "SLOW", "Tiers", "slow_tests"]
 
 SLOW_SECONDS = 0.2
-SLOW = Path(__file__).with_name("slow.txt")
+SLOW = Path(__file__).parents[1] / "slow.txt"
 _HEAD = "# Written by `make slow-tests`: test functions whose cases take 0.2 s or more on average.\n"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from issuing.server import Issuing
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Answer, Endpoint, Headers, modern
 from tooltrue import Context, OAuth, Server
-from wire.mounting import Mounts
-from wire.raw_http import Answer, Endpoint, Headers, modern
 
 __all__ = ["RESOURCE", "call", "called", "guarded", "oauth", "who"]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tiers import COLLECTED
-from variants import promised
+from support.tiers import COLLECTED
+from support.variants import promised
 
 __all__ = ["Named", "named_by", "whole_suite"]
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 _MARKERS = ("requirement", "attack", "twin")
 
 
@@ -44,9 +44,9 @@ def whole_suite(session: pytest.Session | None = None) -> list[Named]:
     if session is not None and _is_whole(session.config):
         return [named_by(item) for item in session.config.stash[COLLECTED]]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__))], cwd=TESTS.parent, env=environment, capture_output=True, text=True
-    )
+    environment["PYTHONPATH"] = str(TESTS)
+    command = [sys.executable, "-m", "support.collected"]
+    done = subprocess.run(command, cwd=TESTS.parent, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"the tests cannot be collected:\n{done.stderr}")
     return [Named(**said) for said in json.loads(done.stdout)]

@@ -1,4 +1,5 @@
-"""The process that :mod:`journeys.warm` starts: it has imported every verb, and forks a command for each connection.
+"""The process that :mod:`support.warm_command` starts. It has imported every verb, and forks a command for each
+connection.
 
 It is run by ``python -c``, as the commands themselves are, so that ``sys.path`` is the same. ``sys.argv`` holds the
 path of the socket and the folder of the tests. The process ends with its input.
@@ -23,7 +24,7 @@ import tooltrue.cli
 from tooltrue.cli.main import main
 
 sys.path.insert(0, sys.argv[2])
-from forking import fork_for_each, take_descriptors
+from support.fork_server import fork_for_each, take_descriptors
 
 sys.path.remove(sys.argv[2])
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.sql.engines import PATIENT, owner_of, shop
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql import Access, Database
 from tooltrue.toolbox.sql.catalog import Catalog
 from tooltrue.toolbox.sql.engine import Engine, Outcome, Session
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
-from unit.toolbox.sql.engines import PATIENT, owner_of, shop
 
 __all__ = ["HIDING", "OPEN", "SECRETS", "UNSAID", "Told", "World", "asked", "worlds"]
 

@@ -26,9 +26,9 @@ import psycopg
 import pymysql
 import pytest
 
+from support.postgres import database as postgres_database
 from tooltrue.toolbox.sql import Access, SqlLimits
 from tooltrue.toolbox.sql.engine import engine_of
-from unit.state.postgres import database as postgres_database
 
 __all__ = ["ENGINES", "PATIENT", "SHOP", "held_open", "owner_of", "run_as_owner", "shop"]
 

@@ -1,7 +1,7 @@
 """``tooltrue`` as a command that begins at once, forked from a process that has imported every verb.
 
 Most of the time of a short command is the import of its modules. Tests of the start itself, of signals and of processes
-use :func:`journeys.serving.command`.
+use :func:`support.serving.command`.
 """
 
 from __future__ import annotations

@@ -136,7 +136,8 @@ def last_lines(folder: Path) -> list[str]:
 def again(order: Order, asked: argparse.Namespace) -> str:
     numbers = ["--runs", "0", "--busy-runs", "1"] if order.busy else ["--runs", "1", "--busy-runs", "0"]
     rest = ["--", *asked.pytest] if asked.pytest else []
-    return shlex.join([sys.executable, __file__, *numbers, "--seed", str(order.seed), "--jobs", asked.jobs, *rest])
+    options = [*numbers, "--seed", str(order.seed), "--jobs", asked.jobs, *rest]
+    return f"PYTHONPATH=tests {shlex.join([sys.executable, '-m', 'support.stability', *options])}"
 
 
 if __name__ == "__main__":
