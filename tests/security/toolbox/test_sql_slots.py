@@ -11,30 +11,15 @@ from typing import Any
 
 import pytest
 
+from support.sql.catalogs import DIALECTS, catalog_of
 from support.sql.ordinary import CHANGES, EVERYWHERE, QUERIES
 from support.sql.slots import SENTINEL, SLOTS, attacks, outside_of_quotes
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Relation
+from tooltrue.toolbox.sql.catalog import Catalog
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 
-DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
 ALL = pytest.mark.parametrize("dialect", DIALECTS)
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
-
-
-def catalog_of(dialect: str) -> Catalog:
-    """Of the shop in the tests: ``ledger``, and a column of ``users``, are hidden."""
-    home = {"postgres": "public", "mysql": "shop"}.get(dialect, "main")
-    access = Access(hidden=("users.password*", SENTINEL))
-    users = ("id", "name", "password_hash")
-    relations = (
-        Relation(home, "orders", "table"),
-        Relation(home, "paid", "view"),
-        Relation(home, "users", "table", columns=users, hides=frozenset({"password_hash"})),
-        Relation(home, SENTINEL, "table"),
-    )
-    return Catalog(relations, home, access, folds=dialect == "postgres")
 
 
 def sent(sql: str, dialect: Any, catalog: Catalog) -> Iterator[str]:

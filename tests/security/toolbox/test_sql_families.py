@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from support.sql.catalogs import DIALECTS, catalog_of
 from support.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_owner, shop
 from support.variants import tried
 from tooltrue import Client, Server
@@ -26,7 +27,6 @@ from tooltrue.toolbox.sql import Access, Database, toolset
 from tooltrue.toolbox.sql.engine import Engine, Session, engine_of
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from tooltrue.tools.vocabulary import UNTRUSTED
-from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 
 OPEN = Access(writes=True, mighty_roles=True)
 NEVER = Path("/tmp/tooltrue-never")
