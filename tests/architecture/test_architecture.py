@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import tooltrue
 
 SOURCE = Path(tooltrue.__file__).parent
@@ -210,7 +208,7 @@ def function_sizes(nodes: Iterable[ast.AST]) -> Iterator[int]:
             yield (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
-def test_function_sizes_for_information(record_property: pytest.RecordProperty):
+def test_function_sizes_for_information(record_property: Callable[[str, object], None]):
     sizes = sorted(size for path in FILES for size in Code.of(path).function_sizes)
     record_property("functions", len(sizes))
     record_property("median", sizes[len(sizes) // 2])

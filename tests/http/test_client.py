@@ -452,7 +452,7 @@ def named_by(*, discover: tuple[int, bytes], initialize: str | None = "good") ->
     """
 
     async def answer(request: Heard, reply: Reply) -> None:
-        wrong = {"mcp_session_id": f"from-{request.method or request.verb}".replace("/", "-")}
+        wrong: dict[str, Any] = {"mcp_session_id": f"from-{request.method or request.verb}".replace("/", "-")}
         if request.headers.get("mcp-session-id") not in (None, initialize):
             await reply.body(404)
         elif request.method == "server/discover":

@@ -14,11 +14,10 @@ from support.wire.foreign import Answering, Foreign, Heard, Reply, foreign
 from support.wire.mounting import Mounts
 from tooltrue import Client
 from tooltrue.client.answers import Elicitation
-from tooltrue.client.client import ClientLink
 from tooltrue.errors import ConfigurationError, ConnectionLost, TooltrueError, TransportError
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import sse_client
-from tooltrue.transport.carrier import Refusal
+from tooltrue.transport.carrier import ClientLink, Refusal
 from tooltrue.transport.sse_client import endpoint_of
 
 INITIALIZED = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "old", "version": "1"}}

@@ -61,8 +61,8 @@ LEAVES: list[Any] = [
 types = st.recursive(
     st.sampled_from(LEAVES),
     lambda inner: (
-        inner.map(lambda t: list[t])  # type: ignore[valid-type]
-        | inner.map(lambda t: dict[str, t])  # type: ignore[valid-type]
+        inner.map(lambda t: list[t])
+        | inner.map(lambda t: dict[str, t])
         | inner.map(lambda t: Optional[t])  # noqa: UP045
         | st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1] if _joins(*pair) else pair[0])
     ),

@@ -127,7 +127,7 @@ def test_a_server_that_is_started_anew_is_asked_again_to_tell_of_changes(tmp_pat
 
 
 def test_a_server_that_is_tried_again_stays_unavailable_with_its_reason(tmp_path: Path) -> None:
-    told: list[str] = []
+    told: list[str | None] = []
 
     async def test(host: Host) -> None:
         async for one in host.changes():

@@ -42,7 +42,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def status(url: str, authorization: str | None = None, **headers: str) -> int:
     endpoint = Endpoint(urlsplit(url).port or 0, "/mcp")
-    return asyncio.run(endpoint.modern("tools/list", authorization=authorization, **headers)).status
+    return asyncio.run(endpoint.modern("tools/list", None, authorization=authorization, **headers)).status
 
 
 def test_a_key_that_was_made_on_the_command_line_lets_in(tmp_path: Path) -> None:

@@ -112,7 +112,9 @@ def said(span: Any) -> dict[str, Any]:
 
 
 def durations() -> list[dict[str, Any]]:
-    data = json.loads(reader.get_metrics_data().to_json())
+    metrics = reader.get_metrics_data()
+    assert metrics is not None
+    data = json.loads(metrics.to_json())
     return [
         {"name": metric["name"], "unit": metric["unit"], "attributes": point["attributes"], "count": point["count"]}
         for resource in data["resource_metrics"]

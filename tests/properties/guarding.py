@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
@@ -385,7 +385,9 @@ class _Line:
         [answer] = await self.send([(method, params)])
         return answer
 
-    async def send(self, requests: list[tuple[str, Mapping[str, Any]]], *, batch: bool = False) -> list[dict[str, Any]]:
+    async def send(
+        self, requests: Sequence[tuple[str, Mapping[str, Any]]], *, batch: bool = False
+    ) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
         for method, params in requests:
             self._number += 1

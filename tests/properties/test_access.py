@@ -114,11 +114,11 @@ def test_no_way_leads_to_what_the_decision_denies(drawn: tuple[World, Principal]
 
 
 def no_authorize(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "authorize", lambda decide: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(pipeline, "authorize", lambda decide: Wrapper)
 
 
 def no_arguments_stage(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "authorize_arguments", lambda decide: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(pipeline, "authorize_arguments", lambda decide: Wrapper)
 
 
 def calls_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
@@ -142,11 +142,11 @@ def completes_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
 
 
 def requires_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(deciding, "_required", lambda tool, context, held: ALLOW)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(deciding, "_required", lambda tool, context, held: ALLOW)
 
 
 def everybody_holds_every_scope(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rules, "lacking", lambda scopes, principal, held: frozenset())  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(rules, "lacking", lambda scopes, principal, held: frozenset())
 
 
 def open_where_nothing_matches(patch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def to_ask_is_to_allow(patch: pytest.MonkeyPatch) -> None:
 
 
 def nobody_is_asked(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "confirm", lambda *_, **__: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(pipeline, "confirm", lambda *_, **__: Wrapper)
 
 
 def a_no_is_a_yes(patch: pytest.MonkeyPatch) -> None:
@@ -236,7 +236,7 @@ def test_a_hole_in_the_guard_is_seen_by_the_property(
         max_examples=500,
         derandomize=True,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType] - the metaclass iterates
     )
     with pytest.raises((AssertionError, ExceptionGroup)):
         hunt(given(worlds())(holds))()

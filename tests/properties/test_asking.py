@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tooltrue import Form
 from tooltrue.errors import InvalidParams
 from tooltrue.jsonrpc.messages import canonical
-from tooltrue.protocol.types import Implementation
+from tooltrue.protocol.types import Implementation, InputRequiredResult
 from tooltrue.server.request_state import Asking, Round, Subject
 from tooltrue.server.sealing import Sealer
 from tooltrue.server.service import ServedProvider
@@ -46,6 +46,7 @@ def state_of(subject: Subject, message: str = "Sure?") -> str:
     rounds = Rounds()
     with pytest.raises(InputRequired) as asked:
         rounds.ask(Form(message), "sure")
+    assert isinstance(asked.value.outcome, InputRequiredResult)
     put = asking().put(asked.value.outcome, rounds, subject, {"elicitation": {}})
     assert put.requestState is not None
     return put.requestState

@@ -79,7 +79,7 @@ def schema_of(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return few.flatmap(lambda names: st.fixed_dictionaries({name: values[name] for name in names}))
 
 
-SCHEMAS = st.recursive(
+SCHEMAS: st.SearchStrategy[Any] = st.recursive(
     st.booleans() | st.fixed_dictionaries({"type": KINDS}) | st.builds(dict), schema_of, max_leaves=6
 ).filter(lambda schema: isinstance(schema, dict))
 

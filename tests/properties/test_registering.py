@@ -64,7 +64,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "replaces": st.sampled_from(["rm", ["rm", "del"]]),
     "deprecated": st.just("Use trash."),
 }
-chosen: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional=SETTINGS)  # pyright: ignore
+chosen: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional=SETTINGS)
 
 
 def wipe(path: str) -> str:
@@ -160,7 +160,7 @@ def test_each_setting_makes_a_difference(setting: str, data: st.DataObject) -> N
     value = data.draw(SETTINGS[setting])
     without, having = LocalToolset(), LocalToolset()
     without.tool(wipe)
-    having.tool(wipe, **{setting: value})  # pyright: ignore
+    having.tool(wipe, **{setting: value})
     assert comparable(bound(having)) != comparable(bound(without))
 
 
@@ -170,7 +170,7 @@ def test_isolation_is_honoured_with_a_function_given() -> None:
     assert bound(tools).tool.stoppable
 
 
-raw = st.fixed_dictionaries({}, optional={key: value for key, value in SETTINGS.items() if key != "name"})  # pyright: ignore
+raw = st.fixed_dictionaries({}, optional={key: value for key, value in SETTINGS.items() if key != "name"})
 
 
 @given(raw)
@@ -188,7 +188,7 @@ def test_a_raw_tool_drops_no_setting(settings: dict[str, Any]) -> None:
         raw_tools.add_raw("other", schema, lambda arguments: "x", name="another")
 
 
-@given(st.fixed_dictionaries({}, optional={k: v for k, v in SETTINGS.items() if k not in ("name", "visible")}))  # pyright: ignore
+@given(st.fixed_dictionaries({}, optional={k: v for k, v in SETTINGS.items() if k not in ("name", "visible")}))
 def test_no_view_drops_a_setting(settings: dict[str, Any]) -> None:
     tools = LocalToolset()
     tools.tool(wipe, **settings)

@@ -29,7 +29,7 @@ MANY = settings().max_examples
 QUICKLY = settings(
     max_examples=MANY if MANY > 1000 else FEW,
     phases=(Phase.reuse, Phase.generate, Phase.shrink),
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType] - the metaclass iterates
 )
 Pair = tuple[World, World]
 

@@ -130,7 +130,7 @@ def test_every_name_that_a_test_gives_is_that_of_a_row(ties: Ties):
 
 
 def made(id: str, level: str = "MUST", **reasons: str) -> Requirement:
-    return Requirement(id, "2026-07-28", "server", level, "basic", "It does.", **reasons)  # type: ignore[arg-type]
+    return Requirement(id, "2026-07-28", "server", level, "basic", "It does.", **reasons)
 
 
 def test_the_last_line_counts_what_is_owed_and_tied():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import itertools
 import json
@@ -538,7 +539,7 @@ def test_what_an_allowed_call_handed_out_is_read_under_rules_that_do_not_name_it
     async def whole() -> Any:
         async with server.serving(), Client(server) as client:
             result = await client.call_tool("big")
-            return (await client.read_resource(result.content[-1].uri))[0].text  # type: ignore[union-attr]
+            return (await client.read_resource(result.content[-1].uri))[0].text
 
     assert asyncio.run(whole()) == "x" * 5_000
 
@@ -567,12 +568,10 @@ async def as_a_task(shop: Shop, context: Context) -> Any:
 
 
 async def again_and_again(shop: Shop, context: Context) -> Any:
-    for _ in range(3):
-        try:
+    for _ in range(2):
+        with contextlib.suppress(RpcError):
             return await awaited(shop, context)
-        except RpcError as error:
-            last = error
-    raise last
+    return await awaited(shop, context)
 
 
 async def all_at_once(shop: Shop, context: Context) -> Any:
@@ -761,7 +760,7 @@ def test_b57_a_tool_is_hidden_where_it_is_not_settled_who_may_know_of_it(visible
 @pytest.mark.filterwarnings("ignore:coroutine 'shows_later' was never awaited")
 def test_b57_a_coroutine_is_no_word_on_who_may_know_of_a_tool() -> None:
     server = Server("shop")
-    server.add_tool(must_not_run, name="hers", visible=shows_later)
+    server.add_tool(must_not_run, name="hers", visible=shows_later)  # pyright: ignore[reportArgumentType] - the fault
     assert outcome(server, "hers") == outcome(server, "nothing")
     gc.collect()
 

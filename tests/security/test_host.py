@@ -11,11 +11,11 @@ from support.guarded_host import Person, Place, text_of
 from tooltrue import ToolError
 from tooltrue.host.approval_prompts import Edit, No, Once
 from tooltrue.policy.guard import Guard
-from tooltrue.policy.layers.sanitize import UNTRUSTED
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.tools.tasks import Budget
+from tooltrue.tools.vocabulary import UNTRUSTED
 
 ALL = Guard(server="desk", rules=Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk"))
 

@@ -198,7 +198,7 @@ CALLS: Mapping[str, Callable[[Client], Coroutine[Any, Any, Any]]] = {
 }
 
 
-async def during(server: Scripted, client: Client, method: str, *floods: Callable[[], None]) -> list[dict[str, Any]]:
+async def during(server: Scripted, client: Client, method: str, *floods: Callable[[], object]) -> list[dict[str, Any]]:
     """The answers to what is asked while a request of this method is open."""
     call = asyncio.ensure_future(CALLS[method](client))
     await server.until(lambda message: message.get("method") == method)

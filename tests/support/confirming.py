@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from tooltrue.client.answers import Elicit
@@ -76,7 +76,7 @@ class Attic:
         await self.approvals.allow(await self.approvals.find(id), "once")
 
 
-Post = Callable[..., Awaitable[dict[str, Any]]]
+Post = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
 async def posting(attic: Attic, scenario: Callable[[Post], Awaitable[Any]]) -> Any:

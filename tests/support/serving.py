@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.state import LIMIT
@@ -120,7 +120,8 @@ class Process:
 def started(arguments: Sequence[str], **settings: Any) -> Iterator[Process]:
     """A process that is gone in the end, whatever happens."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    popen = subprocess.Popen(list(arguments), **{"env": environment(), **pipes, **settings})
+    options = {"env": environment(), **pipes, **settings}
+    popen = cast("subprocess.Popen[bytes]", subprocess.Popen(list(arguments), **options))
     try:
         yield Process(popen)
     finally:

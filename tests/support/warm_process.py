@@ -50,7 +50,7 @@ def become_command(connection: socket.socket) -> NoReturn:
             code = 0
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        threading._shutdown()
+        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue] - the stubs leave it out
         atexit._run_exitfuncs()
     except BaseException:  # noqa: BLE001 - there is no caller
         traceback.print_exc()

@@ -199,7 +199,7 @@ def test_d03_twin_a_link_inside(files: Files, root: Path) -> None:
 def test_d04_dangling_symlink_write(files: Files, root: Path, mode: str, points_to: str) -> None:
     (root / "link").symlink_to(points_to)
     with refused("TT6032", root):
-        files.write_file("link", "evil", mode=mode)  # type: ignore[arg-type]
+        files.write_file("link", "evil", mode=mode)
     assert os.listdir(root) == ["link"]
     untouched(root)
 
@@ -837,7 +837,7 @@ def test_d20_twin_line_endings_that_were_asked_for_are_written(files: Files, roo
 def test_d22_a_script_stays_executable(files: Files, root: Path, mode: str) -> None:
     (root / "run").write_text("#!/bin/sh\n")
     (root / "run").chmod(0o755)
-    files.write_file("run", "#!/bin/sh\nexit 0\n", mode=mode)  # type: ignore[arg-type]
+    files.write_file("run", "#!/bin/sh\nexit 0\n", mode=mode)
     assert stat.S_IMODE((root / "run").stat().st_mode) == 0o755
 
 

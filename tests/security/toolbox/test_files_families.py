@@ -286,7 +286,7 @@ def test_d13_no_large_file_is_taken_in_whole(files: Files, root: Path) -> None:
 
 @pytest.mark.variants(24)
 def test_d14_no_shape_of_a_tree_makes_a_listing_without_end(root: Path) -> None:
-    shapes: dict[str, Callable[[Path], None]] = {
+    shapes: dict[str, Callable[[Path], object]] = {
         "wide": lambda at: [(at / f"{number:04}").touch() for number in range(1_500)],
         "wide with long names": lambda at: (
             [(at / (f"{number:04}" + "n" * 240)).touch() for number in range(600)] and None
@@ -409,7 +409,7 @@ def test_d20_no_way_of_writing_changes_a_line_ending(files: Files, root: Path) -
         assert (root / "a").read_bytes() == data + b"less"
 
 
-def _changes() -> dict[str, Callable[[Path], None]]:
+def _changes() -> dict[str, Callable[[Path], object]]:
     def back(path: Path, write: Callable[[], object]) -> None:
         found = path.stat()
         write()

@@ -69,7 +69,7 @@ class Shop:
     def rows(self, sql: str, **more: Any) -> list[list[Any]]:
         result = self.query(sql, **more)
         assert not result.is_error, result.text
-        value: Mapping[str, Any] = result.structured  # type: ignore[assignment]
+        value: Mapping[str, Any] = result.structured
         return value["rows"]
 
     def refuses(self, sql: str, *codes: str, **more: Any) -> None:
@@ -638,7 +638,7 @@ def test_f18_a_description_does_not_name_what_is_hidden(engine: str, tmp_path: P
     for result in found.values():
         assert not result.is_error, result.text
         assert not re.search("ledger|password_hash|vault_key", result.text), result.text
-    [key] = found["audit"].structured["foreign_keys"]  # type: ignore[index]
+    [key] = found["audit"].structured["foreign_keys"]
     assert key == {"columns": ["buyer"], "table": "users", "references": ["id"]}
 
 

@@ -80,7 +80,7 @@ def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: str, ver
     with shop("duckdb", tmp_path) as url:
         session = engine_of(url, Access(writes=True), PATIENT).open(writes=True)
         with pytest.raises(ToolError) as caught:
-            session.run(Statement(sql, kind, verb=verb), {}, 100)  # type: ignore[arg-type]
+            session.run(Statement(sql, kind, verb=verb), {}, 100)
         assert caught.value.code in ("TT6210", "TT6238")
         assert len(list(session.run(Statement("SELECT * FROM ledger", "query"), {}, 100).rows)) == 1
         session.close()

@@ -28,6 +28,7 @@ from tooltrue.toolbox.sql.engine import Engine, Session, engine_of
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from tooltrue.tools.vocabulary import UNTRUSTED
 
+NO_CONTEXT: Any = None  # these calls neither ask nor report
 OPEN = Access(writes=True, mighty_roles=True)
 NEVER = Path("/tmp/tooltrue-never")
 
@@ -517,7 +518,7 @@ def test_f08_a_query_that_does_not_end_is_ended(engine: str, places: Callable[[s
     for sql in ENDLESS:
         tried(sql)
         with pytest.raises(ToolError) as caught:
-            asyncio.run(database.run_sql_query(None, _NUMBERS + sql))
+            asyncio.run(database.run_sql_query(NO_CONTEXT, _NUMBERS + sql))
         assert caught.value.code in ("TT6220", "TT6222"), sql
 
 
@@ -560,7 +561,7 @@ def test_f20_a_result_has_an_end_whatever_is_asked_for(engine: str, places: Call
     database = Database(places(engine), OPEN, LIMITS)
     for sql in MANY:
         tried(sql)
-        result: Any = asyncio.run(database.run_sql_query(None, sql, limit=50))
+        result: Any = asyncio.run(database.run_sql_query(NO_CONTEXT, sql, limit=50))
         assert 1 <= len(result["rows"]) <= 50, sql
         assert result["next_cursor"], sql
         sizes = [len(json.dumps(row, ensure_ascii=False).encode()) for row in result["rows"]]
@@ -754,7 +755,7 @@ def test_f22_no_value_is_lost_on_its_way_to_json(engine: str, places: Callable[[
     for expression, _ in VALUES[engine]:
         tried(expression)
     expressions = ", ".join(expression for expression, _ in VALUES[engine])
-    result: Any = asyncio.run(database.run_sql_query(None, f"SELECT {expressions}"))
+    result: Any = asyncio.run(database.run_sql_query(NO_CONTEXT, f"SELECT {expressions}"))
     [row] = result["rows"]
     assert row == [cell for _, cell in VALUES[engine]]
     assert json.loads(json.dumps(row, allow_nan=False, ensure_ascii=False).encode()) == row

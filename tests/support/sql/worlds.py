@@ -160,7 +160,7 @@ class World:
     def query(self, sql: str, **more: Any) -> Told:
         if self.engine == "duckdb" and self._reader is None:  # so that no query has to open the file anew
             self._reader = self.database._engine.open(writes=False)
-        return self._told(self.database.run_sql_query(None, sql, **more))  # type: ignore[arg-type]
+        return self._told(self.database.run_sql_query(None, sql, **more))
 
     def change(self, sql: str, **more: Any) -> Told:
         """The texts that a person and the caller read of a change, which is undone."""
@@ -219,7 +219,7 @@ def worlds(
     """Both worlds, with more hidden in them, and more that leads to it, than the shop alone has. ``more``: statements
     that are run in both in the end."""
     with ExitStack() as stack:
-        yield tuple(_made(stack, engine, folder, access, more))  # type: ignore[misc]
+        yield tuple(_made(stack, engine, folder, access, more))
 
 
 def _still(engine: str, tables: tuple[str, ...]) -> Iterator[str]:

@@ -96,7 +96,9 @@ async def foreign(answer: Answering) -> AsyncIterator[Foreign]:
     running: set[asyncio.Task[Any]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        running.add(task := asyncio.current_task())
+        task = asyncio.current_task()
+        assert task is not None
+        running.add(task)
         try:
             while True:
                 request = await _read(reader)

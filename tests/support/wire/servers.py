@@ -33,7 +33,7 @@ from tooltrue import (
     ToolError,
 )
 from tooltrue.policy.config import examine
-from tooltrue.policy.rules.rule import ALLOW, Deny, Verdict
+from tooltrue.policy.rules.rule import ALLOW, Deny, Subject, Verdict
 from tooltrue.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
 from tooltrue.tools.vocabulary import Entry, RequestContext, Tool
 
@@ -53,7 +53,7 @@ def shop() -> Server:
     return server
 
 
-def _but_hidden(tool: Tool, context: RequestContext, arguments: object) -> Verdict:
+def _but_hidden(tool: Subject, context: RequestContext, arguments: object) -> Verdict:
     return Deny("not for you", hidden=True) if tool.name == "secret" else ALLOW
 
 

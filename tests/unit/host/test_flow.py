@@ -155,7 +155,7 @@ def test_an_address_that_was_put_together_is_not_read_where_it_could_carry_somet
     library.add_resource("web://page/{name}", page)
 
     def around(tools: Provider) -> Provider:
-        return shelved(tools, library)  # pyright: ignore[reportArgumentType]
+        return shelved(tools, library)
 
     place = Place(Person(), guard=Guard(server="desk", rules=ALL), around=around)
     place.add("file", "private", effect="read", open_world=False)

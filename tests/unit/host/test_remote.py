@@ -194,7 +194,7 @@ def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
 # --- effects ----------------------------------------------------------------------------------------------------------
 
 
-def claims(**hints: bool) -> wire.Tool:
+def claims(**hints: Any) -> wire.Tool:
     return wire.Tool("t", {}, annotations=wire.ToolAnnotations(**hints))
 
 
@@ -251,7 +251,7 @@ def test_the_operators_word_is_read_from_the_file() -> None:
 def test_arguments_that_do_not_fit_never_leave() -> None:
     server = Published(tool("t"))
     for arguments in ({"n": "1"}, {"m": 1}):
-        result = called(server, **arguments)
+        result = called(server, "a_t", **arguments)
         assert result.is_error
         assert "TT2001" in result.text
     assert server.called == []
@@ -455,7 +455,7 @@ def test_a_template_takes_nothing_from_a_server_that_lists_it() -> None:
 
 def test_a_server_that_does_not_know_a_list_has_none() -> None:
     server = Published(tool("t"), resources=None)
-    server._result = lambda method, params, real=server._result: (  # pyright: ignore
+    server._result = lambda method, params, real=server._result: (  # pyright: ignore[reportPrivateUsage]
         -32601 if method == "resources/list" else real(method, params)
     )
     assert names({"a": server}) == ["a_t"]
@@ -465,7 +465,7 @@ def test_a_list_that_fails_once_takes_nothing_away(caplog: pytest.LogCaptureFixt
     prompt, one = {"name": "review"}, {"uri": "x://1", "name": "one"}
     server = Published(tool("t"), prompts=[prompt], resources=[one])
     fails: set[str] = set()
-    server._result = lambda method, params, real=server._result: (  # pyright: ignore
+    server._result = lambda method, params, real=server._result: (  # pyright: ignore[reportPrivateUsage]
         -32603 if method in fails else real(method, params)
     )
 

@@ -90,7 +90,7 @@ def driven(folder: Path, model: Obedient, person: Person, hosting: Hosting) -> t
 
     async def main() -> Run:
         host = Host(
-            servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
+            servers,
             guard=guard.given("test", confirm=guard.confirm.never()),
             guarding=guarding(hosting, person),
             audit=log,
@@ -171,7 +171,7 @@ def test_what_was_met_for_one_question_is_met_for_the_next_of_the_conversation(t
 
     async def main() -> list[int]:
         host = Host(
-            servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
+            servers,
             guard=guard.given("test", confirm=guard.confirm.never()),
             guarding=guarding(Hosting(flow=KNOWN), person),
             launches=Launches(tmp_path),
@@ -230,7 +230,7 @@ class Desk:
         servers = {"disk": Published(tool("read")), "web": Published(tool("fetch")), "mail": self.mail}
         guard = Guard(server="desk", rules=EVERYTHING)
         self.host = Host(
-            servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
+            servers,
             guard=guard.given("test", confirm=guard.confirm.never()),
             hosting=Hosting(flow=KNOWN),
             front=person,

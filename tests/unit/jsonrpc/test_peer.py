@@ -170,7 +170,7 @@ def test_j07_a_crash_is_answered_with_an_id_that_the_log_explains(caplog: pytest
         assert failure["error"]["code"] == -32603
         assert "hunter2" not in json.dumps(failure)
         [record] = caplog.records
-        assert record.args
+        assert isinstance(record.args, tuple)
         assert str(record.args[0]) in failure["error"]["message"]
         assert "hunter2" in caplog.text
 

@@ -128,7 +128,7 @@ def crashes() -> str:
 
 
 def breaks_its_contract() -> int:
-    return "no number"  # type: ignore[return-value]
+    return "no number"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,8 @@ def test_a_record_has_the_trace_that_the_request_belongs_to():
 
 def provider_of(function: Callable[..., Any], **settings: Any) -> tuple[Any, MemoryLog]:
     tools, log = LocalToolset(), MemoryLog()
-    tools.add(function, name="tool", **{"effect": "read", **settings})
+    settings = {"effect": "read", **settings}
+    tools.add(function, name="tool", **settings)
     audit = Audit(log)
     return standard(shelved(tools, LocalLibrary()), Guard(audit=audit), None, Recorder(audit)), log
 

@@ -112,7 +112,13 @@ def test_a_rule_that_asks_asks_about_any_tool_in_its_own_words(revision: str):
 
 
 def test_a_setting_that_makes_no_sense_is_refused():
-    for settings in ({"effects": {"deadly"}}, {"questions": 0}, {"session_seconds": float("inf")}, {"max_shown": -1}):
+    senseless: list[dict[str, Any]] = [
+        {"effects": {"deadly"}},
+        {"questions": 0},
+        {"session_seconds": float("inf")},
+        {"max_shown": -1},
+    ]
+    for settings in senseless:
         with pytest.raises(ConfigurationError):
             Confirm(**settings)
 

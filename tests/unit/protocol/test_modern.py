@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import InvalidParams
+from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, Tool
 
@@ -30,7 +31,7 @@ def refusal(params: Any) -> InvalidParams:
 
 
 def test_the_meta_of_our_own_requests_holds_the_facts():
-    meta = json.loads(modern.encode(modern.request_meta(versions.LATEST, INFO, {"roots": {}})))
+    meta = json.loads(encode(modern.request_meta(versions.LATEST, INFO, {"roots": {}})))
     read = modern.read_facts({"_meta": meta})
     assert (read.version, read.capabilities, read.client) == (
         versions.LATEST,

@@ -53,6 +53,9 @@ class Quiet:
         raise AssertionError(f"nobody asked for {method}")
 
 
+QUIET: Any = Quiet()
+
+
 class Mute(Quiet):
     async def ask(self, method: str, params: Any, seconds: float) -> Any:
         raise AssertionError(f"nobody asks {method}")
@@ -89,7 +92,7 @@ class Worker:
     async def post(self, message: dict[str, Any], session: str | None = None) -> Any:
         headers = {} if session is None else {SESSION_HEADER: session, "mcp-protocol-version": "2025-11-25"}
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self.doors.post(body, await admitted(self.doors, headers), Quiet())
+        return await self.doors.post(body, await admitted(self.doors, headers), QUIET)
 
 
 async def two_workers() -> tuple[Worker, Worker, str]:
@@ -142,10 +145,10 @@ def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str],
         call = asyncio.ensure_future(one.post(CALL, session))
         async with asyncio.timeout(LIMIT):
             await one.waiting.wait()
-            stranger = HttpEndpoint(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
+            stranger = HttpEndpoint(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore[reportPrivateUsage]
             headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
-            assert (await stranger.post(body, await admitted(stranger, headers), Quiet())).status == status
+            assert (await stranger.post(body, await admitted(stranger, headers), QUIET)).status == status
             await one.post({"id": 2, "method": "ping"}, session)
             await one.post({"id": 3, "method": "ping"}, session)
             assert not one.cancelled.is_set()
@@ -176,7 +179,7 @@ class Member:
 
     async def post(self, message: dict[str, Any]) -> Any:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self._doors.post(body, await admitted(self._doors, self._headers), Quiet())
+        return await self._doors.post(body, await admitted(self._doors, self._headers), QUIET)
 
     async def set_level(self, level: str) -> None:
         await self.post({"id": 1, "method": "logging/setLevel", "params": {"level": level}})
@@ -232,7 +235,7 @@ def test_a_caller_has_so_many_streams_open_and_so_many_that_were_left_are_listen
     async def test(worker: Worker, facts: MemoryFacts) -> None:
         ada, bob = await Member(worker, "ada").begin(), await Member(worker, "bob").begin()
 
-        async def opened(member: Member, number: int) -> list[asyncio.Future[Any]]:
+        async def opened(member: Member, number: int) -> list[asyncio.Task[Any]]:
             begun = asyncio.Semaphore(0)
             streams = [asyncio.ensure_future(member.get(begun.release)) for _ in range(number)]
             for _ in streams:
@@ -247,7 +250,7 @@ def test_a_caller_has_so_many_streams_open_and_so_many_that_were_left_are_listen
         for stream in streams:
             stream.cancel()
         await asyncio.wait(streams)
-        assert len(worker.doors._alone) <= 1_000  # pyright: ignore
+        assert len(worker.doors._alone) <= 1_000  # pyright: ignore[reportPrivateUsage]
         (again,) = await opened(ada, 1)
         again.cancel()
 
@@ -270,7 +273,7 @@ def test_a_level_takes_room_where_it_is_not_the_default():
 
 def test_a_session_that_was_ended_while_its_level_was_set_stays_ended():
     async def test(worker: Worker, facts: MemoryFacts) -> None:
-        legacy = worker.doors._doors.legacy  # pyright: ignore
+        legacy = worker.doors._doors.legacy  # pyright: ignore[reportPrivateUsage]
         ada = Principal("ada")
         token = legacy.seal(Session(versions.BY_NAME["2025-11-25"]), ada)
         session = await legacy.open(token, ada)

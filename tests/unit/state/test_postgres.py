@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from support.postgres import database
 from tooltrue.errors import ConfigurationError, StateError
@@ -188,17 +190,18 @@ def _disconnect(url: str) -> None:
         )
 
 
-def _admit(url: str, whether: str) -> None:
+def _admit(url: str, whether: LiteralString) -> None:
     server, _, name = url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
-        db.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {whether}")
+        db.execute(SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(Identifier(name), SQL(whether)))
 
 
 def _let_write(url: str, whether: bool) -> None:
     """The connections that are made from here on, or not."""
     server, _, name = url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
-        db.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {'off' if whether else 'on'}")
+        state = SQL("off" if whether else "on")
+        db.execute(SQL("ALTER DATABASE {} SET default_transaction_read_only = {}").format(Identifier(name), state))
 
 
 def test_what_cannot_be_opened_is_said_without_its_password() -> None:

@@ -175,7 +175,8 @@ def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called
         ran.add(name)
         return name
 
-    for name, effect in (("reads", "read"), ("writes", "write"), ("destroys", "destructive"), ("says_nothing", None)):
+    effects: dict[str, Any] = {"reads": "read", "writes": "write", "destroys": "destructive", "says_nothing": None}
+    for name, effect in effects.items():
         server.add_tool(partial(note, name), name=name, description=name, effect=effect)
     report = examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS, **settings))
     assert report.ok, report.text()

@@ -469,7 +469,7 @@ def test_what_somebody_else_adds_while_an_edit_is_made_is_not_lost(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, with_version: bool
 ) -> None:
     (root / "a").write_text("old\n")
-    version = files.file_info("a")["version"] if with_version else None
+    version = files.file_info("a")["version"] if with_version else ""
     real = os.pread
 
     def late(fd: int, size: int, offset: int) -> bytes:

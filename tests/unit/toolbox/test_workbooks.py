@@ -145,7 +145,7 @@ def test_what_is_no_workbook_is_told_apart(tmp_path: Path) -> None:
 def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = book(tmp_path / "t.xlsx", Data=SALES)
     find = importlib.util.find_spec
-    monkeypatch.setattr(workbooks, "find_spec", lambda name: None if name == "openpyxl" else find(name))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(workbooks, "find_spec", lambda name: None if name == "openpyxl" else find(name))
     file = os.open(path, os.O_RDONLY)
     try:
         with pytest.raises(ToolError) as error, workbooks.sheet_of(file, None, "t.xlsx", Bounds(), 256):

@@ -185,7 +185,7 @@ class Version:
     ],
 )
 def test_a_value_is_read_under_one_uri_only(type_: Any, read_as: str, others: list[str]):
-    def function(value):  # type: ignore[no-untyped-def]
+    def function(value):
         return "read"
 
     function.__annotations__["value"] = type_
@@ -259,7 +259,7 @@ def test_a_whole_result_keeps_what_it_says():
         7,
         {"a": 1},
         [None],
-        PromptMessage("system", "x"),  # type: ignore[arg-type]
+        PromptMessage("system", "x"),
         ImageContent(data="?", mimeType="image/png"),
         ImageContent(data="AAAA", mimeType="png"),
         PromptResult([], meta={"x y": 1}),
@@ -327,7 +327,7 @@ def test_values_of_a_type_come_by_themselves():
 
 
 def completed_by(suggest: Any) -> LocalLibrary:
-    def function(a):  # type: ignore[no-untyped-def]
+    def function(a):
         return ""
 
     function.__annotations__["a"] = Annotated[str, Completes(suggest)]
@@ -379,7 +379,7 @@ def test_what_completes_with_anything_else_is_at_fault(values: Any):
 # -- registering -------------------------------------------------------------------------------------------------------
 
 
-def untyped(a):  # type: ignore[no-untyped-def]
+def untyped(a):
     return a
 
 
@@ -405,7 +405,7 @@ def of_text(a: str) -> str:
         (lambda library: library.add_resource("a:{a}/{b}", of_text), "TT3034"),
         (lambda library: library.add_resource("a:{a}", untyped), "TT3005"),
         (lambda library: library.add_resource("a:{a}", of_list), "TT3030"),
-        (lambda library: library.add_resource("a:b", set().add), "TT3036"),  # type: ignore[arg-type]
+        (lambda library: library.add_resource("a:b", set().add), "TT3036"),
         (lambda library: completed_by(dict), "TT3036"),
         (lambda library: library.add_resource("taken:", lambda: ""), "TT3022"),
         (lambda library: library.add_resource("taken:a", lambda: ""), "TT3033"),

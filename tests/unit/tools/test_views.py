@@ -9,6 +9,7 @@ import pytest
 
 from tooltrue import Server, combined, filtered, prefixed, renamed
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownTool
+from tooltrue.protocol.types import CallToolResult
 from tooltrue.server.service import SILENT
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
@@ -33,7 +34,9 @@ def names(provider: Provider, context: RequestContext = CONTEXT) -> list[str]:
 
 
 def call(provider: Provider, name: str, context: RequestContext = CONTEXT) -> str:
-    return asyncio.run(provider.call_tool(ToolCall(name, {}, context))).content[0].text
+    outcome = asyncio.run(provider.call_tool(ToolCall(name, {}, context)))
+    assert isinstance(outcome, CallToolResult)
+    return outcome.content[0].text
 
 
 def test_a_hidden_tool_reads_like_a_missing_one():

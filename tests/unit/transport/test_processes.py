@@ -50,11 +50,12 @@ def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None
+        output = parent.stdout
 
         def hear() -> str:
-            ready, _, _ = select.select([parent.stdout], [], [], LIMIT)
+            ready, _, _ = select.select([output], [], [], LIMIT)
             assert ready
-            return parent.stdout.readline().strip()  # type: ignore[union-attr]
+            return parent.stdout.readline().strip()
 
         assert hear() == "ready"
         family = descendants(parent.pid)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import stdio_client
 from tooltrue.transport.stdio_client import StdioLink
@@ -28,6 +29,7 @@ class Ear:
     def __init__(self) -> None:
         self.heard = asyncio.Event()
         self.last = b""
+        self.dropped = Dropped()
 
     def feed(self, frame: bytes) -> None:
         self.last = frame

@@ -9,7 +9,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
-__all__ = ["decompressor"]
+__all__ = ["ZstdDecompressor", "decompressor"]
 
 WINDOW = 27
 """As a power of two: the largest window that the zstd command accepts by default."""

@@ -56,7 +56,7 @@ def call(url: str, access: Access, tool: str, **arguments: Any) -> Result[Any]:
 def rows(url: str, access: Access, sql: str) -> list[list[Any]]:
     result = call(url, access, "run_sql_query", sql=sql)
     assert not result.is_error, result.text
-    value: Mapping[str, Any] = result.structured  # type: ignore[assignment]
+    value: Mapping[str, Any] = result.structured
     return value["rows"]
 
 
