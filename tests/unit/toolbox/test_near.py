@@ -80,10 +80,12 @@ def test_a_few_of_many_names_are_told(root: Path) -> None:
     assert "'part-08.csv', …." in text
 
 
-@pytest.mark.parametrize("code", sorted(set(re.findall(r"TT\d{4}", Path(confined.__file__).read_text()))))
-def test_sentences_about_paths_name_no_tool(code: str) -> None:
+def test_sentences_about_paths_name_no_tool() -> None:
     names = {name for name, _ in TOOLS}
-    assert not names & set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code])))
+    codes = sorted(set(re.findall(r"TT\d{4}", Path(confined.__file__).read_text())))
+    words = {code: set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code]))) for code in codes}
+    assert len(codes) > 10
+    assert {code: names & found for code, found in words.items() if names & found} == {}
 
 
 def test_sentences_about_tables_name_tools_of_tables_alone() -> None:
