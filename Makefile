@@ -55,6 +55,7 @@ lint: setup  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/pyright --project pyrightconfig.tests.json
 	$(BIN)/lint-imports
 
 requirements: setup  ## the duties of the specification, with the number of tests of each

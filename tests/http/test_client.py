@@ -261,7 +261,7 @@ def test_a_modern_stream_that_breaks_off_is_no_place_to_go_on_from():
 def test_comments_and_what_is_no_message_are_passed_over_in_a_stream():
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.stream()
-        reply._writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
+        reply.writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
         await reply.event({"id": request.said["id"], "result": DONE | {"resultType": "complete"}})
 
     assert run(modern(answer), call)[0] == "done"
@@ -312,9 +312,9 @@ def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it
 
 def reset(reply: Reply) -> None:
     """End the connection as a server does that has crashed, or a proxy that has had enough of it."""
-    connection = reply._writer.get_extra_info("socket")
+    connection = reply.writer.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    reply._writer.transport.abort()
+    reply.writer.transport.abort()
 
 
 def test_a_standing_stream_of_a_server_that_gives_no_ids_is_opened_again_whatever_has_ended_it(

@@ -443,7 +443,7 @@ def test_a_raw_output_schema_is_enforced_too():
     assert "hunter2" not in result.text
 
 
-def nowhere(a: Nowhere) -> str: ...  # noqa: F821 # type: ignore[name-defined]
+def nowhere(a: Nowhere) -> str: ...  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - the fault
 
 
 @pytest.mark.requirement("SCH-06", "SCH-07", "TOOL-07")

@@ -112,6 +112,8 @@ def test_no_way_leads_to_what_the_decision_denies(drawn: tuple[World, Principal]
 
 # -- mutants: each is a hole, and the property above has to see it -----------------------------------------------------
 
+AUTHORIZE = authorize._Authorize  # pyright: ignore[reportPrivateUsage] - no public name reaches a layer
+
 
 def no_authorize(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pipeline, "authorize", lambda decide: Wrapper)
@@ -122,23 +124,23 @@ def no_arguments_stage(patch: pytest.MonkeyPatch) -> None:
 
 
 def calls_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "call_tool", lambda self, call: self.inner.call_tool(call))
+    patch.setattr(AUTHORIZE, "call_tool", lambda self, call: self.inner.call_tool(call))
 
 
 def lists_what_is_not_called(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "list_tools", lambda self, context: self.inner.list_tools(context))
+    patch.setattr(AUTHORIZE, "list_tools", lambda self, context: self.inner.list_tools(context))
 
 
 def reads_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "read_resource", lambda self, read: self.inner.read_resource(read))
+    patch.setattr(AUTHORIZE, "read_resource", lambda self, read: self.inner.read_resource(read))
 
 
 def gets_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "get_prompt", lambda self, get: self.inner.get_prompt(get))
+    patch.setattr(AUTHORIZE, "get_prompt", lambda self, get: self.inner.get_prompt(get))
 
 
 def completes_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "complete", lambda self, get: self.inner.complete(get))
+    patch.setattr(AUTHORIZE, "complete", lambda self, get: self.inner.complete(get))
 
 
 def requires_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -201,7 +203,7 @@ def a_tool_calls_past_the_guard(patch: pytest.MonkeyPatch) -> None:
 
 
 def weakest_of_two_decisions(patch: pytest.MonkeyPatch) -> None:
-    strictness = deciding._strictness
+    strictness = deciding._strictness  # pyright: ignore[reportPrivateUsage]
     patch.setattr(deciding, "_strictness", lambda verdict: -strictness(verdict))
 
 

@@ -126,7 +126,7 @@ TOOL_SPELLINGS: list[tuple[Callable[[], Any], Register]] = [
 
 def bound(made: Any) -> Any:
     tools = made.tools if isinstance(made, Server) else made
-    [one] = tools._bound.values()  # what is registered, with the parts that no list shows
+    [one] = tools._bound.values()  # pyright: ignore[reportPrivateUsage] - what is registered, with the parts that no list shows
     return one
 
 
@@ -234,7 +234,7 @@ def some(of: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 def prompt_of(made: Any) -> tuple[Any, ...]:
     library = made.library if isinstance(made, Server) else made
-    [prompt] = library._prompts.values()
+    [prompt] = library._prompts.values()  # pyright: ignore[reportPrivateUsage]
     return prompt.definition, runs_on_a_thread(prompt.function)
 
 
@@ -265,7 +265,8 @@ def test_no_spelling_drops_a_setting_of_a_resource(settings: dict[str, Any]) -> 
     decorated, added = Server("t"), Server("t")
     decorated.resource("docs://a", **settings)(say)
     added.add_resource("docs://a", say, **settings)
-    [one], [other] = decorated.library._resources.values(), added.library._resources.values()
+    [one] = decorated.library._resources.values()  # pyright: ignore[reportPrivateUsage]
+    [other] = added.library._resources.values()  # pyright: ignore[reportPrivateUsage]
     assert (one.definition, one.untrusted) == (other.definition, other.untrusted)
     assert runs_on_a_thread(one.function) == runs_on_a_thread(other.function) == settings.get("blocking", True)
     assert one.untrusted == settings.get("untrusted", False)

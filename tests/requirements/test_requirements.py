@@ -13,6 +13,7 @@ from requirements.coverage import (
     FOLDER,
     LEVELS,
     REVISIONS,
+    Level,
     Requirement,
     Ties,
     load,
@@ -129,7 +130,7 @@ def test_every_name_that_a_test_gives_is_that_of_a_row(ties: Ties):
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def made(id: str, level: str = "MUST", **reasons: str) -> Requirement:
+def made(id: str, level: Level = "MUST", **reasons: str) -> Requirement:
     return Requirement(id, "2026-07-28", "server", level, "basic", "It does.", **reasons)
 
 

@@ -33,6 +33,7 @@ from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ScopeNeeded
 from tooltrue.policy.rules.rule import Decide
 from tooltrue.protocol import versions
+from tooltrue.protocol.types import TextResource
 from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import RequestContext, ToolCall
 
@@ -539,7 +540,9 @@ def test_what_an_allowed_call_handed_out_is_read_under_rules_that_do_not_name_it
     async def whole() -> Any:
         async with server.serving(), Client(server) as client:
             result = await client.call_tool("big")
-            return (await client.read_resource(result.content[-1].uri))[0].text
+            [part] = await client.read_resource(result.content[-1].uri)
+            assert isinstance(part, TextResource)
+            return part.text
 
     assert asyncio.run(whole()) == "x" * 5_000
 

@@ -42,8 +42,9 @@ from tooltrue.policy.sanitize.fit import CUT, MAX_BLOCKS
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.stored_results import CHUNK_BYTES
-from tooltrue.tools.vocabulary import UNTRUSTED
+from tooltrue.tools.vocabulary import LOCAL, UNTRUSTED, RequestContext
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
@@ -158,7 +159,7 @@ def test_c11_a_key_is_not_rewritten_but_what_has_it_is_withheld(key: str):
 )
 @pytest.mark.parametrize("where", ["description", "title", "schema"])
 def test_a10_to_a14_a_tool_whose_definition_hides_something_is_not_registered(hidden: str, where: str):
-    settings = {where: hidden} if where != "schema" else {}
+    settings: dict[str, Any] = {where: hidden} if where != "schema" else {}
     schema = {"type": "object", "properties": {"x": {"description": hidden}} if where == "schema" else {}}
     with pytest.raises(DefinitionError, match="invisible characters") as caught:
         Server("t").add_raw_tool("tool", schema, lambda arguments: "", **settings)
@@ -307,7 +308,7 @@ PLAINLY_JSON: dict[str, Callable[[str], Any]] = {
     "dataclass": lambda text: [Row(text, date(2026, 1, 2))],
     "tuple of tuples": lambda text: ((text,),),
     "structured only": lambda text: CallToolResult([TextContent(text="fine")], structuredContent={"a": (text,)}),
-    "content": lambda text: CallToolResult(content=(TextContent(text=text),)),
+    "content": lambda text: CallToolResult(content=(TextContent(text=text),)),  # pyright: ignore[reportArgumentType]
     "meta": lambda text: CallToolResult([TextContent(text="x")], meta={"com.example/note": (text,)}),
     "key that is no text": lambda text: {1: text},
 }
@@ -513,7 +514,7 @@ def test_c15_what_is_cut_is_valid_or_else_an_error_with_a_link_to_the_whole(sche
 
 
 def server_accepts(server: Server, value: Any) -> bool:
-    [tool] = asyncio.run(server.tools.list_tools(None))
+    [tool] = asyncio.run(server.tools.list_tools(RequestContext(LOCAL, SILENT)))
     return tool.output is not None and tool.output.accepts(value)
 
 

@@ -126,9 +126,9 @@ def test_a_tool_says_for_itself_whether_it_masks():
 
 def test_a_setting_that_is_none_is_refused():
     with pytest.raises(ConfigurationError):
-        Server("t", personal="hide")
+        Server("t", personal="hide")  # pyright: ignore[reportArgumentType] - the fault
     with pytest.raises(DefinitionError):
-        Server("t").add_tool(lambda: "", name="x", description="d", personal="hide")
+        Server("t").add_tool(lambda: "", name="x", description="d", personal="hide")  # pyright: ignore[reportArgumentType] - the fault
 
 
 def test_a_mask_of_personal_data_is_not_written_over_what_it_stands_for():

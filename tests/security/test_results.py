@@ -88,7 +88,7 @@ def test_c16_twin_an_error_says_all_that_fits():
 
 def test_c17_a_value_that_was_promised_and_is_not_there_is_an_error():
     async def tool() -> Annotated[int, Field(le=1)]:
-        return CallToolResult([TextContent(text="1")])
+        return CallToolResult([TextContent(text="1")])  # pyright: ignore[reportReturnType] - the fault
 
     result = call(tool)
     assert result.is_error

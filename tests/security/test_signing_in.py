@@ -347,7 +347,7 @@ def test_a_redirect_takes_no_token_along(mounts: Mounts, issuer: Issuing, impost
 
     with mounts.mounted_at(thief.application) as elsewhere, serving(mounts, registering(issuer)) as url:
         asyncio.run(scenario(url))
-        text = credentials._texts.pop(f"tokens for {url}")  # the same tokens, now for a server that sends us away
+        text = credentials._texts.pop(f"tokens for {url}")  # pyright: ignore[reportPrivateUsage] - the same tokens, now for a server that sends us away
         asyncio.run(credentials.write(f"tokens for {impostor.url}", text))
         impostor.moves_to = elsewhere
         with pytest.raises(TransportError):

@@ -51,7 +51,7 @@ def become_command(connection: socket.socket) -> NoReturn:
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue] - the stubs leave it out
-        atexit._run_exitfuncs()
+        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] - as the interpreter does
     except BaseException:  # noqa: BLE001 - there is no caller
         traceback.print_exc()
     finally:

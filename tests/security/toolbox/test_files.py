@@ -21,6 +21,7 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.files import Edit, FileLimits, Files, toolset
+from tooltrue.toolbox.files.values import Mode
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
@@ -196,7 +197,7 @@ def test_d03_twin_a_link_inside(files: Files, root: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["create", "overwrite", "append"])
 @pytest.mark.parametrize("points_to", ["../outside/new", "../outside/x", "inside"])
-def test_d04_dangling_symlink_write(files: Files, root: Path, mode: str, points_to: str) -> None:
+def test_d04_dangling_symlink_write(files: Files, root: Path, mode: Mode, points_to: str) -> None:
     (root / "link").symlink_to(points_to)
     with refused("TT6032", root):
         files.write_file("link", "evil", mode=mode)
@@ -834,7 +835,7 @@ def test_d20_twin_line_endings_that_were_asked_for_are_written(files: Files, roo
 
 
 @pytest.mark.parametrize("mode", ["overwrite", "append"])
-def test_d22_a_script_stays_executable(files: Files, root: Path, mode: str) -> None:
+def test_d22_a_script_stays_executable(files: Files, root: Path, mode: Mode) -> None:
     (root / "run").write_text("#!/bin/sh\n")
     (root / "run").chmod(0o755)
     files.write_file("run", "#!/bin/sh\nexit 0\n", mode=mode)

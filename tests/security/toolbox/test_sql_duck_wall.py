@@ -12,7 +12,7 @@ from support.sql.ordinary import EVERYWHERE, QUERIES
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Statement, query_of
+from tooltrue.toolbox.sql.statement import Kind, Statement, query_of
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 MACROS = (
@@ -76,7 +76,7 @@ def test_f18_what_the_judge_might_let_through(tmp_path: Path):
 
 @pytest.mark.attack("F01")
 @pytest.mark.parametrize(("sql", "kind", "verb"), STACKED)
-def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: str, verb: str, tmp_path: Path):
+def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: Kind, verb: str, tmp_path: Path):
     with shop("duckdb", tmp_path) as url:
         session = engine_of(url, Access(writes=True), PATIENT).open(writes=True)
         with pytest.raises(ToolError) as caught:

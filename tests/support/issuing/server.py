@@ -362,7 +362,7 @@ def application(issuing: Issuing) -> flask.Flask:
 
     server.register_grant(Itself)
     server.register_grant(Refresh)
-    server.register_client_auth_method("private_key_jwt", Assertions(None))
+    server.register_client_auth_method("private_key_jwt", Assertions())  # pyright: ignore[reportCallIssue] - the stubs require what is deprecated
     server.register_extension(Says())
     server.register_endpoint(Register)
     server.register_grant(Codes, [CodeChallenge(required=True)])

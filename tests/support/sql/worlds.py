@@ -24,6 +24,7 @@ from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 __all__ = ["HIDING", "OPEN", "SECRETS", "UNSAID", "Told", "World", "asked", "worlds"]
 
 HIDDEN = ("ledger", "vault", "users.password*", "users.zq_*", "sealed.zq_*", "zq_*")
+NO_CONTEXT: Any = None  # these calls neither ask nor report
 UNSAID = "zq_"
 """How the names of what is hidden begin that no statement of the tests has in it."""
 HIDING = Access(writes=True, hidden=HIDDEN, mighty_roles=True)
@@ -159,8 +160,8 @@ class World:
 
     def query(self, sql: str, **more: Any) -> Told:
         if self.engine == "duckdb" and self._reader is None:  # so that no query has to open the file anew
-            self._reader = self.database._engine.open(writes=False)
-        return self._told(self.database.run_sql_query(None, sql, **more))
+            self._reader = self.database._engine.open(writes=False)  # pyright: ignore[reportPrivateUsage]
+        return self._told(self.database.run_sql_query(NO_CONTEXT, sql, **more))
 
     def change(self, sql: str, **more: Any) -> Told:
         """The texts that a person and the caller read of a change, which is undone."""
@@ -219,7 +220,8 @@ def worlds(
     """Both worlds, with more hidden in them, and more that leads to it, than the shop alone has. ``more``: statements
     that are run in both in the end."""
     with ExitStack() as stack:
-        yield tuple(_made(stack, engine, folder, access, more))
+        one, other = _made(stack, engine, folder, access, more)
+        yield one, other
 
 
 def _still(engine: str, tables: tuple[str, ...]) -> Iterator[str]:

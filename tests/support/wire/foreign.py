@@ -30,17 +30,17 @@ class Reply:
 
     def __init__(self, request: Heard, writer: asyncio.StreamWriter) -> None:
         self._request = request
-        self._writer = writer
+        self.writer = writer
         self.is_stream = False
 
     def _head(self, status: int, **headers: str) -> None:
         said = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        self._writer.write(f"HTTP/1.1 {status} Whatever\r\n{said}\r\n".encode())
+        self.writer.write(f"HTTP/1.1 {status} Whatever\r\n{said}\r\n".encode())
 
     async def body(self, status: int, body: bytes = b"", **headers: str) -> None:
         self._head(status, content_length=str(len(body)), **headers)
-        self._writer.write(body)
-        await self._writer.drain()
+        self.writer.write(body)
+        await self.writer.drain()
 
     async def result(self, result: Any, **headers: str) -> None:
         answer = {"jsonrpc": "2.0", "id": self._request.said["id"], "result": result}
@@ -55,23 +55,23 @@ class Reply:
         """The length is not known, so that the end of the connection ends it."""
         self.is_stream = True
         self._head(200, content_type="text/event-stream", connection="close")
-        await self._writer.drain()
+        await self.writer.drain()
 
     async def event(self, message: Any = None, *, id: str = "", retry: int | None = None) -> None:
         lines = [f"id: {id}"] if id else []
         lines += [f"retry: {retry}"] if retry is not None else []
         lines += [f"data: {json.dumps({'jsonrpc': '2.0', **message}) if message else ''}"]
-        self._writer.write(("\n".join(lines) + "\n\n").encode())
-        await self._writer.drain()
+        self.writer.write(("\n".join(lines) + "\n\n").encode())
+        await self.writer.drain()
 
     async def named(self, event: str, data: str) -> None:
         """An event that is no message."""
-        self._writer.write(f"event: {event}\ndata: {data}\n\n".encode())
-        await self._writer.drain()
+        self.writer.write(f"event: {event}\ndata: {data}\n\n".encode())
+        await self.writer.drain()
 
     async def comment(self) -> None:
-        self._writer.write(b": nothing\n\n")
-        await self._writer.drain()
+        self.writer.write(b": nothing\n\n")
+        await self.writer.drain()
 
 
 Answering = Callable[[Heard, Reply], Awaitable[None]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -64,7 +64,7 @@ class Archive:
         return parts, len(parts)
 
 
-def run(archive: Archive, test: Callable[[Archive], Awaitable[None]]) -> None:
+def run(archive: Archive, test: Callable[[Archive], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(test(archive))
 
 

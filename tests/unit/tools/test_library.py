@@ -259,7 +259,7 @@ def test_a_whole_result_keeps_what_it_says():
         7,
         {"a": 1},
         [None],
-        PromptMessage("system", "x"),
+        PromptMessage("system", "x"),  # pyright: ignore[reportArgumentType] - the fault
         ImageContent(data="?", mimeType="image/png"),
         ImageContent(data="AAAA", mimeType="png"),
         PromptResult([], meta={"x y": 1}),

@@ -55,7 +55,7 @@ def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
         def hear() -> str:
             ready, _, _ = select.select([output], [], [], LIMIT)
             assert ready
-            return parent.stdout.readline().strip()
+            return output.readline().strip()
 
         assert hear() == "ready"
         family = descendants(parent.pid)

@@ -6,6 +6,7 @@ import base64
 import functools
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from joserfc import jwk, jwt
@@ -15,7 +16,7 @@ from tooltrue.client.auth.signing import ProofKey, SigningKey
 
 
 @functools.cache
-def pem(kind: str, of: str | int) -> str:
+def pem(kind: Any, of: Any) -> str:
     return jwk.generate_key(kind, of).as_pem(private=True).decode()
 
 
