@@ -9,7 +9,8 @@ import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field, make_dataclass
-from typing import Annotated, Any, NamedTuple
+from types import GenericAlias
+from typing import Annotated, Any, NamedTuple, cast
 
 import pydantic
 import pytest
@@ -17,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import TypeAliasType, TypedDict
 
-from tooltrue import Client, Completes, Context, Depends, Form, Server
+from tooltrue import Client, Completes, Context, Form, Server
 from tooltrue.errors import DefinitionError, RpcError
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.binding import TextFunction
+from tooltrue.tools.binding.settings import Depends
 from tooltrue.tools.binding.signature import MISSING
 from tooltrue.tools.threads import ThreadPool
 
@@ -118,11 +120,12 @@ def model_annotated(d: Depends) -> type:
 
 
 def model_within(d: Depends) -> type:
-    return pydantic.create_model("Outer", inner=(list[model_default(d)], ...))
+    inner = cast("Any", GenericAlias(list, (model_default(d),)))
+    return pydantic.create_model("Outer", inner=(inner, ...))
 
 
 def typed_dict(d: Depends) -> Any:
-    return TypedDict("Query", {"user": Annotated[str, d]})  # pyright: ignore
+    return TypedDict("Query", {"user": Annotated[str, d]})
 
 
 def named_tuple(d: Depends) -> type:
@@ -368,7 +371,7 @@ def nested(user: Annotated[str, Depends(later)]) -> str:
     return user
 
 
-def nested_default(user: str = Depends(later)) -> str:  # pyright: ignore
+def nested_default(user: str = Depends(later)) -> str:  # pyright: ignore[reportArgumentType] - the class
     return user
 
 
