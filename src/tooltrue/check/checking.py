@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -79,7 +80,12 @@ class Finding(Value, frozen=True, dict=True):
 @functools.cache
 def rules() -> tuple[tuple[Card, Rule], ...]:
     """All rules: the function ``problems`` of each module in ``rules/`` that has a card."""
-    return tuple((card, load(f"check.rules.{name}:problems")) for name, card in cards().items())
+    return tuple((card, _rule(name)) for name, card in cards().items())
+
+
+@functools.cache
+def _rule(name: str) -> Rule:
+    return load(f"check.rules.{name}:problems")
 
 
 def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
@@ -89,11 +95,12 @@ def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
     """
     tools = subjects(contracts)
     if len(tools) < _MANY or (count := _process_count()) == 1:
-        rows = _rows((tools, range(len(tools)), range(len(rules()))))
+        rows = _rows((tools, range(len(tools)), range(len(cards()))))
     else:
         rows = _rows_of_processes(tools, count)
+    ordered = list(cards().values())
     for number, rule, problem in rows:
-        yield Finding(tools[number].server, tools[number].key, rules()[rule][0], problem)
+        yield Finding(tools[number].server, tools[number].key, ordered[rule], problem)
 
 
 def _process_count() -> int:
@@ -104,9 +111,7 @@ def _process_count() -> int:
 
 _MANY: Final = 500
 """With fewer tools, one process is as fast as several, which take time to start."""
-_FIRST: Final = 100
-"""These are judged before any process is started: all processes share the data that rules load at their first use."""
-_SHARES: Final = 4
+_SHARES: Final = 8
 """Shares per process, which takes one after the other: some take longer than others."""
 _COMPARING: Final = frozenset({"confusable", "same_description"})
 """The rules whose first answer takes long, since it compares all tools: one process applies them to all tools."""
@@ -118,17 +123,21 @@ _Row: TypeAlias = tuple[int, int, Problem]
 
 
 def _rows_of_processes(tools: Sequence[Subject], count: int) -> list[_Row]:
+    """Some processes begin with the rules that pass on findings of the runtime, and load its patterns; the others with
+    all other rules, and load the Chinese dictionary."""
     from tooltrue.check.parallel import map_in_processes  # noqa: PLC0415 - few runs need it
 
-    comparing = [number for number, (card, _) in enumerate(rules()) if card.name in _COMPARING]
-    others = [number for number in range(len(rules())) if number not in comparing]
-    rows = list(_rows((tools, range(_FIRST), others)))
-    size = -(-(len(tools) - _FIRST) // (count * _SHARES))
-    parts = [range(len(tools))[start : start + size] for start in range(_FIRST, len(tools), size)]
-    shares: list[_Share] = [(tools, range(len(tools)), comparing), *((tools, part, others) for part in parts)]
-    for found in map_in_processes(_list_of_rows, shares, count):
-        rows += found
-    return sorted(rows, key=itemgetter(0, 1))  # stable: the problems of one rule keep their order
+    by_kind: dict[str, list[int]] = {"comparing": [], "passing on": [], "reading": []}
+    for number, card in enumerate(cards().values()):
+        kind = "comparing" if card.name in _COMPARING else "passing on" if card.also else "reading"
+        by_kind[kind].append(number)
+    size = -(-len(tools) // (count * _SHARES))
+    parts = [range(len(tools))[start : start + size] for start in range(0, len(tools), size)]
+    passing_on: list[_Share] = [(tools, part, by_kind["passing on"]) for part in parts]
+    reading: list[_Share] = [(tools, part, by_kind["reading"]) for part in parts]
+    comparing: _Share = (tools, range(len(tools)), by_kind["comparing"])
+    found = map_in_processes(_list_of_rows, [passing_on, [comparing, *reading]], count)
+    return sorted(chain.from_iterable(found), key=itemgetter(0, 1))  # stable: problems of one rule keep their order
 
 
 def _list_of_rows(share: _Share) -> list[_Row]:
@@ -137,7 +146,8 @@ def _list_of_rows(share: _Share) -> list[_Row]:
 
 def _rows(share: _Share) -> Iterator[_Row]:
     tools, numbers, applied = share
-    chosen = [(rule, rules()[rule][1]) for rule in applied]
+    names = list(cards())
+    chosen = [(rule, _rule(names[rule])) for rule in applied]
     for number in numbers:
         for rule, problems in chosen:
             for problem in problems(tools[number]):
