@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -27,7 +28,7 @@ from tooltrue.cli.check_sources import sources_of
 from tooltrue.cli.families import Family
 from tooltrue.cli.main import exit_code
 from tooltrue.cli.numbers import SECONDS
-from tooltrue.cli.printing import paint, tell
+from tooltrue.cli.printing import has_colours, paint, tell
 from tooltrue.cli.usage import misuse
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
@@ -111,6 +112,7 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
         _for_clients(wish, targets, family, language)
         return
     gc.disable()  # findings and definitions live until the report is written: a garbage collection would free nothing
+    atexit.register(gc.freeze)  # nor would the last one, of a process that ends
     judged = wish.judge()
     sources, unjudged = sources_of(targets, family, wish.timeout)
     report = fixed(partial(judged, unjudged=unjudged), sources) if wish.fix else judged(sources, unjudged=unjudged)
@@ -197,7 +199,7 @@ class _Wish:
         write = formats[self.form]
         if self.form != "text":
             return write(found, language)
-        paint = text.plain if self.output is not None else _paint
+        paint = _paint if self.output is None and has_colours() else text.plain
         return write(found, language, paint=paint, is_whole=self.verbose, is_short=self.summary)
 
     def status(self, report: Report | Matrix) -> int:

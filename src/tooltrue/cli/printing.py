@@ -25,6 +25,7 @@ __all__ = [
     "discard_output",
     "escape_logs",
     "flush_output",
+    "has_colours",
     "one_line",
     "own_output",
     "paint",
@@ -52,6 +53,11 @@ def tell(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) ->
 def paint(text: str, **style: Any) -> str:
     """Colour a part of a text for :func:`tell`."""
     return click.style(printable(text), **style).replace("\x1b", _MARK)
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal. Elsewhere :func:`tell` prints no colours, and need not be given any."""
+    return _output().isatty()
 
 
 def _escaped(text: str) -> str:

@@ -37,7 +37,7 @@ def is_ordinary(text: str) -> bool:
 
 def printable(text: str) -> str:
     """Escape text of several lines."""
-    return text if is_ordinary(text) else _kept(text, _LINES)
+    return text if is_ordinary(text) else "\n".join([_kept(line, _LINES) for line in text.split("\n")])
 
 
 def one_line(text: str) -> str:
