@@ -58,7 +58,7 @@ class Finding(Value, frozen=True, dict=True):
     def code(self) -> str:
         return self.card.code
 
-    @property
+    @lazy
     def level(self) -> Level:
         return self.problem.level or self.card.level
 

@@ -115,8 +115,8 @@ def _worst_first(finding: Finding) -> tuple[int, str, str]:
 
 
 def _weight(group: Group) -> tuple[int, int, int, str, str]:
-    counts = group.counts
-    error, warning, hint = (-counts.get(level, 0) for level in (Level.ERROR, Level.WARNING, Level.HINT))
+    levels = [one.level for one in group.findings]
+    error, warning, hint = (-levels.count(level) for level in (Level.ERROR, Level.WARNING, Level.HINT))
     return (error, warning, hint, group.server, group.tool)
 
 

@@ -106,7 +106,9 @@ def _cut(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """Text on one line, with single blanks."""
+    is_line = text.isprintable() and "  " not in text and text.strip() == text
+    return text if is_line else " ".join(text.split())
 
 
 def _evidence(card: Card, language: str) -> Iterator[str]:
@@ -139,4 +141,4 @@ def _tools(tools: Sequence[object]) -> str:
 
 def _shown(text: str) -> str:
     """Untrusted text, escaped and on one line."""
-    return one_line(display_safe(text))
+    return text if text.isascii() and text.isprintable() else one_line(display_safe(text))
