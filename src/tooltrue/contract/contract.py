@@ -52,6 +52,10 @@ def definition_of(said: Tool | Resource | ResourceTemplate | Prompt | Definition
     return decode(encode(said))
 
 
+def _as_json(said: Tool | Resource | ResourceTemplate | Prompt | Definition) -> dict[str, Json]:
+    return said if isinstance(said, dict) else definition_of(said)
+
+
 def fields(definition: Tool | Definition) -> Mapping[str, str]:
     """The digest of each field that a definition has (``name``, ``description``, ``inputSchema``, …)."""
     return {name: digest(value) for name, value in sorted(definition_of(definition).items())}
@@ -107,12 +111,13 @@ class Contract(Value, frozen=True):
         resources: Iterable[Resource | ResourceTemplate | Definition] = (),
     ) -> Self:
         """Build the contract from lists that are to be judged as they are: the second definition of a name is stored
-        under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``."""
+        under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``. Definitions that are
+        plain JSON already are not copied."""
         return cls(
-            _numbered(map(definition_of, tools)),
+            _numbered(map(_as_json, tools)),
             instructions,
-            _numbered(map(definition_of, prompts)),
-            _numbered(map(definition_of, resources), _ADDRESSES),
+            _numbered(map(_as_json, prompts)),
+            _numbered(map(_as_json, resources), _ADDRESSES),
         )
 
     def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
