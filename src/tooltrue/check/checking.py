@@ -115,6 +115,8 @@ _SHARES: Final = 8
 """Shares per process, which takes one after the other: some take longer than others."""
 _COMPARING: Final = frozenset({"confusable", "same_description"})
 """The rules whose first answer takes long, since it compares all tools: one process applies them to all tools."""
+_VALIDATING: Final = frozenset({"vague_type"})
+"""The rules that pass on nothing, but ask whether the validator refuses a schema."""
 
 _Share: TypeAlias = tuple[Sequence[Subject], Sequence[int], Sequence[int]]
 """All tools, and the indices of those to judge and of the rules to apply."""
@@ -129,7 +131,8 @@ def _rows_of_processes(tools: Sequence[Subject], count: int) -> list[_Row]:
 
     by_kind: dict[str, list[int]] = {"comparing": [], "passing on": [], "reading": []}
     for number, card in enumerate(cards().values()):
-        kind = "comparing" if card.name in _COMPARING else "passing on" if card.also else "reading"
+        is_passed_on = card.also or card.name in _VALIDATING
+        kind = "comparing" if card.name in _COMPARING else "passing on" if is_passed_on else "reading"
         by_kind[kind].append(number)
     size = -(-len(tools) // (count * _SHARES))
     parts = [range(len(tools))[start : start + size] for start in range(0, len(tools), size)]
