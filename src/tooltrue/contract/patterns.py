@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
+from operator import or_
 from pathlib import Path as File
 from typing import Any, Final
 
@@ -208,21 +209,56 @@ def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pat
     by_need, telling = _by_need(), triggers()
     found: dict[int, tuple[Pattern, set[str]]] = {}
     for have in sentences:
-        for need in telling & have:
-            have |= signs
-            for rank, one in by_need[need]:
-                if one.may_be_in(have):
-                    found.setdefault(rank, (one, set()))[1].add(need)
+        if told := telling & have:
+            met = _met(have | signs)
+            for need in told:
+                for rank, one, wanted in by_need[need]:
+                    if met & wanted == wanted:
+                        found.setdefault(rank, (one, set()))[1].add(need)
     return [found[rank] for rank in sorted(found)]
 
 
+def _met(have: Set[str]) -> int:
+    """The bits of the groups that a text with these tokens meets, found in one pass over the tokens: a comparison of
+    two numbers then stands for :meth:`Pattern.may_be_in`."""
+    meeting = _meeting()
+    met = 0
+    for token in meeting.keys() & have:
+        alone, together = meeting[token]
+        met |= alone
+        for words, bits in together:
+            if words <= have:
+                met |= bits
+    return met
+
+
 @functools.cache
-def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
-    """The patterns with their ranks, by each token of the group that the fewest texts have."""
-    found: dict[str, list[tuple[int, Pattern]]] = {}
+def _meeting() -> Mapping[str, tuple[int, Sequence[tuple[frozenset[str], int]]]]:
+    """Token → the bits of the groups that it meets alone, and those that it meets together with other words."""
+    found: dict[str, dict[frozenset[str], int]] = {}
+    for need, bit in _bits().items():
+        for token, alternatives in need.wholly.items():
+            bits = found.setdefault(token, {})
+            bits |= {words: bits.get(words, 0) | bit for words in alternatives}
+    return {token: (bits.pop(frozenset({token}), 0), tuple(bits.items())) for token, bits in found.items()}
+
+
+@functools.cache
+def _bits() -> Mapping[Need, int]:
+    """The bit of each group."""
+    return {need: 1 << place for place, need in enumerate({need: None for one in patterns() for need in one.needs})}
+
+
+@functools.cache
+def _by_need() -> Mapping[str, tuple[tuple[int, Pattern, int], ...]]:
+    """The patterns with their ranks and the bits of their groups, by each token of the group that the fewest texts
+    have."""
+    bits = _bits()
+    found: dict[str, list[tuple[int, Pattern, int]]] = {}
     for rank, one in enumerate(patterns()):
+        wanted = functools.reduce(or_, [bits[group] for group in one.needs])
         for need in min((group.tokens for group in one.needs), key=lambda tokens: sum(map(frequency, tokens))):
-            found.setdefault(need, []).append((rank, one))
+            found.setdefault(need, []).append((rank, one, wanted))
     return {need: tuple(those) for need, those in found.items()}
 
 
