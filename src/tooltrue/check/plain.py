@@ -75,8 +75,9 @@ def _is_anything(value: Json) -> bool:
 
 
 def _is_kind(value: Json) -> bool:
-    kinds = value if is_array(value) else [value]
-    return bool(kinds) and _are_names(kinds) and _KINDS.issuperset(kinds)
+    if isinstance(value, str):
+        return value in _KINDS
+    return is_array(value) and bool(value) and _are_names(value) and _KINDS.issuperset(value)
 
 
 _KINDS: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})

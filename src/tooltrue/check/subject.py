@@ -281,7 +281,8 @@ def _nodes(definition: Definition) -> Iterator[Node]:
         while waiting:
             node = waiting.pop()
             yield node
-            if len(node.path) < _LONGEST:
+            # most have only a type and a description
+            if len(node.path) < _LONGEST and not APPLICATORS.isdisjoint(node.schema):
                 waiting += reversed(list(_inner(node)))
 
 
@@ -289,8 +290,6 @@ _LONGEST: Final = 4 * DEEPEST
 
 
 def _inner(node: Node) -> Iterator[Node]:
-    if APPLICATORS.isdisjoint(node.schema):
-        return  # most have only a type and a description
     for keyword, value in node.schema.items():
         if keyword in APPLICATORS and (is_object(value) or is_array(value)):
             for steps, schema in subschemas(keyword, value):
