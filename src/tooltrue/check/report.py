@@ -138,7 +138,7 @@ def judge(
     excused: list[Excused] = []
     beside = (found for one in sources for found in beside_tools(one.server, one.contract))
     for finding in (*checked((one.server, one.contract) for one in sources), *beside):
-        excuse = next((one for one in everything if one.covers(finding)), None)
+        excuse = next((one for one in everything if one.covers(finding)), None) if everything else None
         left.append(finding) if excuse is None else excused.append(Excused(finding, excuse))
     notes = () if unjudged else tuple(unused(everything, excused))
     whole = Report(tuple(sources), tuple(left), tuple(excused), notes=notes, unjudged=tuple(unjudged))

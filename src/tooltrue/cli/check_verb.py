@@ -181,12 +181,16 @@ class _Wish:
         for word in (*self.select, *self.ignore):
             _named(word)
 
+        codes = frozenset(card.code for card in cards().values() if self._is_wanted(card))
+
         def is_told(finding: Finding) -> bool:
-            is_wanted = not self.select or any(_names(word, finding.card) for word in self.select)
-            is_ignored = any(_names(word, finding.card) for word in self.ignore)
-            return finding.level.rank >= least and is_wanted and not is_ignored
+            return finding.code in codes and finding.level.rank >= least
 
         return is_told
+
+    def _is_wanted(self, card: Card) -> bool:
+        is_selected = not self.select or any(_names(word, card) for word in self.select)
+        return is_selected and not any(_names(word, card) for word in self.ignore)
 
     @property
     def is_about_rules(self) -> bool:

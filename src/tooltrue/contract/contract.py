@@ -33,6 +33,8 @@ def canonical(value: Json) -> bytes:
 
 
 def _normal(value: Any) -> Json:
+    if isinstance(value, str):  # most values are
+        return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if is_object(value):
