@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, Pipe, wait
@@ -59,7 +59,7 @@ def map_in_processes(function: Callable[[T], R], groups: Sequence[Sequence[T]], 
 
 
 @contextlib.contextmanager
-def _queue(numbers: Iterable[int]) -> Iterator[int]:
+def _queue(numbers: Iterable[int]) -> Generator[int]:
     """A pipe from which each process takes the number of its next share, until none is left."""
     queue, entrance = os.pipe()
     try:
@@ -77,7 +77,7 @@ def _numbered(groups: Sequence[Sequence[Any]]) -> Iterator[Sequence[int]]:
 
 
 @contextlib.contextmanager
-def _forked(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int]) -> Iterator[Connection]:
+def _forked(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int]) -> Generator[Connection]:
     """A fork that works on these queues, one after the other, and the connection on which it sends its results."""
     reader, writer = Pipe(duplex=False)
     with reader:

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
-from operator import or_
 from pathlib import Path as File
 from typing import Any, Final
 
@@ -256,7 +255,7 @@ def _by_need() -> Mapping[str, tuple[tuple[int, Pattern, int], ...]]:
     bits = _bits()
     found: dict[str, list[tuple[int, Pattern, int]]] = {}
     for rank, one in enumerate(patterns()):
-        wanted = functools.reduce(or_, [bits[group] for group in one.needs])
+        wanted = sum({bits[group] for group in one.needs})
         for need in min((group.tokens for group in one.needs), key=lambda tokens: sum(map(frequency, tokens))):
             found.setdefault(need, []).append((rank, one, wanted))
     return {need: tuple(those) for need, those in found.items()}
