@@ -83,7 +83,6 @@ def rules() -> tuple[tuple[Card, Rule], ...]:
     return tuple((card, _rule(name)) for name, card in cards().items())
 
 
-@functools.cache
 def _rule(name: str) -> Rule:
     return load(f"check.rules.{name}:problems")
 
