@@ -14,7 +14,7 @@ from security.fakes import FAKES
 from services.calling import Waits, call
 from services.github import Hub, issue
 from services.site import Asked, Said, running
-from services.test_github import TEA, TOKEN, ask, github, shown, written
+from services.test_github import TEA, TOKEN, ask, github, without_hidden_text, written
 from tooltrue import Abuse, Client, Confirm, LocalToolset, Rate, Server
 from tooltrue.client.results import Result
 from variants import tried
@@ -414,7 +414,7 @@ def test_i02_nothing_that_a_page_does_not_show_is_read() -> None:
     left: list[str] = []
     for text in hidden:
         tried(text)
-        found, _ = shown(f"Cold.\n\n{text}\n\nTea.\n")
+        found, _ = without_hidden_text(f"Cold.\n\n{text}\n\nTea.\n")
         if "approve" in found:
             left.append(text)
         assert found.startswith("Cold.")

@@ -23,7 +23,7 @@ from typing import Final
 
 from tooltrue.errors import ToolError
 
-__all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "Value", "evaluate", "written"]
+__all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "Value", "decimal_text", "evaluate"]
 
 LONGEST: Final = 2000
 """Characters of an expression."""
@@ -232,16 +232,16 @@ class _Token:
 def _tokens(expression: str) -> list[_Token]:
     """The tokens of ``expression``. ``ToolError`` for an unknown character."""
     text = "".join(_SPELLED.get(c) or _plain(c) for c in expression)
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise ToolError.of("TT6732", column=at + 1, found=ascii(expression[at]))
         if match.lastgroup != "gap":
-            found.append(_Token(match.lastgroup or "", match[0].replace("**", "^"), at + 1))
+            tokens.append(_Token(match.lastgroup or "", match[0].replace("**", "^"), at + 1))
         at = match.end()
-    return [*found, _Token("end", "", len(text) + 1)]
+    return [*tokens, _Token("end", "", len(text) + 1)]
 
 
 def _plain(character: str) -> str:
@@ -335,8 +335,8 @@ class _Reader:
         self._close()
         if not function.fewest <= len(values) <= function.most:
             most = f" to {function.most}" if function.most > function.fewest else ""
-            wanted = f"{function.fewest}{most}"
-            raise ToolError.of("TT6735", name=name.text, column=opened.column, wanted=wanted, got=len(values))
+            expected_count = f"{function.fewest}{most}"
+            raise ToolError.of("TT6735", name=name.text, column=opened.column, wanted=expected_count, got=len(values))
         return _worked(name, function.work, *values)
 
     def _close(self) -> None:
@@ -364,16 +364,16 @@ def _constant(name: _Token) -> Value:
 
 
 def _unknown(name: _Token) -> ToolError:
-    known = [*FUNCTIONS, *CONSTANTS]
-    near = difflib.get_close_matches(name.text.lower(), known, 1)
-    return ToolError.of("TT6733", column=name.column, known=", ".join(known), nearest=near[0] if near else "none")
+    names = [*FUNCTIONS, *CONSTANTS]
+    near = difflib.get_close_matches(name.text.lower(), names, 1)
+    return ToolError.of("TT6733", column=name.column, known=", ".join(names), nearest=near[0] if near else "none")
 
 
-def _misread(token: _Token, wanted: str) -> ToolError:
+def _misread(token: _Token, expected: str) -> ToolError:
     if token.kind == "end":
-        return ToolError.of("TT6731", column=token.column, wanted=wanted)
-    found = repr(token.text) if token.kind == "sign" else f"a {token.kind}"
-    return ToolError.of("TT6730", column=token.column, found=found, wanted=wanted)
+        return ToolError.of("TT6731", column=token.column, wanted=expected)
+    actual = repr(token.text) if token.kind == "sign" else f"a {token.kind}"
+    return ToolError.of("TT6730", column=token.column, found=actual, wanted=expected)
 
 
 def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
@@ -394,7 +394,7 @@ def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def written(value: Value, digits: int) -> tuple[str, bool]:
+def decimal_text(value: Value, digits: int) -> tuple[str, bool]:
     """``value`` as a decimal, and whether the decimal is exact.
 
     It is rounded to ``digits`` significant digits, half away from zero. An exact integer is written with every digit,
@@ -406,6 +406,6 @@ def written(value: Value, digits: int) -> tuple[str, bool]:
     context = Context(prec=digits, rounding="ROUND_HALF_UP", Emax=999_999, Emin=-999_999)
     decimal = context.divide(Decimal(number.numerator), Decimal(number.denominator))
     exact = value.exact and Fraction(decimal) == number
-    shown = decimal.normalize(context)
-    size = shown.adjusted() if shown else 0
-    return (f"{shown:f}" if -20 <= size < max(digits, 21) else f"{shown}"), exact
+    shortest = decimal.normalize(context)
+    size = shortest.adjusted() if shortest else 0
+    return (f"{shortest:f}" if -20 <= size < max(digits, 21) else f"{shortest}"), exact

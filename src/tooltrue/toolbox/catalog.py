@@ -66,7 +66,7 @@ class Product(BaseModel):
     stock: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
 
 
-def read_products(text: str, shown: str) -> Iterator[Product]:
+def read_products(text: str, source_name: str) -> Iterator[Product]:
     """The products of a file of JSON lines. ``ConfigurationError`` names the line that is wrong."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
@@ -76,7 +76,10 @@ def read_products(text: str, shown: str) -> Iterator[Product]:
                 first = error.errors()[0]
                 place = ".".join(map(str, first["loc"]))
                 raise ConfigurationError.of(
-                    "TT6610", file=shown, line=number, problem=f"{place}: {first['msg']}" if place else first["msg"]
+                    "TT6610",
+                    file=source_name,
+                    line=number,
+                    problem=f"{place}: {first['msg']}" if place else first["msg"],
                 ) from error
 
 
@@ -116,8 +119,8 @@ class Catalog:
                     "INSERT INTO words (rowid, name, category, description) VALUES (?, ?, ?, ?)",
                     (number, *map(_spaced, (product.name, product.category, product.description))),
                 )
-            found = store.execute("SELECT DISTINCT category FROM products ORDER BY category").fetchall()
-        self.categories: tuple[str, ...] = tuple(row[0] for row in found)
+            rows = store.execute("SELECT DISTINCT category FROM products ORDER BY category").fetchall()
+        self.categories: tuple[str, ...] = tuple(row[0] for row in rows)
         if not 1 <= len(self.categories) <= _MOST_CATEGORIES:
             raise ConfigurationError.of("TT6612", count=len(self.categories), limit=_MOST_CATEGORIES)
 
@@ -127,10 +130,10 @@ class Catalog:
     def search_products(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The products that match arguments of :attr:`input_schema`, in the form of :attr:`output_schema`."""
         filters = tuple(_filters(arguments))
-        found: list[str] = _WORD.findall(_plain(arguments["query"]))
-        if not found:
+        words: list[str] = _WORD.findall(_plain(arguments["query"]))
+        if not words:
             raise ToolError.of("TT6601")
-        terms = [term for word in found[:_WORDS] for term in _terms(word)]
+        terms = [term for word in words[:_WORDS] for term in _terms(word)]
         searches = [_Search(joint.join(terms), filters, arguments["sort"]) for joint in (" AND ", " OR ")]
         return self._page(searches, arguments["limit"], arguments.get("cursor"))
 
@@ -276,7 +279,7 @@ def _terms(word: str) -> Iterator[str]:
 
 # -- pages -------------------------------------------------------------------------------------------------------------
 
-_FOUND: Final = (
+_MATCHES_SQL: Final = (
     "WITH found AS MATERIALIZED (SELECT rowid, bm25(words, 10.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ?) "
 )
 _JOINED: Final = "FROM found JOIN products ON products.number = found.rowid"
@@ -284,7 +287,7 @@ _JOINED: Final = "FROM found JOIN products ON products.number = found.rowid"
 
 def _count(store: Any, search: _Search) -> int:
     where, values = search.where()
-    sql = f"{_FOUND} SELECT count(*) {_JOINED} WHERE {where}"
+    sql = f"{_MATCHES_SQL} SELECT count(*) {_JOINED} WHERE {where}"
     return store.execute(sql, (search.words, *values)).fetchone()[0]
 
 
@@ -292,7 +295,7 @@ def _rows(store: Any, search: _Search, limit: int, after: tuple[Any, str] | None
     order = _ORDERS[search.sort]
     where, values = search.where(*([f"({order}, products.id) > (?, ?)"] if after else []))
     sql = (
-        f"{_FOUND} SELECT {order}, products.id, name, category, description, cents, stock {_JOINED} "
+        f"{_MATCHES_SQL} SELECT {order}, products.id, name, category, description, cents, stock {_JOINED} "
         f"WHERE {where} ORDER BY {order}, products.id LIMIT ?"
     )
     try:
@@ -310,10 +313,10 @@ def _after(cursor: str | None, search: _Search) -> tuple[Any, str] | None:
     if cursor is None:
         return None
     try:
-        said: Any = json.loads(base64.urlsafe_b64decode(cursor))
+        position: Any = json.loads(base64.urlsafe_b64decode(cursor))
     except (binascii.Error, ValueError, RecursionError) as error:
         raise ToolError.of("TT6602") from error
-    match said:
+    match position:
         case [search.digest, int() | float() | str() as key, str() as last]:
             return cast("Any", key), last
         case _:

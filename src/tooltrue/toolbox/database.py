@@ -94,8 +94,8 @@ class Database:
             if self._connection is None:
                 self._connection = self._open()
         except (sqlite3.Error, OSError) as error:
-            shown = "memory" if self._path is None else str(self._path)
-            raise ConfigurationError.of("TT6605", place=shown, problem=str(error)) from error
+            place = "memory" if self._path is None else str(self._path)
+            raise ConfigurationError.of("TT6605", place=place, problem=str(error)) from error
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
@@ -116,17 +116,17 @@ class Database:
     def _identity(self) -> tuple[int, int] | None:
         """The identity of the file; ``None`` if it does not exist, and for a store in memory."""
         try:
-            found = None if self._path is None else os.stat(self._path)
+            status = None if self._path is None else os.stat(self._path)
         except FileNotFoundError:
             return None
-        return None if found is None else (found.st_dev, found.st_ino)
+        return None if status is None else (status.st_dev, status.st_ino)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("BEGIN IMMEDIATE")
-        found: int = connection.execute("PRAGMA application_id").fetchone()[0]
+        application_id: int = connection.execute("PRAGMA application_id").fetchone()[0]
         is_new = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
-        if found != self._kind and not (is_new and found == 0):
+        if application_id != self._kind and not (is_new and application_id == 0):
             raise sqlite3.DatabaseError("it is a database of something else")
         for statement in self._tables:
             connection.execute(statement)

@@ -56,15 +56,15 @@ def encoding_of(head: bytes) -> Found | None:
 def text_encoding_of(head: bytes) -> Found | None:
     """The same for a file that is not known to be text: a guess has to decode to text without control characters, and
     is rejected for UTF-8 with a few broken bytes."""
-    found = encoding_of(head)
-    if found is None or found.encoding == "utf-8":
-        return found
-    text = decodes(head, codec_of(found.encoding, head))
+    detection = encoding_of(head)
+    if detection is None or detection.encoding == "utf-8":
+        return detection
+    text = decodes(head, codec_of(detection.encoding, head))
     if text is None or "\0" in text:
         return None
-    if found.how == "guess" and (_NO_TEXT.search(text) or _is_broken_utf8(head)):
+    if detection.how == "guess" and (_NO_TEXT.search(text) or _is_broken_utf8(head)):
         return None
-    return found
+    return detection
 
 
 def codec_of(encoding: Encoding, head: bytes) -> str:

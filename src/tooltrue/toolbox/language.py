@@ -77,10 +77,10 @@ class Language:
         documents longer than 10,000 characters (translate them in parts), or for texts that must stay here. Side
         effects: the text is sent to the translation service; nothing is changed.
         """
-        wanted: dict[str, Json] = {"q": text, "source": source, "target": target, "format": "text"}
+        request: dict[str, Json] = {"q": text, "source": source, "target": target, "format": "text"}
         if self._key:
-            wanted["api_key"] = self._key
-        answer = await self._asked(lambda: self._post("/translate", wanted))
+            request["api_key"] = self._key
+        answer = await self._send(lambda: self._post("/translate", request))
         value = json_of(answer)
         if answer.status == 400:
             raise await self._unsupported(source, target, _problem(value))
@@ -93,7 +93,7 @@ class Language:
         headers = {"content-type": "application/json", "accept": "application/json"}
         return await self._fetcher.request("POST", f"{self._url}{path}", headers=headers, content=encode(value))
 
-    async def _asked(self, ask: Callable[[], Any]) -> Answer:
+    async def _send(self, ask: Callable[[], Any]) -> Answer:
         """Send a request with retries: to translate twice changes nothing, so this POST may be repeated."""
         try:
             answer = await patient(ask, self._patience)
@@ -108,17 +108,17 @@ class Language:
 
     async def _unsupported(self, source: str, target: str, problem: str) -> ToolError:
         """The error for a 400: a language that the service does not support, or another problem."""
-        answer = await self._asked(lambda: self._fetcher.request("GET", f"{self._url}/languages"))
+        answer = await self._send(lambda: self._fetcher.request("GET", f"{self._url}/languages"))
         value = json_of(answer)
-        known = sorted(str(each.get("code")) for each in value if is_object(each)) if is_array(value) else []
-        if known and not ({source, target} - {"auto"} <= set(known)):
-            return ToolError.of("TT6461", source=source, target=target, known=", ".join(known[:150]))
+        codes = sorted(str(each.get("code")) for each in value if is_object(each)) if is_array(value) else []
+        if codes and not ({source, target} - {"auto"} <= set(codes)):
+            return ToolError.of("TT6461", source=source, target=target, known=", ".join(codes[:150]))
         return ToolError.of("TT6464", problem=f"status 400{problem}")
 
 
 def _problem(value: Json) -> str:
-    said = value.get("error") if is_object(value) else None
-    return f", {said[:200]!r}" if isinstance(said, str) else ""
+    message = value.get("error") if is_object(value) else None
+    return f", {message[:200]!r}" if isinstance(message, str) else ""
 
 
 def _translation(text: str, source: str, target: str, detected: Json) -> Translation:

@@ -53,7 +53,7 @@ _SCHEMES: Final[dict[str, Security]] = {"smtps": "tls", "smtp": "starttls"}
 _SECONDS: Final = 20.0
 """For each step of the conversation with the server."""
 _MOST: Final = 10
-_SHOWN: Final = 1000
+_PREVIEW_CHARACTERS: Final = 1000
 """Characters of a body that the preview shows, beside the arguments; a longer body is shown only in the arguments."""
 
 # No quoted local parts, no routes, no comments and no letters beyond ASCII, so that an address cannot look like another
@@ -199,7 +199,7 @@ class Mail:
         asked."""
         message = self._message(arguments["to"], arguments.get("cc", []), arguments["subject"], arguments["body"])
         headers, body = _headers(message), _lines(arguments["body"])
-        if len(body) > _SHOWN:
+        if len(body) > _PREVIEW_CHARACTERS:
             return Worded("TT6718", {"headers": headers, "count": len(body)})
         return f"{headers}\n{body}"
 
@@ -231,8 +231,8 @@ class Mail:
     def _check(self, where: str, address: str) -> None:
         if not re.fullmatch(_ADDRESS, address):
             raise ToolError.of("TT6714", where=where)
-        known = address.lower()
-        if known not in self._allowed and known[known.index("@") :] not in self._allowed:
+        lowercase = address.lower()
+        if lowercase not in self._allowed and lowercase[lowercase.index("@") :] not in self._allowed:
             raise ToolError.of("TT6710", where=where, address=address, allowed=", ".join(sorted(self._allowed)[:20]))
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.arithmetic import LONGEST, MOST_DIGITS, evaluate, written
+from tooltrue.toolbox.arithmetic import LONGEST, MOST_DIGITS, decimal_text, evaluate
 from tooltrue.tools.local import LocalToolset, ToolSettings
 
 __all__ = ["TOOLS", "Calculation", "Sum", "calculate", "calculate_sum", "toolset"]
@@ -79,8 +79,8 @@ def calculate(
     characters, 50 levels of brackets, numbers of about 6000 digits.
     """
     value = evaluate(expression)
-    shown, exact = written(value, digits)
-    result = Calculation(value=shown, exact=exact)
+    decimal, exact = decimal_text(value, digits)
+    result = Calculation(value=decimal, exact=exact)
     if value.exact and not exact and value.is_short:
         result["fraction"] = str(value.number)
     return result

@@ -54,11 +54,11 @@ async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> A
 
 def wait_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """The seconds in ``Retry-After`` (RFC 9110, section 10.2.3); ``None`` if it is missing or invalid."""
-    said = headers.get("retry-after", "").strip()
-    if said.isdecimal() and said.isascii() and len(said) < 10:
-        return float(said)
+    value = headers.get("retry-after", "").strip()
+    if value.isdecimal() and value.isascii() and len(value) < 10:
+        return float(value)
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(value)
     except (ValueError, OverflowError):
         return None
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())

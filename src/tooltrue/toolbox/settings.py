@@ -197,18 +197,18 @@ class Settings:
         Limits: 65536 characters a value.
         """
         with self._store.writing() as store:
-            found = _setting(store, key)
-            if found is not None and found["value"] == value:
-                return ChangedSetting(**found, created=False, previous=value)  # also of a call that is repeated
-            _check_version(key, found, if_version)
-            if found is None:
+            setting = _setting(store, key)
+            if setting is not None and setting["value"] == value:
+                return ChangedSetting(**setting, created=False, previous=value)  # also of a call that is repeated
+            _check_version(key, setting, if_version)
+            if setting is None:
                 self._check_room(store, "SELECT count(*) FROM settings", self._limits.settings, "TT6632")
-            version = (_deleted(store) if found is None else found["version"]) + 1
+            version = (_deleted(store) if setting is None else setting["version"]) + 1
             changed = self._stamp()
             store.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (key, value, version, changed))
-        result = ChangedSetting(key=key, value=value, version=version, changed=changed, created=found is None)
-        if found is not None:
-            result["previous"] = found["value"]
+        result = ChangedSetting(key=key, value=value, version=version, changed=changed, created=setting is None)
+        if setting is not None:
+            result["previous"] = setting["value"]
         return result
 
     def get_config(self, key: Key) -> Setting:
@@ -218,9 +218,9 @@ class Settings:
         no such setting, and says which names are near. Side effects: none.
         """
         with self._store.reading() as store:
-            found = _setting(store, key)
-            if found is not None:
-                return found
+            setting = _setting(store, key)
+            if setting is not None:
+                return setting
             keys = [row[0] for row in store.execute("SELECT key FROM settings ORDER BY key LIMIT 10000")]
         near = difflib.get_close_matches(key, keys, 3)
         raise ToolError.of("TT6630", key=key, nearest=", ".join(near) or "none")
@@ -259,13 +259,13 @@ class Settings:
         lost, but for previous in the result. Deleting what is not there changes nothing.
         """
         with self._store.writing() as store:
-            found = _setting(store, key)
-            if found is not None:
+            setting = _setting(store, key)
+            if setting is not None:
                 store.execute("DELETE FROM settings WHERE key = ?", (key,))
-                store.execute(f"PRAGMA user_version={max(found['version'], _deleted(store))}")
-        result = DeletedSetting(key=key, deleted=found is not None)
-        if found is not None:
-            result["previous"] = found["value"]
+                store.execute(f"PRAGMA user_version={max(setting['version'], _deleted(store))}")
+        result = DeletedSetting(key=key, deleted=setting is not None)
+        if setting is not None:
+            result["previous"] = setting["value"]
         return result
 
     def add_log(
@@ -286,13 +286,13 @@ class Settings:
         """
         with self._store.writing() as store:
             if idempotency_key is not None:
-                found = store.execute(
+                entry = store.execute(
                     "SELECT number, time, level, message FROM log WHERE once = ?", (idempotency_key,)
                 ).fetchone()
-                if found is not None:
-                    if found[2:] != (level, message):
-                        raise ToolError.of("TT6633", number=found[0])
-                    return AddedEntry(number=found[0], time=found[1], added=False)
+                if entry is not None:
+                    if entry[2:] != (level, message):
+                        raise ToolError.of("TT6633", number=entry[0])
+                    return AddedEntry(number=entry[0], time=entry[1], added=False)
             # Entries are never deleted, so the last number is their count.
             self._check_room(store, "SELECT coalesce(max(number), 0) FROM log", self._limits.entries, "TT6634")
             time = self._stamp()
@@ -353,10 +353,10 @@ def _as_setting(row: tuple[Any, ...]) -> Setting:
     return Setting(key=row[0], value=row[1], version=row[2], changed=row[3])
 
 
-def _check_version(key: str, found: Setting | None, wanted: int | None) -> None:
-    version = 0 if found is None else found["version"]
-    if wanted is not None and wanted != version:
-        raise ToolError.of("TT6631", key=key, version=version, wanted=wanted)
+def _check_version(key: str, setting: Setting | None, expected: int | None) -> None:
+    version = 0 if setting is None else setting["version"]
+    if expected is not None and expected != version:
+        raise ToolError.of("TT6631", key=key, version=version, wanted=expected)
 
 
 def _page(rows: list[Any], limit: int, text: Callable[[Any], str], room: int) -> tuple[list[Any], bool]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooltrue.toolbox.files import Edit, FileLimits, Files
-from tooltrue.toolbox.files.editing import Change, edited, unified_diff
+from tooltrue.toolbox.files.editing import Change, apply_changes, unified_diff
 from unit.toolbox.refusals import refused
 
 
@@ -177,7 +177,7 @@ def applied(text: str, diff: list[str]) -> str:
 @given(changed())
 def test_a_diff_says_what_was_changed(case: tuple[str, list[Change]]) -> None:
     text, found = case
-    assert applied(text, unified_diff(text, found, "a")) == edited(text, found)
+    assert applied(text, unified_diff(text, found, "a")) == apply_changes(text, found)
 
 
 @pytest.mark.process
@@ -187,7 +187,7 @@ def test_git_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, case: tu
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     text, found = case
-    wanted = edited(text, found)
+    wanted = apply_changes(text, found)
     if text == wanted:
         return
     place = tmp_path_factory.mktemp("apply")

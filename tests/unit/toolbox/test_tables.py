@@ -17,7 +17,7 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.tables.feeding import fed
+from tooltrue.toolbox.tables.feeding import open_feed
 from tooltrue.toolbox.tables.reading import Layout, Limits, ReadAs
 from tooltrue.toolbox.tables.tables import toolset
 from tooltrue.toolbox.tables.zstd import ZstdDecompressor
@@ -418,7 +418,7 @@ def test_a_file_that_can_be_read_no_further_is_not_taken_for_one_that_ends() -> 
     layout = Layout("delimited", (), ReadAs(format="delimited"), plain=False)
     file = os.open("/proc/self/mem", os.O_RDONLY)
     try:
-        with fed(file, "a.csv", layout, Limits()) as feed:
+        with open_feed(file, "a.csv", layout, Limits()) as feed:
             assert Path(feed.path).read_bytes() == b""
             with pytest.raises(OSError, match="Input/output error"):
                 feed.check()
@@ -433,7 +433,7 @@ def test_where_no_thread_can_be_started_no_descriptor_is_left() -> None:
     threading.stack_size(1 << 48)  # no machine has room for it
     try:
         for _ in range(10):
-            with pytest.raises(RuntimeError, match="thread"), fed(file, "a.csv", layout, Limits()):
+            with pytest.raises(RuntimeError, match="thread"), open_feed(file, "a.csv", layout, Limits()):
                 pass
         assert len(os.listdir("/proc/self/fd")) < before + 10  # others in this process may open one
     finally:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from tooltrue.errors import ConfigurationError, SchemaError, ToolError
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
-from tooltrue.toolbox.rooted_paths import Folders, worded
+from tooltrue.toolbox.rooted_paths import Folders, path_errors
 from tooltrue.toolbox.sandbox.machine import HOLDS
 from tooltrue.tools.vocabulary import EFFECTS, Effect
 
@@ -179,14 +179,14 @@ class Value:
         if target is None:
             raise ToolError.of("TT6128", where=where)
         with (
-            worded(target.shown, target),
-            target.folder.find(target.names or (".",), target.shown, self.access) as spot,
+            path_errors(target.display_path, target),
+            target.folder.find(target.names or (".",), target.display_path, self.access) as spot,
         ):
-            found = spot.status()
-            if self.access == "read" and found is None:
+            status = spot.status()
+            if self.access == "read" and status is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            if found is not None and not stat.S_ISDIR(found.st_mode):
-                spot.must_be_plain(found)
+            if status is not None and not stat.S_ISDIR(status.st_mode):
+                spot.must_be_plain(status)
         parts = [part for part in word.split("/") if part not in ("", ".")]
         return "/".join((".", *parts))
 
@@ -245,12 +245,12 @@ class Command:
         directory. ``ToolError`` for words that the entry does not allow."""
         options, rest = self._divided(words)
         made: list[str] = []
-        seen: set[str] = set()
+        option_names: set[str] = set()
         for name, value, where in options:
             expected = self.options[name]
-            if name in seen and not (expected and expected.many):
+            if name in option_names and not (expected and expected.many):
                 raise ToolError.of("TT6124", command=self.name, option=name)
-            seen.add(name)
+            option_names.add(name)
             if expected is None or value is None:
                 made.append(name)
             else:
@@ -264,29 +264,29 @@ class Command:
         """The options with their values, and the other words, each with its place."""
         options: list[tuple[str, str | None, str]] = []
         rest: list[tuple[str, str]] = []
-        left = iter(enumerate(words))
-        for place, word in left:
+        numbered_words = iter(enumerate(words))
+        for place, word in numbered_words:
             where = f"$.args[{place}]"
             if word == "--":
-                rest += [(other, f"$.args[{number}]") for number, other in left]
+                rest += [(other, f"$.args[{number}]") for number, other in numbered_words]
             elif word.startswith("-") and word != "-" and not self._is_number(word, len(rest)):
-                options.append(self._option(word, where, left))
+                options.append(self._option(word, where, numbered_words))
             else:
                 rest.append((word, where))
         return options, rest
 
-    def _option(self, word: str, where: str, left: Iterator[tuple[int, str]]) -> tuple[str, str | None, str]:
+    def _option(self, word: str, where: str, numbered_words: Iterator[tuple[int, str]]) -> tuple[str, str | None, str]:
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if name not in self.options:
-            known = ", ".join(self.options) or "none"
-            raise ToolError.of("TT6121", command=self.name, where=where, known=known, usage=self.usage())
+            options = ", ".join(self.options) or "none"
+            raise ToolError.of("TT6121", command=self.name, where=where, known=options, usage=self.usage())
         if self.options[name] is None:
             if equals:
                 raise ToolError.of("TT6123", command=self.name, option=name)
             return name, None, where
         if equals:
             return name, value, where
-        following = next(left, None)
+        following = next(numbered_words, None)
         if following is None:
             raise ToolError.of("TT6122", command=self.name, option=name, usage=self.usage())
         return name, following[1], f"$.args[{following[0]}]"
@@ -341,16 +341,16 @@ def read_text(text: str, *, file: Path | None = None) -> AllowList:
     """The list in ``text``, with the rules of :func:`read`."""
     name = str(file or "the allow-list")
     try:
-        said = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError.of("TT6101", file=name, problem=str(error)) from error
-    if problems := compile_schema(FILE, bounds=OWN).problems(said):
+    if problems := compile_schema(FILE, bounds=OWN).problems(document):
         raise ConfigurationError.of("TT6102", file=name, problem=str(problems[0]))
-    if not said["commands"]:
+    if not document["commands"]:
         raise ConfigurationError.of("TT6108")
-    path = tuple(said.get("path", PATH))
-    commands = {each: _command(each, entry, path) for each, entry in sorted(said["commands"].items())}
-    confinement = said.get("confinement", "available")
+    path = tuple(document.get("path", PATH))
+    commands = {each: _command(each, entry, path) for each, entry in sorted(document["commands"].items())}
+    confinement = document.get("confinement", "available")
     required = _REQUIRED[confinement] if isinstance(confinement, str) else confinement
     return AllowList(commands, tuple(required), file)
 
@@ -371,29 +371,29 @@ def confined(allowed: AllowList, confinement: str) -> AllowList:
     return replace(allowed, required=_REQUIRED[confinement])
 
 
-def _command(name: str, said: Mapping[str, Any], path: Sequence[str]) -> Command:
-    program = _program(name, said["run"][0], path)
+def _command(name: str, entry: Mapping[str, Any], path: Sequence[str]) -> Command:
+    program = _program(name, entry["run"][0], path)
     options = {
-        option: None if value is True else _value(name, "", value) for option, value in said.get("options", {}).items()
+        option: None if value is True else _value(name, "", value) for option, value in entry.get("options", {}).items()
     }
     command = Command(
         name,
         program,
-        tuple(said["run"][1:]),
-        said["description"],
-        said.get("effect", "destructive"),
+        tuple(entry["run"][1:]),
+        entry["description"],
+        entry.get("effect", "destructive"),
         options,
-        tuple(_value(name, value["name"], value) for value in said.get("arguments", ())),
-        said.get("dashes", True),
-        said.get("network", False),
-        _environment(said, path),
-        (program, *(word for word in said["run"][1:] if word.startswith("/")), *said.get("readable", ())),
-        tuple(said["writable"]) if "writable" in said else None,
-        {name: said[name] for name in _LIMITS if name in said},
-        tuple(said.get("example", ())),
+        tuple(_value(name, value["name"], value) for value in entry.get("arguments", ())),
+        entry.get("dashes", True),
+        entry.get("network", False),
+        _environment(entry, path),
+        (program, *(word for word in entry["run"][1:] if word.startswith("/")), *entry.get("readable", ())),
+        tuple(entry["writable"]) if "writable" in entry else None,
+        {name: entry[name] for name in _LIMITS if name in entry},
+        tuple(entry.get("example", ())),
     )
     _check_arguments(command)
-    if not said.get("interpreter", False):
+    if not entry.get("interpreter", False):
         _check_escapes(command)
     return command
 
@@ -401,9 +401,9 @@ def _command(name: str, said: Mapping[str, Any], path: Sequence[str]) -> Command
 _LIMITS = ("seconds", "cpu_seconds", "memory_mib", "file_mib", "output_mib", "processes")
 
 
-def _environment(said: Mapping[str, Any], path: Sequence[str]) -> dict[str, str]:
-    passed = {name: os.environ[name] for name in said.get("pass_environment", ()) if name in os.environ}
-    return {"PATH": ":".join(path), **_ENVIRONMENT, **passed, **said.get("environment", {})}
+def _environment(entry: Mapping[str, Any], path: Sequence[str]) -> dict[str, str]:
+    passed = {name: os.environ[name] for name in entry.get("pass_environment", ()) if name in os.environ}
+    return {"PATH": ":".join(path), **_ENVIRONMENT, **passed, **entry.get("environment", {})}
 
 
 def _program(name: str, word: str, path: Sequence[str]) -> str:
@@ -413,8 +413,8 @@ def _program(name: str, word: str, path: Sequence[str]) -> str:
     if "/" in word and not word.startswith("/"):
         raise ConfigurationError.of("TT6103", command=name, program=word, path=":".join(path))
     for place in [word] if word.startswith("/") else [os.path.join(folder, word) for folder in path]:
-        found = os.path.realpath(place)
-        if os.path.isabs(place) and os.access(found, os.X_OK) and stat.S_ISREG(os.stat(found).st_mode):
+        real_path = os.path.realpath(place)
+        if os.path.isabs(place) and os.access(real_path, os.X_OK) and stat.S_ISREG(os.stat(real_path).st_mode):
             # Under its own name, which may select its function; only the links of its folder are resolved.
             return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
     raise ConfigurationError.of("TT6103", command=name, program=word, path=":".join(path))
@@ -423,13 +423,13 @@ def _program(name: str, word: str, path: Sequence[str]) -> str:
 _KEYWORDS = {"enum": "enum", "pattern": "pattern", "format": "format", "minimum": "minimum", "maximum": "maximum"}
 
 
-def _value(command: str, name: str, said: Mapping[str, Any]) -> Value:
-    kind: _Kind = said.get("type", "text")
-    schema = {word: said[key] for key, word in _KEYWORDS.items() if key in said}
+def _value(command: str, name: str, rule: Mapping[str, Any]) -> Value:
+    kind: _Kind = rule.get("type", "text")
+    schema = {word: rule[key] for key, word in _KEYWORDS.items() if key in rule}
     if kind == "integer":
         schema["type"] = "integer"
     else:
-        schema |= {"type": "string", "minLength": 1, "maxLength": said.get("max_length", 1000)}
+        schema |= {"type": "string", "minLength": 1, "maxLength": rule.get("max_length", 1000)}
     try:
         compiled = compile_schema(schema, bounds=OWN)
     except SchemaError as error:
@@ -438,10 +438,10 @@ def _value(command: str, name: str, said: Mapping[str, Any]) -> Value:
         name,
         kind,
         compiled,
-        said.get("access", "read"),
-        said.get("many", False),
-        said.get("optional", False),
-        said.get("description", ""),
+        rule.get("access", "read"),
+        rule.get("many", False),
+        rule.get("optional", False),
+        rule.get("description", ""),
     )
 
 

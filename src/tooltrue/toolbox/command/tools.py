@@ -16,7 +16,7 @@ from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import CallToolResult, ResourceLink, replaced
 from tooltrue.toolbox.command.allowed import AllowList, Command
 from tooltrue.toolbox.openat2 import beneath
-from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, worded
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, path_errors
 from tooltrue.toolbox.sandbox import HELD_BY
 from tooltrue.toolbox.sandbox.machine import HOLDS
 from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run, what_holds
@@ -32,7 +32,7 @@ TOOLS = ("execute_command", "list_commands")
 AT_ONCE = 8
 """Programs that run at the same time, for all callers together."""
 
-SHOWN = 16_384
+SHOWN_CHARACTERS = 16_384
 """Characters of a stream in a result: half of them from its beginning, half from its end."""
 
 _DESCRIBED = 1_200
@@ -51,7 +51,7 @@ class _Plan:
 
     command: Command
     argv: tuple[str, ...]
-    shown: str
+    command_line: str
     names: tuple[str, ...]
     label: str
 
@@ -107,32 +107,32 @@ class Commands:
         """Run one command, and wait for its end. Cancelling ends it, with all that it has started."""
         plan = self._plan(arguments)
         folder = self._folders[plan.label]
-        with ExitStack() as opened, worded(plan.shown, Target(folder, plan.names, plan.shown)):
-            spot = opened.enter_context(folder.find((*plan.names, "."), plan.shown, "read"))
+        with ExitStack() as opened, path_errors(plan.command_line, Target(folder, plan.names, plan.command_line)):
+            spot = opened.enter_context(folder.find((*plan.names, "."), plan.command_line, "read"))
             writable = self._writable(plan.command, opened)
             job = self._job(plan, opened.enter_context(spot.directory()), writable, arguments.get("seconds"))
-            ended = await run(job, lambda size, part: context.progress(size, None, _last_line(part)))
-        return self._result(plan, job.bounds, ended, context)
+            outcome = await run(job, lambda size, part: context.progress(size, None, _last_line(part)))
+        return self._result(plan, job.bounds, outcome, context)
 
     def preview(self, arguments: dict[str, Any]) -> Worded:
         """The command line, for the person who is asked to approve it."""
         plan = self._plan(arguments)
-        facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.shown}
+        facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.command_line}
         return Worded("TT6147" if plan.command.network else "TT6148", facts)
 
     def _plan(self, arguments: dict[str, Any]) -> _Plan:
         command = self.allowed.commands.get(arguments["command"])
         if command is None:
             raise ToolError.of("TT6120", known=", ".join(self.allowed.commands))
-        said = arguments.get("working_directory", ".")
-        target = self._folders.target(said)
+        directory = arguments.get("working_directory", ".")
+        target = self._folders.target(directory)
         if target is None:
             raise ToolError.of("TT6129", labels=", ".join(self._folders.labels))
         words: list[str] = arguments.get("args", [])
         if any(not word or any(ord(c) < 32 or ord(c) == 127 for c in word) for word in words):
             raise ToolError.of("TT6130")
-        argv = command.argv(words, self._folders, target.shown)
-        return _Plan(command, argv, target.shown, target.names, target.folder.label)
+        argv = command.argv(words, self._folders, target.display_path)
+        return _Plan(command, argv, target.display_path, target.names, target.folder.label)
 
     def _job(self, plan: _Plan, folder: int, writable: tuple[str | int, ...], seconds: float | None) -> Job:
         command = plan.command
@@ -165,44 +165,44 @@ class Commands:
                 yield part
 
     def _bounds(self, command: Command, seconds: float | None) -> Bounds:
-        said, usual = command.limits, Bounds()
-        most = said.get("seconds", usual.seconds)
+        limits, usual = command.limits, Bounds()
+        most = limits.get("seconds", usual.seconds)
         return replace(
             usual,
             seconds=most if seconds is None else min(seconds, most),
-            cpu_seconds=int(said.get("cpu_seconds", usual.cpu_seconds)),
-            memory_bytes=int(said.get("memory_mib", usual.memory_bytes // _MIB)) * _MIB,
-            file_bytes=int(said.get("file_mib", usual.file_bytes // _MIB)) * _MIB,
-            output_bytes=int(said.get("output_mib", usual.output_bytes // _MIB)) * _MIB,
-            processes=int(said.get("processes", usual.processes)),
+            cpu_seconds=int(limits.get("cpu_seconds", usual.cpu_seconds)),
+            memory_bytes=int(limits.get("memory_mib", usual.memory_bytes // _MIB)) * _MIB,
+            file_bytes=int(limits.get("file_mib", usual.file_bytes // _MIB)) * _MIB,
+            output_bytes=int(limits.get("output_mib", usual.output_bytes // _MIB)) * _MIB,
+            processes=int(limits.get("processes", usual.processes)),
         )
 
-    def _result(self, plan: _Plan, bounds: Bounds, ended: Ended, context: Context) -> CallToolResult:
-        if ended.cause == "confinement":
-            raise ToolError.of("TT6140", command=plan.command.name, missing=", ".join(ended.missing))
-        if ended.cause == "start":
-            raise ToolError.of("TT6141", command=plan.command.name, problem=os.strerror(ended.code))
-        if ended.cause == "lost":
+    def _result(self, plan: _Plan, bounds: Bounds, outcome: Ended, context: Context) -> CallToolResult:
+        if outcome.cause == "confinement":
+            raise ToolError.of("TT6140", command=plan.command.name, missing=", ".join(outcome.missing))
+        if outcome.cause == "start":
+            raise ToolError.of("TT6141", command=plan.command.name, problem=os.strerror(outcome.code))
+        if outcome.cause == "lost":
             raise ToolError.of("TT6146", command=plan.command.name)
         links: list[ResourceLink] = []
         value: dict[str, Any] = {
             "command": plan.command.name,
-            "working_directory": plan.shown,
-            "ended": ended.cause,
-            "stdout": _shown(ended.output, "stdout", links, context),
-            "stderr": _shown(ended.errors, "stderr", links, context),
-            "seconds": round(ended.seconds, 3),
-            "cpu_seconds": ended.cpu_seconds,
-            "peak_memory_bytes": ended.memory_bytes,
+            "working_directory": plan.command_line,
+            "ended": outcome.cause,
+            "stdout": _stream_text(outcome.output, "stdout", links, context),
+            "stderr": _stream_text(outcome.errors, "stderr", links, context),
+            "seconds": round(outcome.seconds, 3),
+            "cpu_seconds": outcome.cpu_seconds,
+            "peak_memory_bytes": outcome.memory_bytes,
         }
-        if ended.cause == "exit":
-            value["exit_code"] = ended.code
-        elif ended.cause == "signal":
-            value["signal"] = ended.code
-        if ended.cause in _NOTES:
-            code = _NOTES[ended.cause]
+        if outcome.cause == "exit":
+            value["exit_code"] = outcome.code
+        elif outcome.cause == "signal":
+            value["signal"] = outcome.code
+        if outcome.cause in _NOTES:
+            code = _NOTES[outcome.cause]
             facts = {"seconds": bounds.seconds, "bytes": bounds.output_bytes, "processes": bounds.processes}
-            value["note"] = f"{sentence(code, 'en', {**facts, 'signal': ended.code})} [{code}]"
+            value["note"] = f"{sentence(code, 'en', {**facts, 'signal': outcome.code})} [{code}]"
         result = structured(value)
         assert isinstance(result, CallToolResult)
         return replaced(result, content=[*result.content, *links])
@@ -260,17 +260,17 @@ def _on_the_way(place: Path) -> Iterator[Path]:
             here, links = here.parent, links + 1
 
 
-def _shown(data: bytes, name: str, links: list[ResourceLink], context: Context) -> str:
+def _stream_text(data: bytes, name: str, links: list[ResourceLink], context: Context) -> str:
     """The text of a stream; a long one is stored, linked, and cut in its middle."""
     text = data.decode(errors="replace")
-    if len(text) <= SHOWN:
+    if len(text) <= SHOWN_CHARACTERS:
         return text
     link = context.keep(text, f"{name}.txt", description=f"All of {name}")
     links.append(link)
-    half, size = SHOWN // 2, len(text)
-    shown = f"{text[:half]}\n[… {size - 2 * half} characters left out; all of it: {link.uri} …]\n{text[-half:]}"
-    context.slices.extend((Slice.of(text, 0, half, shown), Slice.of(text, size - half, size, shown)))
-    return shown
+    half, size = SHOWN_CHARACTERS // 2, len(text)
+    excerpt = f"{text[:half]}\n[… {size - 2 * half} characters left out; all of it: {link.uri} …]\n{text[-half:]}"
+    context.slices.extend((Slice.of(text, 0, half, excerpt), Slice.of(text, size - half, size, excerpt)))
+    return excerpt
 
 
 def _last_line(part: bytes) -> str | None:

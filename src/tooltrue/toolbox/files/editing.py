@@ -18,7 +18,7 @@ from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue.toolbox.files.values import Edit
 
-__all__ = ["Change", "Text", "changes", "edited", "unified_diff"]
+__all__ = ["Change", "Text", "apply_changes", "changes_of", "unified_diff"]
 
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTEXT = 3
@@ -37,7 +37,7 @@ class Text:
     mark: bytes = b""
 
     @classmethod
-    def of(cls, data: bytes, shown: str) -> Text:
+    def of(cls, data: bytes, display_path: str) -> Text:
         """Decode ``data`` in its detected encoding, or as ASCII text with opaque other bytes. ``ToolError`` for other
         data."""
         codec = text_codec_of(data[:HEAD]) or UTF_8
@@ -46,7 +46,7 @@ class Text:
             # Bytes that are not UTF-8 come through as lone surrogates, and are written back unchanged.
             text = cls(data.decode("utf-8", "surrogateescape"), UTF_8)
         if text is None or "\0" in text.content:  # binary, or UTF-32, whose mark begins like that of UTF-16
-            raise ToolError.of("TT6046", path=shown)
+            raise ToolError.of("TT6046", path=display_path)
         return text
 
     @classmethod
@@ -98,44 +98,48 @@ class Change:
     new: str
 
 
-def changes(text: Text, edits: Sequence[Edit], shown: str) -> list[Change]:
+def changes_of(text: Text, edits: Sequence[Edit], display_path: str) -> list[Change]:
     """The changes that ``edits`` make, in the order of the text. ``ToolError`` when one of them does not fit."""
-    found = [change for number, edit in enumerate(edits, 1) for change in _of(text, edit, number, shown)]
+    found = [change for number, edit in enumerate(edits, 1) for change in _of(text, edit, number, display_path)]
     found.sort(key=lambda change: change.start)
     for one, other in pairwise(found):
         if other.start < one.end:
-            raise ToolError.of("TT6059", path=shown, line=_line(text.content, other.start))
+            raise ToolError.of("TT6059", path=display_path, line=_line(text.content, other.start))
     return found
 
 
-def _of(text: Text, edit: Edit, number: int, shown: str) -> list[Change]:
+def _of(text: Text, edit: Edit, number: int, display_path: str) -> list[Change]:
     if edit.old_text == edit.new_text:
         raise ToolError.of("TT6057", number=number)
     if not edit.new_text.isascii() and not text.is_certain:
-        raise ToolError.of("TT6047", path=shown, number=number)
+        raise ToolError.of("TT6047", path=display_path, number=number)
     if (character := text.lacking(edit.new_text)) is not None:
-        raise ToolError.of("TT6038", path=shown, number=number, character=character, encoding=text.codec.encoding)
+        raise ToolError.of(
+            "TT6038", path=display_path, number=number, character=character, encoding=text.codec.encoding
+        )
     expression = _expression(text.content, edit.old_text)
     places = [match.span() for match in expression.finditer(text.content)]
     for start, end in places:
         if (again := expression.search(text.content, start + 1)) and again.start() < end:
-            raise ToolError.of("TT6082", path=shown, number=number, line=_line(text.content, start))
+            raise ToolError.of("TT6082", path=display_path, number=number, line=_line(text.content, start))
         if text.may_divide(start) or text.may_divide(end):
-            raise ToolError.of("TT6083", path=shown, number=number, line=_line(text.content, start))
+            raise ToolError.of("TT6083", path=display_path, number=number, line=_line(text.content, start))
     if len(places) == edit.count:
         return [Change(start, end, _new(text.content, edit, start, end)) for start, end in places]
     if not places:
-        raise _nowhere(text.content, edit.old_text, number, shown)
+        raise _nowhere(text.content, edit.old_text, number, display_path)
     lines = ", ".join(str(_line(text.content, start)) for start, _ in places[:_MOST_LINES_NAMED])
     more = ", …" if len(places) > _MOST_LINES_NAMED else ""
-    raise ToolError.of("TT6058", path=shown, number=number, found=len(places), lines=lines + more, expected=edit.count)
+    raise ToolError.of(
+        "TT6058", path=display_path, number=number, found=len(places), lines=lines + more, expected=edit.count
+    )
 
 
-def _expression(content: str, wanted: str) -> re.Pattern[str]:
-    """A pattern for ``wanted``. In a file with CRLF line endings, a plain line feed in it matches either ending."""
-    if "\n" in wanted and "\r" not in wanted and "\r\n" in content:
-        return re.compile("(?:\r\n|(?<!\r)\n)".join(map(re.escape, wanted.split("\n"))))
-    return re.compile(re.escape(wanted))
+def _expression(content: str, old_text: str) -> re.Pattern[str]:
+    """A pattern for ``old_text``. In a file with CRLF line endings, a plain line feed in it matches either ending."""
+    if "\n" in old_text and "\r" not in old_text and "\r\n" in content:
+        return re.compile("(?:\r\n|(?<!\r)\n)".join(map(re.escape, old_text.split("\n"))))
+    return re.compile(re.escape(old_text))
 
 
 def _is_no_character(char: str) -> bool:
@@ -155,21 +159,21 @@ def _line(content: str, at: int) -> int:
     return content.count("\n", 0, at) + 1
 
 
-def _nowhere(content: str, wanted: str, number: int, shown: str) -> ToolError:
+def _nowhere(content: str, old_text: str, number: int, display_path: str) -> ToolError:
     """The error for a text that was not found, with the most similar lines: models get spaces and tabs wrong most."""
-    first = next((line.strip() for line in wanted.split("\n") if line.strip()), "")
+    first = next((line.strip() for line in old_text.split("\n") if line.strip()), "")
     lines: dict[str, tuple[int, str]] = {}
     for at, line in enumerate(content.split("\n"), 1):
         if line.strip() and len(line) <= _LONGEST_COMPARED:
             lines.setdefault(line.strip(), (at, line.rstrip("\r")))
     near = [first] if first in lines else get_close_matches(first[:_LONGEST_COMPARED], list(lines)[:_MOST_COMPARED])
     if not near:
-        return ToolError.of("TT6048", path=shown, number=number)
+        return ToolError.of("TT6048", path=display_path, number=number)
     alike = "; ".join(f"line {lines[each][0]} is {lines[each][1]!r}" for each in near)
-    return ToolError.of("TT6049", path=shown, number=number, alike=alike)
+    return ToolError.of("TT6049", path=display_path, number=number, alike=alike)
 
 
-def edited(content: str, found: Sequence[Change]) -> str:
+def apply_changes(content: str, found: Sequence[Change]) -> str:
     """``content`` with the changes made."""
     parts: list[str] = []
     at = 0
@@ -191,11 +195,11 @@ class _Block:
     new: list[str]
 
 
-def unified_diff(content: str, found: Sequence[Change], shown: str) -> list[str]:
+def unified_diff(content: str, found: Sequence[Change], display_path: str) -> list[str]:
     """The lines of a unified diff, each with the line ending that it has in the file."""
     lines = _lines(content)
     blocks = [trimmed for block in _blocks(content, lines, found) if (trimmed := _trimmed(block, lines))]
-    made = [f"--- {shown}\n", f"+++ {shown}\n"]
+    made = [f"--- {display_path}\n", f"+++ {display_path}\n"]
     shift = 0
     for hunk in _hunks(blocks):
         begin, end = max(0, hunk[0].begin - _CONTEXT), min(len(lines), hunk[-1].end + _CONTEXT)
@@ -235,7 +239,7 @@ def _blocks(content: str, lines: list[str], found: Sequence[Change]) -> list[_Bl
     for block, inner in zip(blocks, texts, strict=True):
         offset = starts[block.begin]
         moved = [Change(each.start - offset, each.end - offset, each.new) for each in inner]
-        block.new = _lines(edited(content[offset : starts[block.end]], moved))
+        block.new = _lines(apply_changes(content[offset : starts[block.end]], moved))
     return blocks
 
 

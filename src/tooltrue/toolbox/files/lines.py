@@ -54,17 +54,17 @@ class LinedFile:
             raw = self.codec.whole_lines(raw) or raw
         if not raw:
             return None
-        data = raw if self.codec is UTF_8 else self._shown(raw, offset).encode()
+        data = raw if self.codec is UTF_8 else self._decoded(raw, offset).encode()
         return Part(offset, raw, data, self.codec)
 
     def lines(self, begin: int, end: int) -> list[str]:
         """The lines between two offsets; the first or last may be incomplete."""
         data = os.pread(self.fd, end - begin, begin) if end > begin else b""
-        text = data.decode(errors="replace") if self.codec is UTF_8 else self._shown(data, begin)
+        text = data.decode(errors="replace") if self.codec is UTF_8 else self._decoded(data, begin)
         return text.removesuffix("\n").split("\n") if text else []
 
-    def _shown(self, raw: bytes, offset: int) -> str:
-        text = self.codec.shown(raw)
+    def _decoded(self, raw: bytes, offset: int) -> str:
+        text = self.codec.decode_lossy(raw)
         return text if offset else text.removeprefix("\ufeff")
 
 

@@ -26,7 +26,7 @@ def alone(*spots: Spot, seconds: float) -> Generator[None]:
         for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
             with suppress(OSError):
                 if not locked(fd, seconds):
-                    raise ToolError.of("TT6084", path=spot.shown, seconds=seconds)
+                    raise ToolError.of("TT6084", path=spot.display_path, seconds=seconds)
         yield
 
 
@@ -41,5 +41,5 @@ def _directories(spots: tuple[Spot, ...], opened: ExitStack) -> Generator[tuple[
 
 
 def _identity(fd: int) -> tuple[int, int]:
-    found = os.fstat(fd)
-    return found.st_dev, found.st_ino
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino

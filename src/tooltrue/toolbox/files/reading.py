@@ -46,12 +46,12 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
 class Source:
     """An open file on its way into a result."""
 
-    def __init__(self, fd: int, shown: str, limits: FileLimits, slices: list[Slice]) -> None:
+    def __init__(self, fd: int, display_path: str, limits: FileLimits, slices: list[Slice]) -> None:
         self._slices = slices
         self._fd = fd
-        self._shown = shown
+        self._display_path = display_path
         self._limits = limits
-        self._found = os.fstat(fd)
+        self._status = os.fstat(fd)
 
     def as_base64(self, offset: int) -> FileContent:
         self._check_offset(offset)
@@ -91,7 +91,7 @@ class Source:
         head = read_at(self._fd, HEAD, 0)
         codec = text_codec_of(head) if encoding == "auto" else text_codec_as(encoding, head)
         if codec is None:
-            raise ToolError.of("TT6036", path=self._shown)
+            raise ToolError.of("TT6036", path=self._display_path)
         return codec
 
     def _text(self, codec: TextCodec, content: str, behind: int) -> FileContent:
@@ -101,22 +101,24 @@ class Source:
         return result
 
     def _result(self, encoding: ContentEncoding, content: str, behind: int) -> FileContent:
-        size = self._found.st_size
+        size = self._status.st_size
         result = FileContent(
-            path=self._shown, encoding=encoding, content=content, size=size, version=version_of(self._found)
+            path=self._display_path, encoding=encoding, content=content, size=size, version=version_of(self._status)
         )
         if content and behind < size:
             result["next_offset"] = behind
         return result
 
     def _check_offset(self, offset: int) -> None:
-        if offset > self._found.st_size:
-            raise ToolError.of("TT6044", path=self._shown, size=self._found.st_size)
+        if offset > self._status.st_size:
+            raise ToolError.of("TT6044", path=self._display_path, size=self._status.st_size)
 
     def _check_begin(self, codec: TextCodec, offset: int) -> None:
         """``ToolError`` for an offset within a character."""
         if cut := codec.cut_off(codec.aligned(self._before(offset))):
-            raise ToolError.of("TT6037", path=self._shown, offset=offset, encoding=codec.encoding, near=offset - cut)
+            raise ToolError.of(
+                "TT6037", path=self._display_path, offset=offset, encoding=codec.encoding, near=offset - cut
+            )
 
     def _before(self, offset: int) -> bytes:
         """The bytes before an offset, up to ``Slice.BEFORE`` of them, aligned to a UTF-16 unit."""
@@ -126,7 +128,7 @@ class Source:
     def _decoded(self, data: bytes, codec: TextCodec, offset: int) -> tuple[str, int]:
         """The text of ``data`` and the offset after it. A character that is cut off at the end is left out, and so is
         the byte order mark of UTF-16."""
-        final = offset + len(data) >= self._found.st_size
+        final = offset + len(data) >= self._status.st_size
         decoder = codecs.getincrementaldecoder(codec.name)()
         try:
             text = decoder.decode(data, final)
@@ -141,18 +143,18 @@ class Source:
         return text, offset + len(data)
 
     def _no_text(self, codec: TextCodec) -> ToolError:
-        return ToolError.of("TT6040", path=self._shown, encoding=codec.encoding)
+        return ToolError.of("TT6040", path=self._display_path, encoding=codec.encoding)
 
-    def _cut(self, shown: str, offset: int, data: bytes, codec: TextCodec | None) -> None:
+    def _cut(self, text: str, offset: int, data: bytes, codec: TextCodec | None) -> None:
         """Record the bytes around the slice, unless it is the whole file."""
-        if offset == 0 and len(data) >= self._found.st_size:
+        if offset == 0 and len(data) >= self._status.st_size:
             return
         before = self._before(offset)
         behind = read_at(self._fd, Slice.BEHIND, offset + len(data))
         if codec is None:
-            self._slices.append(Slice(shown, before, data, behind, None))
+            self._slices.append(Slice(text, before, data, behind, None))
         else:
-            self._slices.append(Slice(shown, codec.aligned(before), data, behind, codec.name))
+            self._slices.append(Slice(text, codec.aligned(before), data, behind, codec.name))
 
     def _line(self, start: int, codec: TextCodec) -> int:
         """The offset at which line ``start`` begins."""
@@ -164,7 +166,7 @@ class Source:
                 break
             ahead, offset, whole = ahead - here, offset + len(chunk), codec.ends_line(chunk)
             if offset >= self._limits.scan_bytes:
-                raise ToolError.of("TT6045", path=self._shown, start=start, limit=self._limits.scan_bytes)
-        if ahead or (start > 1 and offset >= self._found.st_size):
-            raise ToolError.of("TT6041", path=self._shown, lines=start - 1 - ahead + (not whole))
+                raise ToolError.of("TT6045", path=self._display_path, start=start, limit=self._limits.scan_bytes)
+        if ahead or (start > 1 and offset >= self._status.st_size):
+            raise ToolError.of("TT6041", path=self._display_path, lines=start - 1 - ahead + (not whole))
         return offset

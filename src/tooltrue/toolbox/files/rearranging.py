@@ -15,27 +15,27 @@ from dataclasses import dataclass
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
 from tooltrue.toolbox.files.walking import Walk
-from tooltrue.toolbox.files.writing import Growth, settle
+from tooltrue.toolbox.files.writing import Growth, sync_directory
 from tooltrue.toolbox.openat2 import rename_new
 from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Spot, Target
 
-__all__ = ["Doomed", "check_source", "delete", "doomed", "make_directory", "move"]
+__all__ = ["Deletion", "check_source", "delete", "deletion_of", "make_directory", "move"]
 
 
-def kind_of(found: os.stat_result) -> Kind:
-    return KINDS.get(stat.S_IFMT(found.st_mode), "other")
+def kind_of(status: os.stat_result) -> Kind:
+    return KINDS.get(stat.S_IFMT(status.st_mode), "other")
 
 
 def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
     """Create the directory, and the missing ones above it."""
-    make = growth.maker(target.shown)
-    with target.folder.find(target.names, target.shown, "write", make=make) as spot:
-        if (found := spot.status()) is None:
+    make = growth.maker(target.display_path)
+    with target.folder.find(target.names, target.display_path, "write", make=make) as spot:
+        if (status := spot.status()) is None:
             make(spot.name, spot.fd)
-            settle(spot)
-        elif not stat.S_ISDIR(found.st_mode):
-            raise ToolError.of("TT6067", path=target.shown)
-        return CreatedDirectory(path=target.shown, created=found is None)
+            sync_directory(spot)
+        elif not stat.S_ISDIR(status.st_mode):
+            raise ToolError.of("TT6067", path=target.display_path)
+        return CreatedDirectory(path=target.display_path, created=status is None)
 
 
 def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
@@ -44,29 +44,29 @@ def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
     try:
         _rename(source, destination, is_directory=kind == "directory")
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
-        raise ToolError.of("TT6067", path=destination.shown) from error
+        raise ToolError.of("TT6067", path=destination.display_path) from error
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
-            raise ToolError.of("TT6067", path=destination.shown) from error
+            raise ToolError.of("TT6067", path=destination.display_path) from error
         if error.errno == errno.EINVAL:
-            raise ToolError.of("TT6068", path=source.shown) from error
+            raise ToolError.of("TT6068", path=source.display_path) from error
         if error.errno == errno.EXDEV:
-            raise ToolError.of("TT6069", path=source.shown) from error
+            raise ToolError.of("TT6069", path=source.display_path) from error
         raise
-    settle(destination)
-    settle(source)
-    return MovedEntry(source=source.shown, path=destination.shown, type=kind)
+    sync_directory(destination)
+    sync_directory(source)
+    return MovedEntry(source=source.display_path, path=destination.display_path, type=kind)
 
 
 def check_source(source: Spot, folder: Folder) -> Kind:
     """The kind of entry that would be moved. ``ToolError`` for one that may not be moved, ``FileNotFoundError`` for a
     missing one."""
-    found = _there(source)
-    if not stat.S_ISDIR(found.st_mode):
-        source.must_be_plain(found)
+    status = _there(source)
+    if not stat.S_ISDIR(status.st_mode):
+        source.must_be_plain(status)
     elif folder.holds_closed(source.names) or _holds_secrets(source, folder):
-        raise ToolError.of("TT6030", path=source.shown)
-    return kind_of(found)
+        raise ToolError.of("TT6030", path=source.display_path)
+    return kind_of(status)
 
 
 def _holds_secrets(spot: Spot, folder: Folder) -> bool:
@@ -75,15 +75,15 @@ def _holds_secrets(spot: Spot, folder: Folder) -> bool:
         return False
     with spot.directory() as fd:
         entries = Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names)
-        return any(folder.rules.denial_at(met.names, "read") for met in entries)
+        return any(folder.rules.denial_at(entry.names, "read") for entry in entries)
 
 
 def _there(spot: Spot) -> os.stat_result:
     """The status of the entry at ``spot``; ``FileNotFoundError`` if it is missing."""
-    found = spot.status()
-    if found is None:
+    status = spot.status()
+    if status is None:
         raise FileNotFoundError(errno.ENOENT, "")
-    return found
+    return status
 
 
 def _rename(source: Spot, destination: Spot, *, is_directory: bool) -> None:
@@ -107,11 +107,11 @@ def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) ->
 
 # Deleting
 
-_KEPT: dict[Closed | None, str] = {"file system": "TT6028", "permission": "TT6033"}
+_UNDELETABLE_CODES: dict[Closed | None, str] = {"file system": "TT6028", "permission": "TT6033"}
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class Deletion:
     """The extent of a deletion."""
 
     kind: Kind
@@ -123,64 +123,64 @@ class Doomed:
         return self.kind == "directory"
 
 
-def doomed(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Doomed:
+def deletion_of(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
     """The extent of deleting ``spot``. ``ToolError`` for an entry that may not be deleted, or not in one call."""
-    found = _there(spot)
-    kind = kind_of(found)
+    status = _there(spot)
+    kind = kind_of(status)
     if kind == "other":
-        raise ToolError.of("TT6024", path=spot.shown)
+        raise ToolError.of("TT6024", path=spot.display_path)
     if kind != "directory":
-        return Doomed(kind, 1, found.st_size if kind == "file" else 0)
+        return Deletion(kind, 1, status.st_size if kind == "file" else 0)
     if spot.name == "." or folder.holds_closed(spot.names):
-        raise ToolError.of("TT6030" if folder.holds_closed(spot.names) else "TT6070", path=spot.shown)
+        raise ToolError.of("TT6030" if folder.holds_closed(spot.names) else "TT6070", path=spot.display_path)
     with spot.directory() as fd:
         return _inside(fd, spot, folder, recursive, limits)
 
 
-def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Doomed:
+def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
     entries = size = 0
     if not folder.owns(os.fstat(fd)):
-        raise ToolError.of("TT6028", path=spot.shown)
-    for met in Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names):
-        shown = "/".join((spot.shown, *met.way))
+        raise ToolError.of("TT6028", path=spot.display_path)
+    for entry in Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names):
+        display_path = "/".join((spot.display_path, *entry.way))
         if not recursive:
-            raise ToolError.of("TT6071", path=spot.shown)
-        if met.closed is not None or folder.rules.denial_at(met.names, "write"):
-            raise ToolError.of(_KEPT.get(met.closed, "TT6072"), path=shown)
+            raise ToolError.of("TT6071", path=spot.display_path)
+        if entry.closed is not None or folder.rules.denial_at(entry.names, "write"):
+            raise ToolError.of(_UNDELETABLE_CODES.get(entry.closed, "TT6072"), path=display_path)
         entries += 1
-        size += met.found.st_size if stat.S_ISREG(met.found.st_mode) else 0
-        if entries > limits.delete_entries or len(met.way) > DEPTH:
-            raise ToolError.of("TT6073", path=spot.shown, limit=limits.delete_entries)
-    return Doomed("directory", entries + 1, size)
+        size += entry.status.st_size if stat.S_ISREG(entry.status.st_mode) else 0
+        if entries > limits.delete_entries or len(entry.way) > DEPTH:
+            raise ToolError.of("TT6073", path=spot.display_path, limit=limits.delete_entries)
+    return Deletion("directory", entries + 1, size)
 
 
-def delete(spot: Spot, what: Doomed) -> None:
+def delete(spot: Spot, deletion: Deletion) -> None:
     """Delete the entry. A directory is renamed first, so that it disappears at once; one that cannot be deleted gets
     its name back: ``OSError`` if it is still complete, ``ToolError`` if a part is gone."""
-    if not what.is_directory:
+    if not deletion.is_directory:
         os.unlink(spot.name, dir_fd=spot.fd)
-        settle(spot)
+        sync_directory(spot)
         return
     leaving = _beside(spot, f".{secrets.token_hex(8)}.deleted")
     os.rename(spot.name, leaving.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
-    settle(spot)
+    sync_directory(spot)
     removal = _Removal(os.fstat(spot.fd).st_dev)
     try:
         removal.remove(leaving.name, spot.fd)
     except OSError as error:
-        left = spot if _is_back(leaving, spot) else leaving
-        if left is spot and not removal.removed:
+        remaining = spot if _is_back(leaving, spot) else leaving
+        if remaining is spot and not removal.removed:
             raise
         problem = errno.errorcode.get(error.errno or 0, "unknown")
         raise ToolError.of(
-            "TT6085", path=spot.shown, removed=removal.removed, problem=problem, left=left.shown
+            "TT6085", path=spot.display_path, removed=removal.removed, problem=problem, left=remaining.display_path
         ) from error
 
 
 def _beside(spot: Spot, name: str) -> Spot:
     """Another name in the directory of ``spot``, which keeps ownership of the descriptor."""
-    shown = "/".join((*spot.shown.split("/")[:-1], name))
-    return Spot(spot.fd, (*spot.names[:-1], name), shown, spot.rules)
+    display_path = "/".join((*spot.display_path.split("/")[:-1], name))
+    return Spot(spot.fd, (*spot.names[:-1], name), display_path, spot.rules)
 
 
 def _is_back(leaving: Spot, spot: Spot) -> bool:
@@ -189,7 +189,7 @@ def _is_back(leaving: Spot, spot: Spot) -> bool:
         _rename(leaving, spot, is_directory=stat.S_ISDIR(_there(leaving).st_mode))
     except OSError:
         return False
-    settle(spot)
+    sync_directory(spot)
     return True
 
 
@@ -207,8 +207,8 @@ class _Removal:
         try:
             if os.fstat(fd).st_dev != self.device:
                 raise OSError(errno.EXDEV, "")
-            with os.scandir(fd) as found:
-                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+            with os.scandir(fd) as scan:
+                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scan]
             for inner, is_directory in entries:
                 if is_directory:
                     self.remove(inner, fd)

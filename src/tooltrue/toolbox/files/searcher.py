@@ -11,7 +11,7 @@ from functools import partial
 from tooltrue.toolbox.files.searching import Ignoring, Place, Search, Wanted
 from tooltrue.toolbox.files.values import FileLimits, SearchResult
 from tooltrue.toolbox.files.walking import Walk, after_cursor, inside, inside_all
-from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Folders, Names, Target, worded
+from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Folders, Names, Target, path_errors
 from tooltrue.tools.threads import Lane
 from tooltrue.tools.vocabulary import Context
 
@@ -26,17 +26,17 @@ class Searcher:
     clock: Callable[[], float]
 
     async def page(
-        self, wanted: Wanted, path: str, context: Context, *, include_ignored: bool, place: Place | None
+        self, criteria: Wanted, path: str, context: Context, *, include_ignored: bool, place: Place | None
     ) -> SearchResult:
         """The matches from ``place`` on, as many as fit in size and time. Cancelling the call ends the search soon."""
         target = self.folders.target(path)
-        shown = target.shown if target else "."
+        display_path = target.display_path if target else "."
 
         def tell(looked_at: int, matches: int) -> None:
             context.progress(looked_at, None, f"{looked_at} entries looked at, {matches} matches")
 
-        result = SearchResult(path=shown, matches=[], looked_at=0)
-        search = Search(wanted, self.limits, self.clock, tell, result, context.slices)
+        result = SearchResult(path=display_path, matches=[], looked_at=0)
+        search = Search(criteria, self.limits, self.clock, tell, result, context.slices)
         guide = None if include_ignored else Ignoring()
         try:
             # A thread cannot be stopped from here; the search is signalled, and ends at its next entry.
@@ -46,8 +46,8 @@ class Searcher:
         return result
 
     def _run(self, search: Search, target: Target | None, guide: Ignoring | None, place: Place | None) -> None:
-        shown = search.result["path"]
-        start = () if shown == "." else tuple(shown.split("/"))
+        display_path = search.result["path"]
+        start = () if display_path == "." else tuple(display_path.split("/"))
         after = after_cursor(place.way if place else "", start)
         walk = Walk(guide=guide, again=place is not None and place.offset > 0)
         if target is None:
@@ -55,7 +55,7 @@ class Searcher:
         else:
             _tell_of_parents(guide, target, start)
             meetings = inside(walk, target, start, DEPTH, after)
-        with worded(shown, target), closing(meetings):
+        with path_errors(display_path, target), closing(meetings):
             search.run(meetings, partial(self._folder_of, target), len(start), place)
 
     def _folder_of(self, target: Target | None, way: Names) -> Folder:
@@ -67,12 +67,15 @@ def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> No
     if guide is None:
         return
     above = len(start) - len(target.names)
-    with worded(target.shown, target), target.folder.find((*target.names, "."), target.shown, "read") as spot:
+    with (
+        path_errors(target.display_path, target),
+        target.folder.find((*target.names, "."), target.display_path, "read") as spot,
+    ):
         names = spot.names[:-1]
     for depth in range(len(names)):
         with (
-            worded(target.shown),
-            target.folder.find((*names[:depth], "."), target.shown, "read") as spot,
+            path_errors(target.display_path),
+            target.folder.find((*names[:depth], "."), target.display_path, "read") as spot,
             spot.directory() as fd,
         ):
             guide.entered((*start[:above], *names[:depth]), fd)

@@ -20,8 +20,8 @@ from tooltrue.toolbox.files.lines import LinedFile, lined_file
 from tooltrue.toolbox.files.patterns import Glob, Ignores
 from tooltrue.toolbox.files.text_codec import UTF_8
 from tooltrue.toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
-from tooltrue.toolbox.files.walking import Meetings, Met
-from tooltrue.toolbox.rooted_paths import Folder, Names, worded
+from tooltrue.toolbox.files.walking import Met, WalkEntries
+from tooltrue.toolbox.rooted_paths import Folder, Names, path_errors
 from tooltrue.tools.vocabulary import Slice
 
 __all__ = ["Ignoring", "Place", "Search", "Wanted", "finder_of", "place_of"]
@@ -52,13 +52,13 @@ class Wanted:
 def finder_of(content: str, *, regex: bool, ignore_case: bool) -> Finder:
     """A finder for ``content``. ``ToolError`` when it is no valid regular expression, or no engine is installed."""
     if not regex and not ignore_case:
-        wanted = content.encode()
-        return lambda data, at: data.find(wanted, at)
+        needle = content.encode()
+        return lambda data, at: data.find(needle, at)
     search = _linear(content, ignore_case) if regex else re.compile(_any_case(content)).search
 
     def find(data: bytes, at: int) -> int:
-        found = search(data, at)
-        return -1 if found is None else found.start()
+        match = search(data, at)
+        return -1 if match is None else match.start()
 
     return find
 
@@ -97,10 +97,10 @@ class Place:
 def place_of(cursor: str) -> Place | None:
     if not cursor:
         return None
-    said = re.fullmatch(r"([0-9]{1,15}):([0-9]{1,15}):(.+)", cursor)
-    if said is None:
+    match = re.fullmatch(r"([0-9]{1,15}):([0-9]{1,15}):(.+)", cursor)
+    if match is None:
         raise ToolError.of("TT6060")
-    return Place(said[3], int(said[1]), int(said[2]))
+    return Place(match[3], int(match[1]), int(match[2]))
 
 
 # Ignored entries
@@ -110,23 +110,23 @@ class Ignoring:
     """A guide that follows the ``.gitignore`` of each directory, and skips the data of version control."""
 
     def __init__(self) -> None:
-        self._said: list[tuple[Names, Ignores]] = []
+        self._rules: list[tuple[Names, Ignores]] = []
 
     def entered(self, way: Names, fd: int) -> None:
-        while self._said and way[: len(self._said[-1][0])] != self._said[-1][0]:
-            self._said.pop()
-        with worded("/".join((*way, ".gitignore"))):
+        while self._rules and way[: len(self._rules[-1][0])] != self._rules[-1][0]:
+            self._rules.pop()
+        with path_errors("/".join((*way, ".gitignore"))):
             text = _ignore_file(fd)
         if text:
-            self._said.append((way, Ignores(text)))
+            self._rules.append((way, Ignores(text)))
 
     def passes(self, way: Names, is_directory: bool) -> bool:
         return way[-1] in _VERSION_CONTROL or self._is_ignored(way, is_directory)
 
     def _is_ignored(self, way: Names, is_directory: bool) -> bool:
-        for base, ignores in reversed(self._said):
-            if way[: len(base)] == base and (said := ignores.verdict(way[len(base) :], is_directory)) is not None:
-                return said
+        for base, ignores in reversed(self._rules):
+            if way[: len(base)] == base and (verdict := ignores.verdict(way[len(base) :], is_directory)) is not None:
+                return verdict
         return False
 
 
@@ -142,12 +142,12 @@ def _ignore_file(fd: int) -> str:
 
 
 @contextmanager
-def _opened(name: str, parent: int, known: os.stat_result | None = None) -> Generator[int]:
-    """Open a regular file, which must be the same as ``known``; ``OSError`` for any other entry, links included."""
+def _opened(name: str, parent: int, expected: os.stat_result | None = None) -> Generator[int]:
+    """Open a regular file, which must be the same as ``expected``; ``OSError`` for any other entry, links included."""
     fd = os.open(name, _OPEN, dir_fd=parent)
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or (known is not None and not os.path.samestat(found, known)):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or (expected is not None and not os.path.samestat(status, expected)):
             raise OSError(errno.ESTALE, "")
         yield fd
     finally:
@@ -161,7 +161,7 @@ def _opened(name: str, parent: int, known: os.stat_result | None = None) -> Gene
 class Search:
     """One page. :meth:`run` fills it, on a thread; :meth:`stop`, from any thread, makes it end soon."""
 
-    wanted: Wanted
+    criteria: Wanted
     limits: FileLimits
     clock: Callable[[], float]
     tell: Callable[[int, int], None]
@@ -175,17 +175,17 @@ class Search:
     def stop(self) -> None:
         self._stopped.set()
 
-    def run(self, meetings: Meetings, folder_of: Callable[[Names], Folder], start: int, place: Place | None) -> None:
+    def run(self, meetings: WalkEntries, folder_of: Callable[[Names], Folder], start: int, place: Place | None) -> None:
         """Fill ``result`` with the matches in ``meetings``. ``start``: number of leading names that lead to the
         searched directory."""
         self._room, self._until = self.limits.entry_bytes, self.clock() + self.limits.search_seconds
-        for met in meetings:
-            way = "/".join(met.way)
+        for entry in meetings:
+            way = "/".join(entry.way)
             begin = place if place is not None and place.way == way else Place(way)
-            if met.left_out:
+            if entry.left_out:
                 self._count("ignored")
-            elif left := self._look(met, begin, start, folder_of(met.way)):
-                self.result["next_cursor"] = str(left)
+            elif next_place := self._look(entry, begin, start, folder_of(entry.way)):
+                self.result["next_cursor"] = str(next_place)
                 return
             if self._is_over():
                 self.result["next_cursor"] = str(Place(way))
@@ -194,22 +194,22 @@ class Search:
     def _is_over(self) -> bool:
         return self._stopped.is_set() or self.clock() >= self._until
 
-    def _look(self, met: Met, begin: Place, start: int, folder: Folder) -> Place | None:
-        """Add the matches at ``met``; return the place to continue from, once the page ends."""
+    def _look(self, entry: Met, begin: Place, start: int, folder: Folder) -> Place | None:
+        """Add the matches at ``entry``; return the place to continue from, once the page ends."""
         self.result["looked_at"] += 1
         if self.result["looked_at"] % 1_000 == 0:
             self.tell(self.result["looked_at"], len(self.result["matches"]))
-        self._count("closed", met.closed is not None)
-        if self.wanted.name is not None and not self.wanted.name.fits(met.way[start:]):
+        self._count("closed", entry.closed is not None)
+        if self.criteria.name is not None and not self.criteria.name.fits(entry.way[start:]):
             return None
-        if self.wanted.content is None:
-            return self._add(_entry(met, begin.way), Place(begin.way))
-        if not stat.S_ISREG(met.found.st_mode):
+        if self.criteria.content is None:
+            return self._add(_entry(entry, begin.way), Place(begin.way))
+        if not stat.S_ISREG(entry.status.st_mode):
             return None
-        with worded(begin.way):
+        with path_errors(begin.way):
             try:
-                if _is_open(met, folder):
-                    with _opened(met.way[-1], met.parent, met.found) as fd:
+                if _is_open(entry, folder):
+                    with _opened(entry.way[-1], entry.parent, entry.status) as fd:
                         return self._lines(fd, begin)
             except OSError as error:
                 if error.errno not in _PASSED_OVER:
@@ -223,7 +223,7 @@ class Search:
             self._count("binary")
             return None
         while part := file.part(place.offset):
-            for number, begin, at, end in self._found(part.data):
+            for number, begin, at, end in self._matching_lines(part.data):
                 line = place.lines + number + 1
                 here, behind = part.line(number, begin, end)
                 match = SearchMatch(path=place.way, line=line, text=self._line(part.data, begin, at, end))
@@ -237,9 +237,9 @@ class Search:
                 return place
         return None
 
-    def _found(self, data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    def _matching_lines(self, data: bytes) -> Iterator[tuple[int, int, int, int]]:
         """For each matching line: the number of lines before it, its begin, the place of the match, and its end."""
-        find = self.wanted.content
+        find = self.criteria.content
         assert find is not None
         at, counted, number = 0, 0, 0
         while at <= len(data) and (at := find(data, at)) >= 0:
@@ -253,9 +253,9 @@ class Search:
 
     def _surround(self, match: SearchMatch, file: LinedFile, begin: int, end: int) -> None:
         """Add the context lines of a match, and the encoding of the file."""
-        if self.wanted.context_lines:
-            match["before"] = self._around(file, max(0, begin - _AROUND), begin)[-self.wanted.context_lines :]
-            match["after"] = self._around(file, end, end + _AROUND)[: self.wanted.context_lines]
+        if self.criteria.context_lines:
+            match["before"] = self._around(file, max(0, begin - _AROUND), begin)[-self.criteria.context_lines :]
+            match["after"] = self._around(file, end, end + _AROUND)[: self.criteria.context_lines]
         if file.codec is not UTF_8:
             match["encoding"] = file.codec.encoding
 
@@ -263,11 +263,11 @@ class Search:
         """Record the text around each shown line: a secret may span several lines, or be longer than the shown part of
         one."""
         before, after = file.lines(max(0, begin - _AROUND), begin), file.lines(end, end + _AROUND)
-        shown = [*match.get("before", ()), match.get("text", ""), *match.get("after", ())]
+        result_lines = [*match.get("before", ()), match.get("text", ""), *match.get("after", ())]
         first = len(before) - len(match.get("before", ()))
         lines = [*before, line, *after]
         whole, at = "\n".join(lines), sum(len(text) + 1 for text in lines[:first])
-        for text, full in zip(shown, lines[first:], strict=False):
+        for text, full in zip(result_lines, lines[first:], strict=False):
             plain = text.removeprefix("…").removesuffix("…")
             start = at + max(0, full.find(plain))
             self.slices.append(Slice.of(whole, start, start + len(plain), text))
@@ -291,17 +291,17 @@ class Search:
         matches = self.result["matches"]
         matches.append(match)
         self._room -= _weight(match)
-        return place if len(matches) >= self.wanted.most or self._room <= 0 else None
+        return place if len(matches) >= self.criteria.most or self._room <= 0 else None
 
     def _count(self, what: Literal["binary", "closed", "ignored"], more: int = 1) -> None:
         if more:
             self.result[what] = self.result.get(what, 0) + more
 
 
-def _is_open(met: Met, folder: Folder) -> bool:
+def _is_open(entry: Met, folder: Folder) -> bool:
     """Whether the rules allow reading the file."""
-    is_second_name = met.found.st_nlink > 1 and not folder.rules.allow_hard_links
-    is_closed = folder.rules.denial_at(met.names, "read") or folder.is_closed_file(met.way[-1], met.found)
+    is_second_name = entry.status.st_nlink > 1 and not folder.rules.allow_hard_links
+    is_closed = folder.rules.denial_at(entry.names, "read") or folder.is_closed_file(entry.way[-1], entry.status)
     return not is_second_name and not is_closed
 
 
@@ -310,9 +310,9 @@ def _weight(match: SearchMatch) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _entry(met: Met, way: str) -> SearchMatch:
-    kind = KINDS.get(stat.S_IFMT(met.found.st_mode), "other")
+def _entry(entry: Met, way: str) -> SearchMatch:
+    kind = KINDS.get(stat.S_IFMT(entry.status.st_mode), "other")
     match = SearchMatch(path=way, type=kind)
     if kind == "file":
-        match["size"] = met.found.st_size
+        match["size"] = entry.status.st_size
     return match

@@ -26,11 +26,19 @@ from tooltrue.protocol.types import CallToolResult, TextContent
 from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files import media
 from tooltrue.toolbox.files.declared import TOOLS, WRITING, Cursor, PathArgument, Version
-from tooltrue.toolbox.files.editing import Change, Text, changes, edited, unified_diff
+from tooltrue.toolbox.files.editing import Change, Text, apply_changes, changes_of, unified_diff
 from tooltrue.toolbox.files.locking import alone
 from tooltrue.toolbox.files.patterns import Glob
 from tooltrue.toolbox.files.reading import Source, check_range, read_at
-from tooltrue.toolbox.files.rearranging import Doomed, check_source, delete, doomed, kind_of, make_directory, move
+from tooltrue.toolbox.files.rearranging import (
+    Deletion,
+    check_source,
+    delete,
+    deletion_of,
+    kind_of,
+    make_directory,
+    move,
+)
 from tooltrue.toolbox.files.searcher import Searcher
 from tooltrue.toolbox.files.searching import Wanted, finder_of, place_of
 from tooltrue.toolbox.files.text_codec import text_codec_of
@@ -56,7 +64,7 @@ from tooltrue.toolbox.files.values import (
     WrittenFile,
     version_of,
 )
-from tooltrue.toolbox.files.walking import Meetings, Met, Walk, after_cursor, inside, inside_all
+from tooltrue.toolbox.files.walking import Met, Walk, WalkEntries, after_cursor, inside, inside_all
 from tooltrue.toolbox.files.writing import (
     Content,
     Growth,
@@ -64,14 +72,14 @@ from tooltrue.toolbox.files.writing import (
     append,
     check_version,
     check_write,
+    content_of,
     create,
-    encoded,
     opened_to_replace,
     replace,
-    spot_to_write,
-    spot_with_parents,
+    resolve_for_writing,
+    resolve_with_parents,
 )
-from tooltrue.toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, worded
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, path_errors
 from tooltrue.tools.binding.forms import Form
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.threads import ThreadPool
@@ -160,8 +168,8 @@ class Files:
         more pass next_cursor. Side effects: none.
         """
         target = self._folders.target(path)
-        shown = target.shown if target else "."
-        start = () if shown == "." else tuple(shown.split("/"))
+        display_path = target.display_path if target else "."
+        start = () if display_path == "." else tuple(display_path.split("/"))
         walk = Walk(self._limits.entries + 2)
         after = after_cursor(cursor, start)
         entries = (
@@ -169,15 +177,15 @@ class Files:
             if target is None
             else inside(walk, target, start, depth, after)
         )
-        with worded(shown, target), closing(entries):
-            return self._page(shown, entries, walk, min(limit, self._limits.entries))
+        with path_errors(display_path, target), closing(entries):
+            return self._page(display_path, entries, walk, min(limit, self._limits.entries))
 
-    def _page(self, shown: str, meetings: Meetings, walk: Walk, most: int) -> DirectoryListing:
+    def _page(self, display_path: str, meetings: WalkEntries, walk: Walk, most: int) -> DirectoryListing:
         """One page: as many entries as fit, at least one."""
-        listing = DirectoryListing(path=shown, entries=[])
+        listing = DirectoryListing(path=display_path, entries=[])
         room = self._limits.entry_bytes
-        for met in meetings:
-            entry = _entry(met)
+        for item in meetings:
+            entry = _entry(item)
             room -= len(entry["path"].encode())
             if listing["entries"] and (room < 0 or len(listing["entries"]) >= most):
                 listing["next_cursor"] = listing["entries"][-1]["path"]
@@ -195,15 +203,18 @@ class Files:
         target = self._folders.target(path)
         if target is None:
             raise ToolError.of("TT6074", labels=", ".join(self.labels))
-        with worded(target.shown, target), target.folder.find(target.names, target.shown, "read") as spot:
-            found = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
+        with (
+            path_errors(target.display_path, target),
+            target.folder.find(target.names, target.display_path, "read") as spot,
+        ):
+            status = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
             info = FileInfo(
-                path=target.shown,
-                type=kind_of(found),
-                size=found.st_size,
-                modified=datetime.fromtimestamp(found.st_mtime_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
-                permissions=stat.filemode(found.st_mode),
-                version=version_of(found),
+                path=target.display_path,
+                type=kind_of(status),
+                size=status.st_size,
+                modified=datetime.fromtimestamp(status.st_mtime_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
+                permissions=stat.filemode(status.st_mode),
+                version=version_of(status),
             )
             if info["type"] == "file":
                 with spot.file() as fd:
@@ -229,12 +240,12 @@ class Files:
         check_range(encoding, start_line, end_line, offset)
         target = self._file(path)
         with (
-            worded(target.shown, target),
-            target.folder.find(target.names, target.shown, "read") as spot,
+            path_errors(target.display_path, target),
+            target.folder.find(target.names, target.display_path, "read") as spot,
             spot.file() as fd,
         ):
             limits = replaced(self._limits, read_bytes=min(limit, self._limits.read_bytes))
-            source = Source(fd, target.shown, limits, [] if context is None else context.slices)
+            source = Source(fd, target.display_path, limits, [] if context is None else context.slices)
             if encoding == "base64":
                 return source.as_base64(offset)
             if offset:
@@ -249,22 +260,22 @@ class Files:
         """
         target = self._file(path)
         with (
-            worded(target.shown, target),
-            target.folder.find(target.names, target.shown, "read") as spot,
+            path_errors(target.display_path, target),
+            target.folder.find(target.names, target.display_path, "read") as spot,
             spot.file() as fd,
         ):
             size = os.fstat(fd).st_size
-            kind = media.sniffed(read_at(fd, media.HEAD, 0))
+            kind = media.sniff(read_at(fd, media.HEAD, 0))
             if kind is None:
-                raise ToolError.of("TT6075", path=target.shown)
+                raise ToolError.of("TT6075", path=target.display_path)
             if size > self._limits.kept_bytes:
-                raise ToolError.of("TT6076", path=target.shown, size=size, limit=self._limits.kept_bytes)
+                raise ToolError.of("TT6076", path=target.display_path, size=size, limit=self._limits.kept_bytes)
             data = read_at(fd, size, 0)
-        said = TextContent(text=f"{target.shown}: {kind}, {len(data)} bytes")
+        caption = TextContent(text=f"{target.display_path}: {kind}, {len(data)} bytes")
         linked = kind == "application/pdf" or len(data) > self._limits.media_bytes
-        shown = context.keep(data, target.names[-1], mime_type=kind) if linked else media.block_of(data, kind)
-        facts = Media(path=target.shown, media_type=kind, size=len(data), linked=linked)
-        return CallToolResult([said, shown], dict(facts))
+        block = context.keep(data, target.names[-1], mime_type=kind) if linked else media.block_of(data, kind)
+        facts = Media(path=target.display_path, media_type=kind, size=len(data), linked=linked)
+        return CallToolResult([caption, block], dict(facts))
 
     # Searching
 
@@ -292,14 +303,14 @@ class Files:
         """
         if not name and not content:
             raise ToolError.of("TT6077")
-        wanted = Wanted(
+        criteria = Wanted(
             Glob.of(name) if name else None,
             None if not content else finder_of(content, regex=regex, ignore_case=ignore_case),
             context_lines,
             limit,
         )
         place = place_of(cursor)
-        return await self._searcher.page(wanted, path, context, include_ignored=include_ignored, place=place)
+        return await self._searcher.page(criteria, path, context, include_ignored=include_ignored, place=place)
 
     # Changing
 
@@ -318,17 +329,17 @@ class Files:
         Use to store text or bytes. Not to change a part of a file: use edit_file. Secrets and files that run by
         themselves are refused. Side effects: changes the file; overwrite loses the old content.
         """
-        given = encoded(content, encoding, self._limits.write_bytes)
-        data = given.data
+        new_content = content_of(content, encoding, self._limits.write_bytes)
+        data = new_content.data
         target = self._file(path)
-        self._check_write(target, given, mode, create_parents, if_version)
+        self._check_write(target, new_content, mode, create_parents, if_version)
         self._ask_to_write(target, context)
         with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
             self._ask_at(spot, context)
-            found = spot.status()
-            if mode == "create" or found is None:
-                check_version(spot, found, if_version)
-                return create(spot, found, data, self._growth)
+            status = spot.status()
+            if mode == "create" or status is None:
+                check_version(spot, status, if_version)
+                return create(spot, status, data, self._growth)
             with opened_to_replace(spot, if_version) as old:
                 if mode == "append":
                     return append(spot, old, data, self._limits, self._growth)
@@ -352,49 +363,49 @@ class Files:
         endings stay. Side effects: changes the file; none with dry_run.
         """
         target = self._file(path)
-        with self._changes(target), spot_to_write(target) as spot, self._alone(spot):
+        with self._changes(target), resolve_for_writing(target) as spot, self._alone(spot):
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
             with opened_to_replace(spot, if_version) as old:
-                plan = self._planned(old, edits, target.shown)
+                plan = self._plan_edit(old, edits, target.display_path)
                 version, size = version_of(old.status), len(plan.data)
                 if not dry_run:
                     self._ask_at(spot, context)
                     version = replace(spot, old, plan.data, self._growth)["version"]
         result = EditedFile(
-            path=target.shown, dry_run=dry_run, replaced=len(plan.changes), diff="", size=size, version=version
+            path=target.display_path, dry_run=dry_run, replaced=len(plan.changes), diff="", size=size, version=version
         )
         if (encoding := plan.text.codec.encoding) != "utf-8":
             result["encoding"] = encoding
         self._show(result, plan.text, plan.changes)
         return result
 
-    def _planned(self, old: Old, edits: Sequence[Edit], shown: str) -> _Plan:
+    def _plan_edit(self, old: Old, edits: Sequence[Edit], display_path: str) -> _Plan:
         """The result of ``edits`` on a file. ``ToolError`` where they do not fit it."""
-        text = self._text_of(old, shown)
-        found = changes(text, edits, shown)
-        data = text.encode(edited(text.content, found))
+        text = self._text_of(old, display_path)
+        found = changes_of(text, edits, display_path)
+        data = text.encode(apply_changes(text.content, found))
         if len(data) > self._limits.write_bytes:
-            raise ToolError.of("TT6054", path=shown, size=len(data), limit=self._limits.write_bytes)
+            raise ToolError.of("TT6054", path=display_path, size=len(data), limit=self._limits.write_bytes)
         return _Plan(text, found, data)
 
-    def _text_of(self, old: Old, shown: str) -> Text:
+    def _text_of(self, old: Old, display_path: str) -> Text:
         size = old.status.st_size
         if size > self._limits.write_bytes:
-            raise ToolError.of("TT6078", path=shown, size=size, limit=self._limits.write_bytes)
-        return Text.of(read_at(old.fd, size, 0), shown)
+            raise ToolError.of("TT6078", path=display_path, size=size, limit=self._limits.write_bytes)
+        return Text.of(read_at(old.fd, size, 0), display_path)
 
     def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
         """Add the diff, as many lines of it as fit; bytes that are not text are shown as replacement characters."""
         room, lines = self._limits.diff_chars, unified_diff(text.content, found, result["path"])
-        shown: list[str] = []
+        diff_lines: list[str] = []
         for line in lines:
             room -= len(line)
             if room < 0:
-                result["diff_cut"] = len(lines) - len(shown)
+                result["diff_cut"] = len(lines) - len(diff_lines)
                 break
-            shown.append(line)
-        result["diff"] = "".join(shown).encode(errors="surrogateescape").decode(errors="replace")
+            diff_lines.append(line)
+        result["diff"] = "".join(diff_lines).encode(errors="surrogateescape").decode(errors="replace")
 
     def create_directory(self, path: PathArgument, context: Context | None = None) -> CreatedDirectory:
         """Make a directory, and those above it that are missing. (创建目录)
@@ -424,12 +435,16 @@ class Files:
         self._ask_to_write(there, context)
         with (
             self._changes(there),
-            worded(here.shown, here),
-            here.folder.find(here.names, here.shown, "write") as old,
+            path_errors(here.display_path, here),
+            here.folder.find(here.names, here.display_path, "write") as old,
         ):
             if old.status() is None:
                 raise FileNotFoundError(2, "")
-            with worded(there.shown, there), self._spot(there, create_parents) as new, self._alone(old, new):
+            with (
+                path_errors(there.display_path, there),
+                self._spot(there, create_parents) as new,
+                self._alone(old, new),
+            ):
                 self._ask_at(new, context)
                 return move(old, here.folder, new)
 
@@ -448,47 +463,51 @@ class Files:
         target = self._named(path)
         with (
             self._changes(target),
-            target.folder.find(target.names, target.shown, "write") as spot,
+            target.folder.find(target.names, target.display_path, "write") as spot,
             self._alone(spot),
         ):
             check_version(spot, spot.status(), if_version)
-            what = doomed(spot, target.folder, recursive, self._limits)
-            self._ask(what, target.shown, context)
-            delete(spot, what)
-            self._growth.add(-what.bytes, -what.entries)
-            return DeletedEntry(path=target.shown, type=what.kind, entries=what.entries, bytes=what.bytes)
+            deletion = deletion_of(spot, target.folder, recursive, self._limits)
+            self._ask(deletion, target.display_path, context)
+            delete(spot, deletion)
+            self._growth.add(-deletion.bytes, -deletion.entries)
+            return DeletedEntry(
+                path=target.display_path, type=deletion.kind, entries=deletion.entries, bytes=deletion.bytes
+            )
 
-    def _ask(self, what: Doomed, shown: str, context: Context) -> None:
+    def _ask(self, deletion: Deletion, display_path: str, context: Context) -> None:
         """Return once a person has agreed to a large deletion; at once for a small one."""
-        if context.agreed or not (what.is_directory or what.bytes > self._limits.unasked_bytes):
+        if context.agreed or not (deletion.is_directory or deletion.bytes > self._limits.unasked_bytes):
             return
-        question = _question("TT6090" if what.is_directory else "TT6089", context, path=shown, **_facts(what))
+        question = _question(
+            "TT6090" if deletion.is_directory else "TT6089", context, path=display_path, **_facts(deletion)
+        )
         if not context.can_ask(question):
-            refusal = NeedsAgreement.of("TT6079", path=shown, entries=what.entries, bytes=what.bytes)
+            refusal = NeedsAgreement.of("TT6079", path=display_path, entries=deletion.entries, bytes=deletion.bytes)
             raise refusal.because(question.message)
         # The figures are part of the key: the approval covers only what the person was shown.
-        if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
-            raise ToolError.of("TT6080", path=shown)
+        if not context.ask(question, key=f"delete:{deletion.entries}:{deletion.bytes}"):
+            raise ToolError.of("TT6080", path=display_path)
 
     def _ask_to_write(self, target: Target, context: Context | None) -> None:
         """Require approval for a file that other programs obey, before anything is created on the way there."""
         if not self._read_only and not target.folder.rules.denial(target.names, "write"):
-            self._agreed(target.folder.rules.asks(target.names), target.shown, context)
+            self._require_approval(target.folder.rules.asks(target.names), target.display_path, context)
 
     def _ask_at(self, spot: Spot, context: Context | None) -> None:
         """The same for the resolved place, after links were followed."""
-        self._agreed(spot.rules.asks(spot.names), spot.shown, context)
+        self._require_approval(spot.rules.asks(spot.names), spot.display_path, context)
 
-    def _agreed(self, asks: bool, shown: str, context: Context | None) -> None:
+    def _require_approval(self, asks: bool, display_path: str, context: Context | None) -> None:
         if not asks or (context is not None and context.agreed):
             return
         if context is None:
-            raise ToolError.of("TT6086", path=shown)
-        question = _question("TT6088", context, path=shown)
+            raise ToolError.of("TT6086", path=display_path)
+        question = _question("TT6088", context, path=display_path)
         if not context.can_ask(question):
-            raise NeedsAgreement.of("TT6086", path=shown).because(question.message)
-        if not context.ask(question, key=f"obeyed:{shown}"):
-            raise ToolError.of("TT6087", path=shown)
+            raise NeedsAgreement.of("TT6086", path=display_path).because(question.message)
+        if not context.ask(question, key=f"obeyed:{display_path}"):
+            raise ToolError.of("TT6087", path=display_path)
 
     # Checks before a person is asked: nothing is changed here, and each call is checked again when it runs
 
@@ -498,44 +517,44 @@ class Files:
         """The entry at the place where a ``write_file`` call would write. ``ToolError`` where the call is sure to
         fail."""
         self._check_writable()
-        with worded(target.shown, target):
+        with path_errors(target.display_path, target):
             try:
-                with target.folder.find(target.names, target.shown, "write") as spot:
+                with target.folder.find(target.names, target.display_path, "write") as spot:
                     return check_write(spot, content, mode, if_version, self._limits, self._growth)
             except FileNotFoundError:
                 self._check_parents(target, create_parents, len(content.data))
         if if_version:
-            raise ToolError.of("TT6055", path=target.shown)
+            raise ToolError.of("TT6055", path=target.display_path)
         return None
 
     def _check_parents(self, target: Target, create_parents: bool, size: int = 0) -> None:
         """``ToolError`` where the missing directories above ``target`` may not be created."""
         if not create_parents:
-            raise ToolError.of("TT6056", path=target.shown)
-        self._growth.check(target.shown, size, 1)
+            raise ToolError.of("TT6056", path=target.display_path)
+        self._growth.check(target.display_path, size, 1)
 
     def _check_directory(self, target: Target) -> None:
         self._check_writable()
-        with worded(target.shown, target), suppress(FileNotFoundError):
-            with target.folder.find(target.names, target.shown, "write") as spot:
-                found = spot.status()
-            if found is not None and not stat.S_ISDIR(found.st_mode):
-                raise ToolError.of("TT6067", path=target.shown)
+        with path_errors(target.display_path, target), suppress(FileNotFoundError):
+            with target.folder.find(target.names, target.display_path, "write") as spot:
+                status = spot.status()
+            if status is not None and not stat.S_ISDIR(status.st_mode):
+                raise ToolError.of("TT6067", path=target.display_path)
 
     def _check_move(self, here: Target, there: Target, create_parents: bool) -> Kind:
         """The kind of entry that would be moved. ``ToolError`` where the call is sure to fail."""
         self._check_writable()
-        with worded(here.shown, here), here.folder.find(here.names, here.shown, "write") as old:
+        with path_errors(here.display_path, here), here.folder.find(here.names, here.display_path, "write") as old:
             kind = check_source(old, here.folder)
-        with worded(there.shown, there):
+        with path_errors(there.display_path, there):
             try:
-                with there.folder.find(there.names, there.shown, "write") as new:
+                with there.folder.find(there.names, there.display_path, "write") as new:
                     is_free = new.status() is None
             except FileNotFoundError:
                 self._check_parents(there, create_parents)
                 is_free = True
         if not is_free:
-            raise ToolError.of("TT6067", path=there.shown)
+            raise ToolError.of("TT6067", path=there.display_path)
         return kind
 
     def _check_writable(self) -> None:
@@ -551,24 +570,27 @@ class Files:
     def preview_delete_file(self, arguments: dict[str, Any]) -> Worded:
         target = self._named(arguments["path"])
         self._check_writable()
-        with worded(target.shown, target), target.folder.find(target.names, target.shown, "write") as spot:
+        with (
+            path_errors(target.display_path, target),
+            target.folder.find(target.names, target.display_path, "write") as spot,
+        ):
             check_version(spot, spot.status(), arguments.get("if_version", ""))
-            what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
-            return Worded("TT6092" if what.is_directory else "TT6091", _facts(what))
+            deletion = deletion_of(spot, target.folder, bool(arguments.get("recursive")), self._limits)
+            return Worded("TT6092" if deletion.is_directory else "TT6091", _facts(deletion))
 
     def preview_edit_file(self, arguments: dict[str, Any]) -> Worded:
         target = self._file(arguments["path"])
         edits = [Edit(**edit) for edit in arguments["edits"]]
         self._check_writable()
-        with worded(target.shown, target), spot_to_write(target) as spot:
+        with path_errors(target.display_path, target), resolve_for_writing(target) as spot:
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
             with opened_to_replace(spot, arguments.get("if_version", "")) as old:
-                plan = self._planned(old, edits, target.shown)
+                plan = self._plan_edit(old, edits, target.display_path)
                 if arguments.get("dry_run"):
                     return Worded("TT6098", {"places": len(plan.changes)})
                 size = old.status.st_size
-                self._growth.check(target.shown, len(plan.data) - size)
+                self._growth.check(target.display_path, len(plan.data) - size)
         return Worded("TT6096", {"places": len(plan.changes), "size": size, "length": len(plan.data)})
 
     def preview_move_file(self, arguments: dict[str, Any]) -> Worded:
@@ -577,13 +599,13 @@ class Files:
 
     def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
         target, mode = self._file(arguments["path"]), arguments.get("mode", "create")
-        content = encoded(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
+        content = content_of(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
         length = len(content.data)
         create_parents = bool(arguments.get("create_parents"))
-        found = self._check_write(target, content, mode, create_parents, arguments.get("if_version", ""))
-        if found is None:
+        status = self._check_write(target, content, mode, create_parents, arguments.get("if_version", ""))
+        if status is None:
             return Worded("TT6093", {"length": length})
-        return Worded("TT6095" if mode == "append" else "TT6094", {"length": length, "size": found.st_size})
+        return Worded("TT6095" if mode == "append" else "TT6094", {"length": length, "size": status.st_size})
 
     # Paths
 
@@ -591,7 +613,7 @@ class Files:
         """The target of ``path``, which must be an entry within a folder."""
         target = self._folders.target(path)
         if target is None or not target.names:
-            raise ToolError.of("TT6070", path=target.shown if target else ".")
+            raise ToolError.of("TT6070", path=target.display_path if target else ".")
         return target
 
     def _file(self, path: str) -> Target:
@@ -602,7 +624,7 @@ class Files:
         return target
 
     def _spot(self, target: Target, create_parents: bool, size: int = 0) -> Spot:
-        return spot_with_parents(target, self._growth, size) if create_parents else spot_to_write(target)
+        return resolve_with_parents(target, self._growth, size) if create_parents else resolve_for_writing(target)
 
     def _alone(self, *spots: Spot) -> AbstractContextManager[None]:
         return alone(*spots, seconds=self._limits.lock_seconds)
@@ -611,17 +633,17 @@ class Files:
     def _changes(self, target: Target) -> Generator[None]:
         """Enclose every change: refused in read-only mode, and one at a time."""
         self._check_writable()
-        with worded(target.shown, target), self._changing:
+        with path_errors(target.display_path, target), self._changing:
             yield
 
 
-def _entry(met: Met) -> DirectoryEntry:
-    kind = KINDS.get(stat.S_IFMT(met.found.st_mode), "other")
-    entry = DirectoryEntry(path="/".join(met.way), type=kind)
+def _entry(item: Met) -> DirectoryEntry:
+    kind = KINDS.get(stat.S_IFMT(item.status.st_mode), "other")
+    entry = DirectoryEntry(path="/".join(item.way), type=kind)
     if kind == "file":
-        entry["size"] = met.found.st_size
-    if met.closed is not None:
-        entry["closed"] = met.closed
+        entry["size"] = item.status.st_size
+    if item.closed is not None:
+        entry["closed"] = item.closed
     return entry
 
 
@@ -632,14 +654,14 @@ def _look_into(info: FileInfo, head: bytes, name: str) -> None:
     if codec is None:
         return
     info["encoding"] = codec.encoding
-    text = codec.shown(head)
+    text = codec.decode_lossy(head)
     breaks, carried = text.count("\n"), text.count("\r\n")
     if breaks:
         info["line_endings"] = "\\n" if not carried else "\\r\\n" if carried == breaks else "mixed"
 
 
-def _facts(what: Doomed) -> dict[str, Any]:
-    return {"kind": what.kind, "inner": what.entries - 1, "bytes": what.bytes}
+def _facts(deletion: Deletion) -> dict[str, Any]:
+    return {"kind": deletion.kind, "inner": deletion.entries - 1, "bytes": deletion.bytes}
 
 
 def _question(code: str, context: Context, **facts: Any) -> Form[None]:

@@ -54,11 +54,11 @@ CHUNK = 1 << 20
 KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
 
 
-def version_of(found: os.stat_result) -> str:
+def version_of(status: os.stat_result) -> str:
     """A version that differs after every write of ours, and after others' once the clock of the file system has
     ticked."""
     # The modification time can be set back; the time of the last status change cannot.
-    return f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}-{found.st_size:x}"
+    return f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_ctime_ns:x}-{status.st_size:x}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tooltrue.errors import ToolError
 from tooltrue.toolbox.files.values import Closed
 from tooltrue.toolbox.rooted_paths import Folder, Folders, Names, Target, expressible
 
-__all__ = ["Guide", "Meetings", "Met", "Walk", "after_cursor", "inside", "inside_all"]
+__all__ = ["Guide", "Met", "Walk", "WalkEntries", "after_cursor", "inside", "inside_all"]
 
 
 @dataclass(slots=True)
@@ -25,17 +25,17 @@ class Met:
 
     way: Names
     names: Names
-    found: os.stat_result
+    status: os.stat_result
     parent: int
     closed: Closed | None = None
     left_out: bool = False
 
     @property
     def is_directory(self) -> bool:
-        return stat.S_ISDIR(self.found.st_mode)
+        return stat.S_ISDIR(self.status.st_mode)
 
 
-Meetings = Generator[Met, None, None]
+WalkEntries = Generator[Met, None, None]
 
 
 class Guide(Protocol):
@@ -61,7 +61,7 @@ class Walk:
         self._again = again
         self.unshown = 0
 
-    def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names, *, base: Names) -> Meetings:
+    def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names, *, base: Names) -> WalkEntries:
         """The entries of the directory ``fd`` that come after ``after``; ``above`` is the path to it, and ``base`` are
         its names in the folder."""
         names = self._names(fd, "".join(after[:1]))
@@ -71,72 +71,72 @@ class Walk:
             listed = after[:1] == (name,)
             skipped = listed and not (self._again and len(after) == 1)
             try:
-                found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
                 continue  # gone since it was listed
-            met = Met((*above, name), (*base, name), found, fd)
-            met.left_out = self._guide is not None and self._guide.passes(met.way, met.is_directory)
-            if met.left_out or not met.is_directory or depth == 1:
+            entry = Met((*above, name), (*base, name), status, fd)
+            entry.left_out = self._guide is not None and self._guide.passes(entry.way, entry.is_directory)
+            if entry.left_out or not entry.is_directory or depth == 1:
                 if not skipped:
-                    yield met
+                    yield entry
                 continue
-            with _entered(folder, met) as child:
+            with _entered(folder, entry) as child:
                 if not skipped:
-                    yield met
+                    yield entry
                 if child is not None:
                     rest = after[1:] if listed else ()
-                    yield from self.entries(folder, child, met.way, depth - 1, rest, base=met.names)
+                    yield from self.entries(folder, child, entry.way, depth - 1, rest, base=entry.names)
 
     def _names(self, fd: int, first: str) -> list[str]:
         """The names in ``fd`` in order, from ``first`` on."""
-        with os.scandir(fd) as found:
-            names = (entry.name for entry in found if entry.name >= first and self._shows(entry.name))
+        with os.scandir(fd) as entries:
+            names = (entry.name for entry in entries if entry.name >= first and self._shows(entry.name))
             return sorted(names) if self._most is None else heapq.nsmallest(self._most, names)
 
     def _shows(self, name: str) -> bool:
-        shown = expressible(name)
-        self.unshown += not shown
-        return shown
+        is_shown = expressible(name)
+        self.unshown += not is_shown
+        return is_shown
 
 
 @contextmanager
-def _entered(folder: Folder, met: Met) -> Generator[int | None]:
-    """The directory ``met``, opened; ``None`` when it is closed to us, with the reason stored in ``met.closed``."""
-    name = met.way[-1]
-    if folder.rules.denial_at(met.names, "read"):
-        met.closed = "secret"
+def _entered(folder: Folder, entry: Met) -> Generator[int | None]:
+    """The directory ``entry``, opened; ``None`` when it is closed to us, with the reason stored in ``entry.closed``."""
+    name = entry.way[-1]
+    if folder.rules.denial_at(entry.names, "read"):
+        entry.closed = "secret"
         yield None
         return
     try:
-        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=met.parent)
+        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=entry.parent)
     except PermissionError:
-        met.closed = "permission"
+        entry.closed = "permission"
         yield None
         return
     except (FileNotFoundError, NotADirectoryError):  # replaced since its status was read: no longer a directory
         yield None
         return
     try:
-        found = os.fstat(fd)
-        if folder.is_closed(found):
-            met.closed = "secret"
-        elif not folder.owns(found):
-            met.closed = "file system"
-        yield None if met.closed else fd
+        status = os.fstat(fd)
+        if folder.is_closed(status):
+            entry.closed = "secret"
+        elif not folder.owns(status):
+            entry.closed = "file system"
+        yield None if entry.closed else fd
     finally:
         os.close(fd)
 
 
-def inside(walk: Walk, target: Target, shown: Names, depth: int, after: Names) -> Meetings:
-    """The entries of the directory ``target``; each path begins with ``shown``."""
+def inside(walk: Walk, target: Target, prefix: Names, depth: int, after: Names) -> WalkEntries:
+    """The entries of the directory ``target``; each path begins with ``prefix``."""
     with (
-        target.folder.find((*target.names, "."), target.shown, "read") as spot,
+        target.folder.find((*target.names, "."), target.display_path, "read") as spot,
         spot.directory() as fd,
     ):
-        yield from walk.entries(target.folder, fd, shown, depth, after, base=spot.names[:-1])
+        yield from walk.entries(target.folder, fd, prefix, depth, after, base=spot.names[:-1])
 
 
-def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetings:
+def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> WalkEntries:
     """The folders themselves, where there are several, and their entries."""
     for label in folders.labels:
         if label < "".join(after[:1]):

@@ -29,13 +29,13 @@ __all__ = [
     "append",
     "check_version",
     "check_write",
+    "content_of",
     "create",
-    "encoded",
     "opened_to_replace",
     "replace",
-    "settle",
-    "spot_to_write",
-    "spot_with_parents",
+    "resolve_for_writing",
+    "resolve_with_parents",
+    "sync_directory",
 ]
 
 
@@ -51,22 +51,22 @@ class Growth:
     bytes: int = 0
     entries: int = 0
 
-    def check(self, shown: str, more_bytes: int, more_entries: int = 0) -> None:
+    def check(self, display_path: str, more_bytes: int, more_entries: int = 0) -> None:
         """``ToolError`` when there is no room for the addition."""
         if more_bytes > 0 and more_bytes > self.bytes_left:
-            raise ToolError.of("TT6065", path=shown, left=self.bytes_left, limit=self.limits.added_bytes)
+            raise ToolError.of("TT6065", path=display_path, left=self.bytes_left, limit=self.limits.added_bytes)
         if more_entries > self.entries_left:
-            raise ToolError.of("TT6066", path=shown, limit=self.limits.added_entries)
+            raise ToolError.of("TT6066", path=display_path, limit=self.limits.added_entries)
 
     def add(self, more_bytes: int, more_entries: int = 0) -> None:
         self.bytes += more_bytes
         self.entries += more_entries
 
-    def maker(self, shown: str) -> Maker:
-        """A callback that creates the directories on the way to ``shown``, as long as there is room."""
+    def maker(self, display_path: str) -> Maker:
+        """A callback that creates the directories on the way to ``display_path``, as long as there is room."""
 
         def make(name: str, parent: int) -> None:
-            self.check(shown, 0, 1)
+            self.check(display_path, 0, 1)
             os.mkdir(name, dir_fd=parent)
             self.add(0, 1)
 
@@ -89,7 +89,7 @@ class Content:
     is_text: bool
 
 
-def encoded(content: str, encoding: WriteEncoding, limit: int) -> Content:
+def content_of(content: str, encoding: WriteEncoding, limit: int) -> Content:
     # The size of base64 is checked before it is decoded.
     size = len(content) * 3 // 4 - 2 if encoding == "base64" else len(content)
     data = b"" if size > limit else _bytes(content, encoding)
@@ -108,27 +108,27 @@ def _bytes(content: str, encoding: WriteEncoding) -> bytes:
         raise ToolError.of("TT6052") from error
 
 
-def spot_to_write(target: Target) -> Spot:
+def resolve_for_writing(target: Target) -> Spot:
     """Resolve ``target`` for writing. ``ToolError`` where the directory is missing."""
     try:
-        return target.folder.find(target.names, target.shown, "write")
+        return target.folder.find(target.names, target.display_path, "write")
     except FileNotFoundError as error:
-        raise ToolError.of("TT6056", path=target.shown) from error
+        raise ToolError.of("TT6056", path=target.display_path) from error
 
 
-def spot_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
+def resolve_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
     """Resolve ``target`` for writing and create missing directories, if there is room for them and a file of ``size``
     bytes."""
     try:
-        return target.folder.find(target.names, target.shown, "write")
+        return target.folder.find(target.names, target.display_path, "write")
     except FileNotFoundError:
-        growth.check(target.shown, size, 1)
-    return target.folder.find(target.names, target.shown, "write", make=growth.maker(target.shown))
+        growth.check(target.display_path, size, 1)
+    return target.folder.find(target.names, target.display_path, "write", make=growth.maker(target.display_path))
 
 
-def check_version(spot: Spot, found: os.stat_result | None, expected: str) -> None:
-    if expected and (found is None or version_of(found) != expected):
-        raise ToolError.of("TT6055", path=spot.shown)
+def check_version(spot: Spot, status: os.stat_result | None, expected: str) -> None:
+    if expected and (status is None or version_of(status) != expected):
+        raise ToolError.of("TT6055", path=spot.display_path)
 
 
 def check_write(
@@ -137,24 +137,24 @@ def check_write(
     """The status of the entry at ``spot``, if any. ``ToolError`` where ``content`` cannot be written there in this
     ``mode``."""
     data = content.data
-    found = spot.status()
-    if mode == "create" or found is None:
-        check_version(spot, found, if_version)
-        _check_free(spot, found)
-        growth.check(spot.shown, len(data), 1)
+    status = spot.status()
+    if mode == "create" or status is None:
+        check_version(spot, status, if_version)
+        _check_free(spot, status)
+        growth.check(spot.display_path, len(data), 1)
         return None
     with opened_to_replace(spot, if_version) as old:
         if mode == "append":
             _check_growth(spot, old, data, limits)
             _check_encoding(spot, old, content)
-        growth.check(spot.shown, len(data) - (0 if mode == "append" else found.st_size))
-    return found
+        growth.check(spot.display_path, len(data) - (0 if mode == "append" else status.st_size))
+    return status
 
 
 def _check_growth(spot: Spot, old: Old, data: bytes, limits: FileLimits) -> None:
     size = old.status.st_size + len(data)
     if size > limits.file_bytes:
-        raise ToolError.of("TT6054", path=spot.shown, size=size, limit=limits.file_bytes)
+        raise ToolError.of("TT6054", path=spot.display_path, size=size, limit=limits.file_bytes)
 
 
 def _check_encoding(spot: Spot, old: Old, content: Content) -> None:
@@ -162,13 +162,13 @@ def _check_encoding(spot: Spot, old: Old, content: Content) -> None:
     codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
     if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
         return
-    raise ToolError.of("TT6039", path=spot.shown, encoding=codec.encoding)
+    raise ToolError.of("TT6039", path=spot.display_path, encoding=codec.encoding)
 
 
-def _check_free(spot: Spot, found: os.stat_result | None) -> None:
-    if found is not None:
-        spot.must_be_plain(found)
-        raise ToolError.of("TT6050", path=spot.shown)
+def _check_free(spot: Spot, status: os.stat_result | None) -> None:
+    if status is not None:
+        spot.must_be_plain(status)
+        raise ToolError.of("TT6050", path=spot.display_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class _Draft:
             rename_new(self.name, self.spot.name, self.spot.fd, self.spot.fd)
         except NotImplementedError:
             self._publish_otherwise()
-        settle(self.spot)
+        sync_directory(self.spot)
 
     def _publish_otherwise(self) -> None:
         try:
@@ -226,19 +226,19 @@ class _Draft:
         """Give the draft its name, replacing the file that has it now."""
         os.fsync(self.fd)
         self._move()
-        settle(self.spot)
+        sync_directory(self.spot)
 
     def _move(self) -> None:
         os.rename(self.name, self.spot.name, src_dir_fd=self.spot.fd, dst_dir_fd=self.spot.fd)
 
-    def written(self, created: bool, data: bytes) -> WrittenFile:
-        found = os.fstat(self.fd)
+    def result(self, created: bool, data: bytes) -> WrittenFile:
+        status = os.fstat(self.fd)
         return WrittenFile(
-            path=self.spot.shown,
+            path=self.spot.display_path,
             created=created,
             bytes_written=len(data),
-            size=found.st_size,
-            version=version_of(found),
+            size=status.st_size,
+            version=version_of(status),
         )
 
 
@@ -255,7 +255,7 @@ def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
             os.unlink(name, dir_fd=spot.fd)
 
 
-def settle(spot: Spot) -> None:
+def sync_directory(spot: Spot) -> None:
     """Make a new name survive a power loss, where the directory can be opened for that."""
     # The file is in place already: a failure from here on must not be reported as a failure of the write.
     with suppress(OSError):
@@ -266,18 +266,18 @@ def settle(spot: Spot) -> None:
             os.close(fd)
 
 
-def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
+def create(spot: Spot, status: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
     """Create a file at ``spot``. ``ToolError`` when an entry exists there."""
-    _check_free(spot, found)
-    growth.check(spot.shown, len(data), 1)
+    _check_free(spot, status)
+    growth.check(spot.display_path, len(data), 1)
     with _draft(spot, 0o666) as draft:  # less the umask, like any new file
         draft.write(data)
         try:
             draft.publish()
         except FileExistsError as error:
-            raise ToolError.of("TT6050", path=spot.shown) from error
+            raise ToolError.of("TT6050", path=spot.display_path) from error
         growth.add(len(data), 1)
-        return draft.written(True, data)
+        return draft.result(True, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | N
     """Replace ``old``, which stands at ``spot``, by a new file with its owner, permissions and attributes. The content
     is ``data``, preceded by that of ``after`` if given. ``ToolError`` when ``old`` has changed since it was opened."""
     more = len(data) - (0 if after is not None else old.status.st_size)
-    growth.check(spot.shown, more)
+    growth.check(spot.display_path, more)
     with _draft(spot, 0o600) as draft:
         if after is not None:
             draft.copy(after)
@@ -317,7 +317,7 @@ def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | N
         check_version(spot, spot.status(), version_of(old.status))
         draft.replace()
         growth.add(more)
-        return draft.written(False, data)
+        return draft.result(False, data)
 
 
 def _keep_attributes(old: Old, new: int) -> None:

@@ -15,7 +15,7 @@ from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, origin_of
 from tooltrue.version import __version__
 
-__all__ = ["API", "Api", "Found", "NotHeard"]
+__all__ = ["API", "Api", "Found", "OutcomeUnknown"]
 
 API = "https://api.github.com"
 _VERSION = "2022-11-28"
@@ -23,7 +23,7 @@ _NEXT = re.compile(r'<([^<>]{1,2000})>\s*;[^,<]*\brel="?next"?')
 _SLOW = (403, 429)
 
 
-class NotHeard(Exception):
+class OutcomeUnknown(Exception):
     """A request that changes data failed in transit: it may or may not have been processed."""
 
 
@@ -82,7 +82,7 @@ class Api:
             answer = await patient(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
-        return self._found(answer, what)
+        return self._response(answer, what)
 
     async def post(self, path: str, value: Json, *, what: str) -> Found:
         """Send a POST request, without retries. Raises :class:`NotHeard` where it is unknown whether it was
@@ -93,17 +93,17 @@ class Api:
         except NotFetched as error:
             if error.why == "refused":
                 raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
-            raise NotHeard from error
+            raise OutcomeUnknown from error
         if answer.status >= 500:
-            raise NotHeard
-        return self._found(answer, what)
+            raise OutcomeUnknown
+        return self._response(answer, what)
 
-    def _found(self, answer: Answer, what: str) -> Found:
+    def _response(self, answer: Answer, what: str) -> Found:
         if answer.status in (200, 201):
             return Found(json_of(answer), self._next_page(answer))
         self._check_pace(answer)
-        said = json_of(answer)
-        message = str(said.get("message", ""))[:200] if is_object(said) else ""
+        body = json_of(answer)
+        message = str(body.get("message", ""))[:200] if is_object(body) else ""
         code = _CODES.get(answer.status, "TT6516")
         problem = f"status {answer.status}" + (f", {message!r}" if message else "")
         raise ToolError.of(code, what=what, problem=problem)
@@ -124,11 +124,11 @@ class Api:
 
     def _next_page(self, answer: Answer) -> int | None:
         """The page number in the link to the next page. Links to other hosts are ignored."""
-        said = _NEXT.search(answer.headers.get("link", "")[:10_000])
+        match = _NEXT.search(answer.headers.get("link", "")[:10_000])
         try:
-            if said is None or origin_of(said[1]) != origin_of(self._base):
+            if match is None or origin_of(match[1]) != origin_of(self._base):
                 return None
-            return int(parse_qs(urlsplit(said[1]).query)["page"][0])
+            return int(parse_qs(urlsplit(match[1]).query)["page"][0])
         except (ValueError, KeyError):
             return None
 

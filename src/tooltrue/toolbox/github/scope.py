@@ -26,10 +26,10 @@ class Scope:
         """The scope of ``repositories``. ``ConfigurationError`` for an empty list, or an invalid repository name."""
         allowed: set[tuple[str, str]] = set()
         for repository in repositories:
-            said = _PATTERN.fullmatch(repository)
-            if said is None or said[2] in (".", ".."):
+            match = _PATTERN.fullmatch(repository)
+            if match is None or match[2] in (".", ".."):
                 raise ConfigurationError.of("TT6501", repository=repository)
-            allowed.add((said[1].casefold(), said[2].casefold()))
+            allowed.add((match[1].casefold(), match[2].casefold()))
         if not allowed:
             raise ConfigurationError.of("TT6500")
         return cls(frozenset(allowed))
@@ -47,7 +47,7 @@ class Scope:
         """The path of a repository. ``ToolError`` for one that is not served, whether it exists or not."""
         is_one = _PATTERN.fullmatch(f"{owner}/{repo}") and repo not in (".", "..", "*")
         if not (is_one and self.holds(f"{owner}/{repo}")):
-            raise ToolError.of("TT6510", repository=f"{owner}/{repo}", served=", ".join(self._shown()))
+            raise ToolError.of("TT6510", repository=f"{owner}/{repo}", served=", ".join(self._first_names()))
         return f"/repos/{owner}/{repo}"
 
     def qualifiers(self, owner: str | None, repo: str | None) -> Iterator[str]:
@@ -60,5 +60,5 @@ class Scope:
             if owner is None or served == owner.casefold():
                 yield f"user:{served}" if name == "*" else f"repo:{served}/{name}"
 
-    def _shown(self) -> list[str]:
+    def _first_names(self) -> list[str]:
         return [f"{owner}/{name}" for owner, name in self.named[:20]]

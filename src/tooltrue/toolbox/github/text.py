@@ -14,7 +14,7 @@ import re
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode
 
-__all__ = ["MENTIONS", "check_mentions", "mark_of", "marked", "quoted", "shown"]
+__all__ = ["MENTIONS", "check_mentions", "mark_of", "marked", "quoted", "without_hidden_text"]
 
 MENTIONS = 10
 """People and teams that one text may mention."""
@@ -45,17 +45,17 @@ _QUALIFIER = re.compile(
 )
 
 
-def shown(text: str) -> tuple[str, int]:
+def without_hidden_text(text: str) -> tuple[str, int]:
     """``text`` without the hidden comments in it, and their number. Code stays as it is."""
-    kept, hidden = list[str](), 0
+    parts, hidden = list[str](), 0
     used = frozenset(label.casefold() for label in _REFERENCE.findall(text))
     for is_code, part in _blocks(text):
         if not is_code:
             part, count = _without_comments(part)
             part, unused = _without_definitions(part, used)
             hidden += count + unused
-        kept.append(part)
-    return "".join(kept), hidden
+        parts.append(part)
+    return "".join(parts), hidden
 
 
 def _blocks(text: str) -> list[tuple[bool, str]]:
@@ -74,8 +74,8 @@ def _blocks(text: str) -> list[tuple[bool, str]]:
                 fence = ""
         else:
             blocks[-1][1].append(line)
-            begun, ended = line.rfind("<!--"), line.rfind("-->")
-            is_open = is_open if begun == ended else begun > ended
+            opening, closing = line.rfind("<!--"), line.rfind("-->")
+            is_open = is_open if opening == closing else opening > closing
     return [(is_code, "".join(lines)) for is_code, lines in blocks]
 
 

@@ -20,9 +20,9 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.toolbox.github.api import API, Api, Found, NotHeard
+from tooltrue.toolbox.github.api import API, Api, Found, OutcomeUnknown
 from tooltrue.toolbox.github.scope import Scope
-from tooltrue.toolbox.github.text import check_mentions, mark_of, marked, quoted, shown
+from tooltrue.toolbox.github.text import check_mentions, mark_of, marked, quoted, without_hidden_text
 from tooltrue.toolbox.service_client import Patience, check_urls
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset, ToolSettings
@@ -245,11 +245,11 @@ class GitHub:
         use github_search and github_search_issues. At most 30 a page. Side effects: none; uses one search request.
         """
         query = " ".join([*self._qualifiers(owner, None), "fork:true"])
-        found = await self._api.get(
+        response = await self._api.get(
             "/search/repositories", {"q": query, "per_page": 30, "page": page}, what="such repository"
         )
-        repositories = [_repository(each) for each in found.items if self._scope.holds(str(each.get("full_name")))]
-        return _paged(RepositoryList(repositories=repositories), found)
+        repositories = [_repository(each) for each in response.items if self._scope.holds(str(each.get("full_name")))]
+        return _paged(RepositoryList(repositories=repositories), response)
 
     async def github_search(
         self,
@@ -276,14 +276,14 @@ class GitHub:
         words = [quoted(query), *self._qualifiers(owner, repo)]
         if language is not None:
             words.append(f"language:{language}")
-        found = await self._api.get(
+        response = await self._api.get(
             f"/search/{what}",
             {"q": " ".join(words), "per_page": 30, "page": page},
             what="such thing",
             accept=_FRAGMENTS,
         )
-        hits = [_hit(each) for each in found.items]
-        return _paged(Hits(hits=[hit for hit in hits if self._scope.holds(hit["repository"])]), found)
+        hits = [_hit(each) for each in response.items]
+        return _paged(Hits(hits=[hit for hit in hits if self._scope.holds(hit["repository"])]), response)
 
     async def github_search_issues(
         self,
@@ -307,13 +307,13 @@ class GitHub:
         words = [quoted(query), _either(self._qualifiers(owner, repo))]
         words += [f"is:{'pr' if kind == 'pull_request' else kind}"] if kind != "any" else []
         words += [f"state:{state}"] if state != "any" else []
-        found = await self._api.get(
+        response = await self._api.get(
             "/search/issues",
             {"q": " ".join(words), "sort": "created", "order": "desc", "per_page": 30, "page": page} | _ADVANCED,
             what="such issue",
         )
-        issues = [_summary(each, _repository_of(each)) for each in found.items]
-        return _paged(IssueList(issues=[each for each in issues if self._scope.holds(each["repository"])]), found)
+        issues = [_summary(each, _repository_of(each)) for each in response.items]
+        return _paged(IssueList(issues=[each for each in issues if self._scope.holds(each["repository"])]), response)
 
     async def github_get_issue(
         self, owner: Owner, repo: Repo, number: Number, page: Page = 1, max_chars: MaxChars = 8000
@@ -344,11 +344,11 @@ class GitHub:
         Use when an issue is to be created with labels. Not for finding issues. At most 100 a page. Side effects: none.
         """
         path = self._scope.check(owner, repo)
-        found = await self._api.get(
+        response = await self._api.get(
             f"{path}/labels", {"per_page": 100, "page": page}, what=f"repository {owner}/{repo}"
         )
-        labels = [Label(name=_line(each, "name"), description=_line(each, "description")) for each in found.items]
-        return _paged(LabelList(labels=labels), found)
+        labels = [Label(name=_line(each, "name"), description=_line(each, "description")) for each in response.items]
+        return _paged(LabelList(labels=labels), response)
 
     async def github_create_issue(
         self,
@@ -411,8 +411,8 @@ class GitHub:
             since = (self._patience.now() - _DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
             page: int | None = 1
             for _ in range(_COMMENT_PAGES):
-                found = await self._api.get(path, {"since": since, "per_page": 100, "page": page}, what=what)
-                comment, page = _with(mark, found.items), found.next_page
+                response = await self._api.get(path, {"since": since, "per_page": 100, "page": page}, what=what)
+                comment, page = _with(mark, response.items), response.next_page
                 if comment is not None or page is None:
                     return comment
             return None
@@ -435,14 +435,14 @@ class GitHub:
         lock = self._writing.setdefault(mark, asyncio.Lock())
         async with lock:
             if (there := await find()) is not None:
-                return _written(there, number, created=False)
+                return _write_result(there, number, created=False)
             try:
-                return _written((await write()).item, number, created=True)
-            except NotHeard:
+                return _write_result((await write()).item, number, created=True)
+            except OutcomeUnknown:
                 there = await _found_or_nothing(find)
         if there is None:
             raise ToolError.of("TT6540", what=what)
-        return _written(there, number, created=True)
+        return _write_result(there, number, created=True)
 
     def _qualifiers(self, owner: str | None, repo: str | None) -> list[str]:
         qualifiers = list(self._scope.qualifiers(owner, repo))
@@ -451,12 +451,12 @@ class GitHub:
         return qualifiers
 
     async def _check_labels(self, path: str, name: str, labels: Iterable[str]) -> None:
-        found = await self._api.get(f"{path}/labels", {"per_page": 100}, what=f"repository {name}")
-        known = {_line(each, "name").casefold(): _line(each, "name") for each in found.items}
-        missing = [label for label in labels if label.casefold() not in known]
-        if missing and found.next_page is None:
-            near = [*(match for label in missing for match in difflib.get_close_matches(label, known.values()))]
-            shown_names = list(dict.fromkeys([*near, *known.values()]))[:30]
+        response = await self._api.get(f"{path}/labels", {"per_page": 100}, what=f"repository {name}")
+        label_names = {_line(each, "name").casefold(): _line(each, "name") for each in response.items}
+        missing = [label for label in labels if label.casefold() not in label_names]
+        if missing and response.next_page is None:
+            near = [*(match for label in missing for match in difflib.get_close_matches(label, label_names.values()))]
+            shown_names = list(dict.fromkeys([*near, *label_names.values()]))[:30]
             raise ToolError.of(
                 "TT6532",
                 repository=name,
@@ -482,17 +482,17 @@ def _with(mark: str, items: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     return next((each for each in items if mark in str(each.get("body") or "")), None)
 
 
-def _written(item: dict[str, Any], number: int | None, *, created: bool) -> Written:
-    found = number if number is not None else item.get("number")
-    if not isinstance(found, int) or found < 1:
+def _write_result(item: dict[str, Any], number: int | None, *, created: bool) -> Written:
+    issue_number = number if number is not None else item.get("number")
+    if not isinstance(issue_number, int) or issue_number < 1:
         raise ToolError.of("TT6540", what="what was sent")
-    return Written(number=found, url=_line(item, "html_url"), created=created)
+    return Written(number=issue_number, url=_line(item, "html_url"), created=created)
 
 
-def _paged(made: Any, found: Found) -> Any:
-    if found.next_page is not None and 2 <= found.next_page <= 100:
-        made["next_page"] = found.next_page
-    if found.is_cut:
+def _paged(made: Any, response: Found) -> Any:
+    if response.next_page is not None and 2 <= response.next_page <= 100:
+        made["next_page"] = response.next_page
+    if response.is_cut:
         made["note"] = _INCOMPLETE
     return made
 
@@ -566,7 +566,7 @@ def _author(item: dict[str, Any]) -> str:
 
 
 def _text(item: dict[str, Any], most: int) -> Text:
-    text, hidden = shown(_line(item, "body", 300_000))
+    text, hidden = without_hidden_text(_line(item, "body", 300_000))
     text = text.strip()
     made = Text(author=_author(item), created_at=_line(item, "created_at"), text=text[:most], is_cut=len(text) > most)
     if hidden:

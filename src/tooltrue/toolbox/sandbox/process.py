@@ -175,8 +175,8 @@ async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
             await asyncio.wait([supervisor.closed], timeout=_GRACE_SECONDS)
         finally:
             timer.cancel()
-        said = _said(status)
-    return _ended(said, supervisor, loop.time() - began)
+        report = _read_report(status)
+    return _outcome(report, supervisor, loop.time() - began)
 
 
 @asynccontextmanager
@@ -204,13 +204,13 @@ async def _supervised(job: Job, tell: Callable[[int, bytes], None]) -> AsyncGene
 @contextmanager
 def _meeting() -> Generator[tuple[str, int, int]]:
     """A folder for the program alone, and the two ends of the pipe for the supervisor's status."""
-    with ExitStack() as kept:
+    with ExitStack() as stack:
         status, theirs = os.pipe()
-        kept.callback(os.close, status)
-        kept.callback(os.close, theirs)
+        stack.callback(os.close, status)
+        stack.callback(os.close, theirs)
         os.set_blocking(status, False)
         scratch = tempfile.mkdtemp(prefix="tooltrue-")
-        kept.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has removed it, if it got that far
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has removed it, if it got that far
         yield scratch, status, theirs
 
 
@@ -219,7 +219,7 @@ def _command() -> list[str]:
 
 
 def _line(job: Job, status: int, scratch: str) -> bytes:
-    said: dict[str, Any] = {
+    message: dict[str, Any] = {
         "program": job.program,
         "argv": job.argv,
         "environment": {"HOME": scratch, "TMPDIR": scratch, **job.environment},
@@ -233,10 +233,10 @@ def _line(job: Job, status: int, scratch: str) -> bytes:
         "limits": job.bounds.limits(),
         "processes": job.bounds.processes,
     }
-    return json.dumps(said).encode() + b"\n"
+    return json.dumps(message).encode() + b"\n"
 
 
-def _said(status: int) -> dict[str, Any]:
+def _read_report(status: int) -> dict[str, Any]:
     try:
         lines = os.read(status, _CHUNK).splitlines()
     except BlockingIOError:
@@ -244,25 +244,25 @@ def _said(status: int) -> dict[str, Any]:
     return {name: value for line in lines for name, value in json.loads(line).items()}
 
 
-def _ended(said: dict[str, Any], supervisor: _Supervisor, seconds: float) -> Ended:
-    code = said.get("code", 0)
-    cause: Cause = "lost" if "code" not in said else "signal" if code < 0 else "exit"
-    if said.get("missing"):
+def _outcome(report: dict[str, Any], supervisor: _Supervisor, seconds: float) -> Ended:
+    code = report.get("code", 0)
+    cause: Cause = "lost" if "code" not in report else "signal" if code < 0 else "exit"
+    if report.get("missing"):
         cause = "confinement"
-    elif "failed" in said or "holds" not in said:
-        cause, code = "start", said.get("failed", 0)
-    if supervisor.stopped or "ended" in said:
+    elif "failed" in report or "holds" not in report:
+        cause, code = "start", report.get("failed", 0)
+    if supervisor.stopped or "ended" in report:
         cause = supervisor.stopped or "processes"
     return Ended(
         cause,
         abs(code),
         bytes(supervisor.streams[0]),
         bytes(supervisor.streams[1]),
-        tuple(said.get("holds", ())),
-        tuple(said.get("missing", ())),
+        tuple(report.get("holds", ())),
+        tuple(report.get("missing", ())),
         seconds,
-        said.get("cpu", 0.0),
-        said.get("memory", 0),
+        report.get("cpu", 0.0),
+        report.get("memory", 0),
     )
 
 
@@ -285,6 +285,6 @@ def what_holds() -> tuple[str, ...]:
                 process.stdin.write(_line(job, theirs, scratch))
                 process.stdin.flush()
                 process.wait()
-            return tuple(_said(status).get("holds", ()))
+            return tuple(_read_report(status).get("holds", ()))
     finally:
         os.close(folder)

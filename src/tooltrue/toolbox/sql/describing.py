@@ -14,7 +14,7 @@ def described(table: TableDescription, relation: Relation, catalog: Catalog) -> 
     """``table`` as the caller may see it, without the names of hidden columns and hidden tables."""
     keys = [_key(key, relation, catalog) for key in table["foreign_keys"]]
     return TableDescription(
-        table=catalog.shown(relation),
+        table=catalog.display_name(relation),
         kind=table["kind"],
         columns=[_column(column, relation) for column in table["columns"] if column["name"] not in relation.hides],
         primary_key=table["primary_key"] if _is_open(table["primary_key"], relation) else [],
@@ -41,5 +41,5 @@ def _key(key: ForeignKey, relation: Relation, catalog: Catalog) -> ForeignKey | 
             there.schema == relation.schema and key["table"].lower() == there.name.lower()
         ):
             is_open = _is_open(key["columns"], relation) and _is_open(key["references"], there)
-            return ForeignKey({**key, "table": catalog.shown(there)}) if is_open else None
+            return ForeignKey({**key, "table": catalog.display_name(there)}) if is_open else None
     return None

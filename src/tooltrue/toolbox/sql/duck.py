@@ -172,22 +172,26 @@ class _Session:
                 if kind == "FOREIGN KEY"
             ],
             indexes=[
-                Index(name=name, unique=unique, columns=[part.strip(" '\"") for part in said.strip("[]").split(",")])
-                for name, unique, said in self._all(_INDEXES, *whole)
+                Index(
+                    name=name,
+                    unique=unique,
+                    columns=[part.strip(" '\"") for part in expressions.strip("[]").split(",")],
+                )
+                for name, unique, expressions in self._all(_INDEXES, *whole)
             ],
         )
 
     def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
-        given = {name: values[name] for name in statement.names}
+        arguments = {name: values[name] for name in statement.names}
         text = spelt(statement, "${name}")
         if statement.kind == "query":
-            return self._query(text, given, most)
+            return self._query(text, arguments, most)
         if statement.kind == "plan":
             self._check_tree(next(text.removeprefix(start) for start in _PLANS if text.startswith(start)))
-        found = self._one(text, _expected(statement))
+        executable = self._one(text, _expected(statement))
         if statement.kind == "change":
-            self._check_change(statement, given)
-        rows = self._db.execute(found, given).fetchall()
+            self._check_change(statement, arguments)
+        rows = self._db.execute(executable, arguments).fetchall()
         columns = [Column(name=str(column[0]), type=str(column[1])) for column in self._db.description or ()]
         if statement.kind == "plan":
             return Outcome(columns, iter(rows))
@@ -203,33 +207,33 @@ class _Session:
         if _NO_COLUMN.match(problem) or (problem.startswith(("Binder", "Catalog")) and not change.names):
             raise of_columns(ToolError.of("TT6225", problem=problem), _NO_COLUMN)
 
-    def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
+    def _query(self, text: str, arguments: Mapping[str, Any], most: int) -> Outcome:
         """Run a query. Its types are determined first, so that values that Python would round come as text."""
         self._one(text, duckdb.StatementType.SELECT)
         self._check_tree(text)
         described = self._one(f"DESCRIBE {text}", duckdb.StatementType.SELECT)
-        types = [(str(row[0]), str(row[1])) for row in self._db.execute(described, given).fetchall()]
+        types = [(str(row[0]), str(row[1])) for row in self._db.execute(described, arguments).fetchall()]
         names = [f"c{number}" for number in range(len(types))]
-        shown = ", ".join(
+        select_list = ", ".join(
             name if kind in _EXACT else f"CAST({name} AS VARCHAR)" for name, (_, kind) in zip(names, types, strict=True)
         )
-        whole = f"SELECT {shown} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
+        whole = f"SELECT {select_list} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
         self._check_tree(whole)
-        self._db.execute(self._one(whole, duckdb.StatementType.SELECT), given)
+        self._db.execute(self._one(whole, duckdb.StatementType.SELECT), arguments)
         return Outcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
 
     def _one(self, text: str, kind: duckdb.StatementType) -> duckdb.Statement:
         """The only statement that DuckDB's own parser finds in ``text``: ``execute`` would run several."""
-        found = self._db.extract_statements(text)
-        if len(found) != 1:
-            raise ToolError.of("TT6210", count=len(found))
+        statements = self._db.extract_statements(text)
+        if len(statements) != 1:
+            raise ToolError.of("TT6210", count=len(statements))
         try:
-            is_of_kind = found[0].type == kind
+            is_of_kind = statements[0].type == kind
         except ValueError:  # a kind that its Python package cannot name
             is_of_kind = False
         if not is_of_kind:
             raise ToolError.of("TT6238")
-        return found[0]
+        return statements[0]
 
     def _check_tree(self, query: str) -> None:
         """Check the tree that DuckDB's own parser makes of a query."""
@@ -238,13 +242,13 @@ class _Session:
             raise ToolError.of("TT6238")
         check_query(tree, self.catalog(), self._macros())
 
-    def _check_change(self, statement: Statement, given: Mapping[str, Any]) -> None:
+    def _check_change(self, statement: Statement, arguments: Mapping[str, Any]) -> None:
         """Check the plan that DuckDB makes of a change, if anything is hidden."""
         if not self._access.hidden and not self._access.tables:
             return
         plan = self._plan(statement)
         if plan.get("error") or len(plan["plans"]) != 1:
-            self._db.execute(f"EXPLAIN {spelt(statement, '${name}')}", given)  # reports an error in the text itself
+            self._db.execute(f"EXPLAIN {spelt(statement, '${name}')}", arguments)  # reports an error in the text itself
             raise ToolError.of("TT6239")
         check_plan(plan["plans"], self.catalog(), self._macros(), self._all("SELECT current_database()")[0][0])
 

@@ -36,7 +36,7 @@ class _Judge:
         if {columns[place] for place in places if place < len(columns)} & self._relation(table).hides:
             raise ToolError.of("TT6239")
 
-    def written(self, named: Any) -> None:
+    def check_target(self, named: Any) -> None:
         if (relation := self._relation(node_of(named).get("qualified_name"))).hides:
             raise ToolError.of("TT6232", table=relation.name)
 
@@ -52,7 +52,7 @@ class _Judge:
         check_query(node_of(info)["query"], self.catalog, self.macros)
 
     def altered(self, info: Any) -> None:
-        self.written(info)
+        self.check_target(info)
         constraint = node_of(node_of(info).get("constraint"))
         if "table" in constraint:
             self.catalog.find(str(constraint["table"]), str(constraint["schema"]))
@@ -84,13 +84,13 @@ def check_plan(plan: Any, catalog: Catalog, macros: frozenset[str], database: st
 
 def _check_change(judge: _Judge, node: dict[str, Any]) -> None:
     if "table_info" in node:
-        judge.written(node["table_info"])
+        judge.check_target(node["table_info"])
         return
     checks: dict[str, Callable[[Any], None]] = {
         "LOGICAL_CREATE_TABLE": judge.made,
         "LOGICAL_CREATE_VIEW": judge.viewed,
         "LOGICAL_ALTER": judge.altered,
-        "LOGICAL_DROP": judge.written,
+        "LOGICAL_DROP": judge.check_target,
     }
     if node["type"] == "LOGICAL_CREATE_INDEX":  # its table is read below it
         return

@@ -80,11 +80,11 @@ def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: Catalog
     source = node_of(node.get("from_table"))
     if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or _is_named(source, named, catalog):
         return False
-    shown = {column.lower() for column in _relation(source, catalog).shown_columns}
+    visible = {column.lower() for column in _relation(source, catalog).shown_columns}
     return not any(node.get(part) for part in _NOTHING_ELSE) and all(
         column.get("class") == "COLUMN_REF"
         and len(column["column_names"]) == 1
-        and str(column["column_names"][0]).lower() in shown
+        and str(column["column_names"][0]).lower() in visible
         for column in node["select_list"]
     )
 

@@ -124,8 +124,8 @@ def file_of(url: str) -> Path:
     parts = urlsplit(url)
     path = parts.path.removeprefix("/")
     if parts.netloc or parts.query or not path:
-        known = f"{parts.scheme}:///FILE, {parts.scheme}:////absolute/FILE"
-        raise ConfigurationError.of("TT6201", url=url, known=known)
+        forms = f"{parts.scheme}:///FILE, {parts.scheme}:////absolute/FILE"
+        raise ConfigurationError.of("TT6201", url=url, known=forms)
     file = Path(unquote(path))
     if not file.is_file():
         raise ConfigurationError.of("TT6202", url=url, problem="there is no such file")
@@ -149,10 +149,10 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
 
 def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
     """The error, or one that names the column, where ``pattern`` finds a missing column in its ``problem``."""
-    found = pattern.match(str(error.facts["problem"]))
-    if found is None:
+    match = pattern.match(str(error.facts["problem"]))
+    if match is None:
         return error
-    return ToolError.of("TT6241", name=next(name for name in found.groups() if name is not None)[:80], near="(none)")
+    return ToolError.of("TT6241", name=next(name for name in match.groups() if name is not None)[:80], near="(none)")
 
 
 def first_line(error: Exception) -> str:

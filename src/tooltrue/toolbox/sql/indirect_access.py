@@ -40,14 +40,14 @@ def check_alone(tree: Any, verb: str) -> None:
 def check_changed(relation: Relation, catalog: Catalog) -> None:
     """``ToolError`` for a change through a view, whose target may be hidden."""
     if catalog.hides_anything and relation.kind == "view":
-        raise ToolError.of("TT6240", view=catalog.shown(relation))
+        raise ToolError.of("TT6240", view=catalog.display_name(relation))
 
 
 def check_plan_of(relations: Iterable[Relation], catalog: Catalog) -> None:
     """``ToolError`` for the plan of a view: it names the tables of the view, and their sizes."""
     for relation in relations:
         if catalog.hides_anything and relation.kind == "view":
-            raise ToolError.of("TT6213", what=f"EXPLAIN of {catalog.shown(relation)}, a view,", verb="")
+            raise ToolError.of("TT6213", what=f"EXPLAIN of {catalog.display_name(relation)}, a view,", verb="")
 
 
 def check_type(node: Any, dialect: Dialect, catalog: Catalog) -> None:

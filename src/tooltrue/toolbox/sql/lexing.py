@@ -52,10 +52,10 @@ def quote_ends(text: str, dialect: Literal["sqlite", "duckdb", "postgres", "mysq
     ends: list[int] = []
     place = 0
     while place < len(text):
-        found = _SCANNERS[dialect].match(text, place)
-        if found is None or found[0] in _NEVER[dialect]:
+        token = _SCANNERS[dialect].match(text, place)
+        if token is None or token[0] in _NEVER[dialect]:
             return None
-        place = found.end()
-        if found["quoted"] is not None:
+        place = token.end()
+        if token["quoted"] is not None:
             ends.append(place - 1)
     return ends

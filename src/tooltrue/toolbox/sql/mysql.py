@@ -82,9 +82,9 @@ class Mysql:
         self.place = without_password(url)
         more = dict(parse_qsl(parts.query))
         if not parts.hostname or not parts.path.strip("/") or more.keys() - {"ssl_ca"}:
-            known = "mysql://user:password@host:port/database, ?ssl_ca=FILE"
-            raise ConfigurationError.of("TT6201", url=self.place, known=known)
-        self._said: dict[str, Any] = {
+            form = "mysql://user:password@host:port/database, ?ssl_ca=FILE"
+            raise ConfigurationError.of("TT6201", url=self.place, known=form)
+        self._options: dict[str, Any] = {
             "host": parts.hostname,
             "port": parts.port or 3306,
             "user": unquote(parts.username or ""),
@@ -97,7 +97,7 @@ class Mysql:
 
     def connect(self, seconds: float) -> pymysql.Connection[Any]:
         return pymysql.connect(
-            **self._said,
+            **self._options,
             charset="utf8mb4",
             local_infile=False,
             autocommit=True,
@@ -175,18 +175,18 @@ def _worded(error: pymysql.MySQLError) -> ToolError:
     number, problem = (*error.args, "", "")[:2]
     code = _CODES.get(number, "TT6225") if isinstance(number, int) else "TT6227"
     by_hand = number == 1644  # SIGNAL, in a trigger
-    said = ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="", by_hand=by_hand)
-    return of_columns(said, _NO_COLUMN)
+    tool_error = ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="", by_hand=by_hand)
+    return of_columns(tool_error, _NO_COLUMN)
 
 
 def _grants(db: pymysql.Connection[Any]) -> Iterator[tuple[set[str], str, str]]:
     """The grants of the account and its roles: the rights, their object, and their grantee."""
     with db.cursor() as cursor:
         cursor.execute("SHOW GRANTS")
-        found = [_GRANT.match(str(row[0])) for row in cursor.fetchall()]
+        matches = [_GRANT.match(str(row[0])) for row in cursor.fetchall()]
     return (
         ({right.strip() for right in grant["rights"].split(",")}, grant["what"], grant["role"])
-        for grant in found
+        for grant in matches
         if grant is not None
     )
 
@@ -250,17 +250,17 @@ class _Session:
         return Exposure(account, tuple(reached), tuple(self._ending(catalog, _account(account))) if reached else ())
 
     def _reached(self, catalog: Catalog) -> Iterator[str]:
-        shown = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
+        visible = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
         for schema, table, column in self._all(_REACHED, "select|insert|update" if self._writes else "select"):
-            columns = shown.get((schema, table))
+            columns = visible.get((schema, table))
             if columns is None or (columns and column not in columns):
                 yield f"{schema}.{table}.{column}"
         for schema, name in self._all(_RUN_AS_OTHERS):
             if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
                 yield f"the function {schema}.{name}, which runs with its definer's rights"
-        known = {f"{_quoted(schema)}.{_quoted(table)}" for schema, table in shown}
+        visible_tables = {f"{_quoted(schema)}.{_quoted(table)}" for schema, table in visible}
         for rights, what, _ in _grants(self._db) if self._writes else ():
-            if what not in known and rights & _ENDS_TABLES:
+            if what not in visible_tables and rights & _ENDS_TABLES:
                 yield f"{min(rights & _ENDS_TABLES)} on {what}"
 
     def _ending(self, catalog: Catalog, account: str) -> Iterator[str]:
@@ -280,10 +280,10 @@ class _Session:
 
     def _roles(self) -> list[str]:
         """The roles of the account, as statements call them."""
-        said = str(self._all("SELECT CURRENT_ROLE()")[0][0] or "NONE")
-        if "`" in said:  # MySQL names all, in quotes
-            return said.split(",")
-        named = self._all("SELECT role_name FROM information_schema.applicable_roles") if said != "NONE" else []
+        roles = str(self._all("SELECT CURRENT_ROLE()")[0][0] or "NONE")
+        if "`" in roles:  # MySQL names all, in quotes
+            return roles.split(",")
+        named = self._all("SELECT role_name FROM information_schema.applicable_roles") if roles != "NONE" else []
         return [_quoted(row[0]) for row in named]
 
     def describe(self, relation: Relation) -> TableDescription:
@@ -310,9 +310,9 @@ class _Session:
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
         if change.is_of_rows and not self._writes:
-            text, given = _bound(change, values)
+            text, arguments = _bound(change, values)
             self._do("START TRANSACTION READ WRITE")  # else a plan of a change is refused; it is never committed
-            self._db.cursor().execute(f"EXPLAIN {text}", given)
+            self._db.cursor().execute(f"EXPLAIN {text}", arguments)
             self._do("START TRANSACTION READ ONLY")
 
     def commit(self) -> None:

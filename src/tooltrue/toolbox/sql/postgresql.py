@@ -29,7 +29,7 @@ from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, Ta
 
 __all__ = ["Postgresql"]
 
-_KEPT = (
+_NATIVE_TYPES = (
     "bool",
     "int2",
     "int4",
@@ -157,7 +157,7 @@ class Postgresql:
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         self.place = without_password(url)
         try:
-            self._said = conninfo.conninfo_to_dict(urlunsplit(urlsplit(url)._replace(scheme="postgresql")))
+            self._options = conninfo.conninfo_to_dict(urlunsplit(urlsplit(url)._replace(scheme="postgresql")))
         except psycopg.ProgrammingError as error:
             raise ConfigurationError.of("TT6201", url=self.place, known=first_line(error)) from None
         self._access = access
@@ -165,13 +165,13 @@ class Postgresql:
 
     def open(self, *, writes: bool) -> _Session:
         limits = self._limits
-        said: dict[str, Any] = {
+        options: dict[str, Any] = {
             "application_name": "tooltrue",
-            **self._said,
+            **self._options,
             "connect_timeout": max(2, round(limits.connect_seconds)),
             "client_encoding": "UTF8",
         }
-        db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **said)
+        db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **options)
         try:
             home = _settle(db, limits)
             if (mighty := _mighty(db)) is not None and not self._access.mighty_roles:
@@ -221,10 +221,10 @@ def _settle(db: psycopg.Connection, limits: SqlLimits) -> str:
     # By their full names, and first: a schema in the path of the role may have functions and operators of its own.
     row = db.execute("SELECT pg_catalog.current_schema(), pg_catalog.set_config('search_path', '', false)").fetchone()
     times = {"statement_timeout": limits.seconds, "lock_timeout": limits.lock_seconds}
-    wanted = {**_SETTINGS, **{name: str(round(seconds * 1000)) for name, seconds in times.items()}}
+    parameters = {**_SETTINGS, **{name: str(round(seconds * 1000)) for name, seconds in times.items()}}
     # Outside a transaction these hold for the session, which is as long as the call.
-    calls = (f"set_config(${2 * number + 1}, ${2 * number + 2}, false)" for number in range(len(wanted)))
-    db.execute(f"SELECT {', '.join(calls)}".encode(), [text for pair in wanted.items() for text in pair])
+    calls = (f"set_config(${2 * number + 1}, ${2 * number + 2}, false)" for number in range(len(parameters)))
+    db.execute(f"SELECT {', '.join(calls)}".encode(), [text for pair in parameters.items() for text in pair])
     return str(row[0]) if row and row[0] else "public"
 
 
@@ -239,20 +239,20 @@ class _Session:
         self._db = db
         self._access = access
         self._writes = writes
-        for known in db.adapters.types:
-            if known.name not in _KEPT:
-                db.adapters.register_loader(known.oid, TextLoader)
-                db.adapters.register_loader(known.array_oid or known.oid, TextLoader)
-        for known in db.adapters.types:
-            if known.array_oid:
-                db.adapters.register_loader(known.array_oid, TextLoader)
+        for type_info in db.adapters.types:
+            if type_info.name not in _NATIVE_TYPES:
+                db.adapters.register_loader(type_info.oid, TextLoader)
+                db.adapters.register_loader(type_info.array_oid or type_info.oid, TextLoader)
+        for type_info in db.adapters.types:
+            if type_info.array_oid:
+                db.adapters.register_loader(type_info.array_oid, TextLoader)
         self._home = home
         db.execute("BEGIN READ WRITE" if writes else "BEGIN READ ONLY")
 
     def catalog(self) -> Catalog:
-        found = self._db.execute(_TABLES).fetchall()
+        rows = self._db.execute(_TABLES).fetchall()
         types = [row[0] for row in self._db.execute(_ENUMS)]
-        return Catalog((self._relation(*row) for row in found), self._home, self._access, folds=True, types=types)
+        return Catalog((self._relation(*row) for row in rows), self._home, self._access, folds=True, types=types)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
@@ -298,14 +298,14 @@ class _Session:
     ) -> Iterator[str]:
         if columns:
             yield from (f"REVOKE {_quoted(group)} FROM {_quoted(me)}" for group, me in self._db.execute(_READS_ALL))
-        shown = {(r.schema, r.name): r for r in catalog.relations}
+        visible = {(r.schema, r.name): r for r in catalog.relations}
         for (schema, table), is_own in {(schema, table): own for schema, table, _, own in columns}.items():
             name = _quoted(schema, table)
             if is_own and self._writes:
                 yield f"ALTER TABLE {name} OWNER TO CURRENT_USER"
             for oid, grantee in self._db.execute(_GRANTEES, (name,)).fetchall():
                 yield f"REVOKE ALL ON TABLE {name} FROM {_quoted(grantee) if oid else 'PUBLIC'}"
-            if (relation := shown.get((schema, table))) is not None and relation.shown_columns:
+            if (relation := visible.get((schema, table))) is not None and relation.shown_columns:
                 open_ones = ", ".join(map(_quoted, relation.shown_columns))
                 yield f"GRANT SELECT ({open_ones}) ON TABLE {name} TO {_quoted(role)}"
         yield from (f"REVOKE ALL ON FUNCTION {function} FROM {roles}" for function, roles in functions if roles)
@@ -330,14 +330,14 @@ class _Session:
 
     def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
         cursor = self._db.cursor()
-        given = [values[name] for name in statement.names]
+        arguments = [values[name] for name in statement.names]
         text = spelt(statement, "${n}").encode()
         if statement.kind == "change":
-            cursor.execute(text, given)
+            cursor.execute(text, arguments)
             columns = _columns(self._db, cursor)
             rows = cursor.fetchall() if columns else []
             return Outcome(columns, iter(rows), cursor.rowcount if cursor.rowcount >= 0 else None)
-        rows = cursor.stream(text, given)
+        rows = cursor.stream(text, arguments)
         first = next(rows, None)  # until then there are no columns
         return Outcome(_columns(self._db, cursor), _behind(first, rows))
 
@@ -369,10 +369,10 @@ def _columns(db: psycopg.Connection, cursor: psycopg.Cursor[Any]) -> list[Column
 
 
 def _typed(db: psycopg.Connection, name: str, oid: int) -> Column:
-    known = db.adapters.types.get(oid)
-    if known is None:
+    type_info = db.adapters.types.get(oid)
+    if type_info is None:
         return Column(name=name)
-    return Column(name=name, type=known.name if known.oid == oid else f"{known.name}[]")
+    return Column(name=name, type=type_info.name if type_info.oid == oid else f"{type_info.name}[]")
 
 
 def _column(name: str, kind: str, nullable: bool, default: str | None, comment: str | None) -> TableColumn:
@@ -384,8 +384,8 @@ def _column(name: str, kind: str, nullable: bool, default: str | None, comment: 
     return column
 
 
-def _names(said: str | None) -> list[str]:
-    return list(json.loads(said)) if said else []
+def _names(text: str | None) -> list[str]:
+    return list(json.loads(text)) if text else []
 
 
 def _indexes(rows: Sequence[Sequence[Any]]) -> Iterator[Index]:

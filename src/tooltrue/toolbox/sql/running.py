@@ -114,11 +114,11 @@ class Runner:
         """The result of ``work``, after its changes are committed if ``commits`` is set. ``ToolError`` TT6220 where the
         work was given up without a change; TT6237 where the outcome is unknown."""
         running = _Run(self._engine, writes=writes, commits=commits)
-        begun, is_over = self._clock(), False
+        start, is_over = self._clock(), False
         future: asyncio.Future[T] = self._pool.run(partial(running, work))
         try:
             while not (is_over or future.done()):
-                spent = self._clock() - begun
+                spent = self._clock() - start
                 is_over = spent >= self._seconds
                 if context is not None and spent >= _TICK:
                     context.progress(spent, self._seconds, "the database is at it")

@@ -84,20 +84,20 @@ _NO_COLUMN = re.compile(
 
 def _worded(error: sqlite3.Error | sqlite3.Warning) -> ToolError:
     name = str(getattr(error, "sqlite_errorname", ""))
-    said = first_line(error)
+    message = first_line(error)
     if name == "SQLITE_INTERRUPT":
         return ToolError.of("TT6220", seconds="")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return ToolError.of("TT6226", problem=said)
-    if name in ("SQLITE_TOOBIG", "SQLITE_NOMEM") or "too big" in said:
-        return ToolError.of("TT6222", problem=said)
-    if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "prohibited" in said or "not authorized" in said:
-        return ToolError.of("TT6234", problem=said)
+        return ToolError.of("TT6226", problem=message)
+    if name in ("SQLITE_TOOBIG", "SQLITE_NOMEM") or "too big" in message:
+        return ToolError.of("TT6222", problem=message)
+    if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "prohibited" in message or "not authorized" in message:
+        return ToolError.of("TT6234", problem=message)
     if name.startswith("SQLITE_CONSTRAINT"):
-        return ToolError.of("TT6233", problem=said, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
-    if name == "SQLITE_SCHEMA" or said.startswith("no such table"):
-        return ToolError.of("TT6224", problem=said)
-    return of_columns(ToolError.of("TT6225", problem=said), _NO_COLUMN)
+        return ToolError.of("TT6233", problem=message, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
+    if name == "SQLITE_SCHEMA" or message.startswith("no such table"):
+        return ToolError.of("TT6224", problem=message)
+    return of_columns(ToolError.of("TT6225", problem=message), _NO_COLUMN)
 
 
 def _text(data: bytes) -> str | bytes:
@@ -131,15 +131,15 @@ class _Session:
         db.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def catalog(self) -> Catalog:
-        found = self._db.execute(_TABLES).fetchall()
-        return Catalog((self._relation(*row) for row in found), "main", self._access)
+        rows = self._db.execute(_TABLES).fetchall()
+        return Catalog((self._relation(*row) for row in rows), "main", self._access)
 
     def _relation(self, name: str, kind: Any) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
             # SQLite does not tell which columns a generated one depends on: it may be any.
             definition = self._db.execute(_DEFINITION, (name,)).fetchone()[0]
-            found = self._db.execute(_COLUMNS, (name,)).fetchall()
-            return ((row[0], definition if row[5] else "") for row in found)
+            rows = self._db.execute(_COLUMNS, (name,)).fetchall()
+            return ((row[0], definition if row[5] else "") for row in rows)
 
         return with_hidden(Relation("main", name, kind), self._access, columns)
 
@@ -148,12 +148,12 @@ class _Session:
 
     def describe(self, relation: Relation) -> TableDescription:
         name = relation.name
-        found = self._db.execute(_COLUMNS, (name,)).fetchall()
+        rows = self._db.execute(_COLUMNS, (name,)).fetchall()
         return TableDescription(
             table=name,
             kind=relation.kind,
-            columns=[_column(*row[:5]) for row in found],
-            primary_key=[row[0] for row in sorted(found, key=lambda row: row[4]) if row[4]],
+            columns=[_column(*row[:5]) for row in rows],
+            primary_key=[row[0] for row in sorted(rows, key=lambda row: row[4]) if row[4]],
             foreign_keys=list(_foreign_keys(self._db.execute(_KEYS, (name,)))),
             indexes=list(_indexes(self._db.execute(_INDEXES, (name,)))),
         )
@@ -183,8 +183,8 @@ class _Session:
     def _guard(self, *, writes: bool) -> None:
         self._db.set_authorizer(None)
         catalog = self.catalog()
-        shown = {relation.name.lower() for relation in catalog.relations}
-        closed = frozenset(str(row[0]).lower() for row in self._db.execute(_TABLES)) - shown
+        visible = {relation.name.lower() for relation in catalog.relations}
+        closed = frozenset(str(row[0]).lower() for row in self._db.execute(_TABLES)) - visible
         self._db.set_authorizer(_authorizer(catalog, closed, writes=writes))
 
     def commit(self) -> None:

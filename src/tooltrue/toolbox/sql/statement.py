@@ -88,13 +88,13 @@ def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None 
     own LIMIT."""
     explained = _EXPLAIN.match(_without_comments(text, dialect))
     if explained is None:
-        tree, named = _judged(text, dialect, catalog, "query")
+        tree, named = _checked_tree(text, dialect, catalog, "query")
         _clamp(tree, most)
-        return _written(tree, dialect, "query", named, is_ordered=bool(tree.args.get("order")))
+        return _statement_of(tree, dialect, "query", named, is_ordered=bool(tree.args.get("order")))
     rest = _without_comments(text, dialect)[explained.end() :]
-    tree, named = _judged(rest, dialect, catalog, "query")
+    tree, named = _checked_tree(rest, dialect, catalog, "query")
     check_plan_of(named, catalog)
-    plan = _written(tree, dialect, "query", named)
+    plan = _statement_of(tree, dialect, "query", named)
     how = " ".join((explained["how"] or "").upper().split())
     if how == "QUERY PLAN" or (dialect == "sqlite" and not how):
         how = "QUERY PLAN" if dialect == "sqlite" else ""
@@ -105,8 +105,8 @@ def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None 
 def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
     """The change in ``text``. ``ToolError`` for any other statement, and for one that is not rolled back when it
     fails."""
-    tree, named = _judged(text, dialect, catalog, "change")
-    return _written(
+    tree, named = _checked_tree(text, dialect, catalog, "change")
+    return _statement_of(
         tree,
         dialect,
         "change",
@@ -124,7 +124,7 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
 # From text to a tree
 
 
-def _judged(
+def _checked_tree(
     text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]
 ) -> tuple[Node, tuple[Relation, ...]]:
     """The tree from which the engine's text is written: that of our own spelling of ``text``, with its tables resolved.
@@ -132,9 +132,9 @@ def _judged(
     tree = _parsed(text, dialect)
     _check_tree(tree, dialect, catalog, kind)
     names = _take_parameters(tree)
-    said = _named(tree)
+    name_counts = _named(tree)
     tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
-    if said - _named(tree):  # the parser's writer leaves out clauses that an engine does not have
+    if name_counts - _named(tree):  # the parser's writer leaves out clauses that an engine does not have
         raise ToolError.of("TT6238")
     _check_tree(tree, dialect, catalog, kind)
     return tree, tuple(_resolve(tree, catalog))
@@ -233,7 +233,7 @@ def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: s
             _check_owner(_spelt(node), node.parent, functions)
     elif name not in nodes:
         code = "TT6213" if name not in accepted.CHANGES else "TT6212"
-        raise ToolError.of(code, what=_said(node), verb=_said(node))
+        raise ToolError.of(code, what=_node_name(node), verb=_node_name(node))
     elif isinstance(node, exp.Operator) and _owner(str(node.args["operator"])) not in ("", "pg_catalog"):
         raise ToolError.of("TT6213", what="an operator of somebody's own", verb="")
     if (length := accepted.LENGTHS.get(name)) is not None:
@@ -286,7 +286,7 @@ _PLAIN = {
 }
 
 
-def _said(node: Node) -> str:
+def _node_name(node: Node) -> str:
     name = type(node).__name__
     return _PLAIN.get(name, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper())
 
@@ -316,7 +316,7 @@ def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
     for table in tables:
         if not isinstance(table.this, exp.Identifier):
             if not isinstance(table.this, exp.Func):
-                raise ToolError.of("TT6213", what=_said(table.this), verb="")
+                raise ToolError.of("TT6213", what=_node_name(table.this), verb="")
         elif table is made or isinstance(table.parent, exp.AlterRename):
             catalog.check_new(table.name, table.db, table.catalog)
             if table is made and catalog.qualifies:
@@ -326,32 +326,32 @@ def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
             table.set("this", names[id(queries[id(table)])].copy())
         else:
-            found = catalog.find(table.name, table.db, table.catalog, quoted=bool(table.this.args.get("quoted")))
+            relation = catalog.find(table.name, table.db, table.catalog, quoted=bool(table.this.args.get("quoted")))
             if id(table) in targets:
-                check_changed(found, catalog)
-            named.append(found)
-            _place(table, found, catalog.qualifies)
+                check_changed(relation, catalog)
+            named.append(relation)
+            _place(table, relation, catalog.qualifies)
     for query in tree.find_all(exp.CTE):
         query.args["alias"].set("this", names[id(query)])
     return named
 
 
-def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
+def _place(table: exp.Table, relation: Relation, qualifies: bool) -> None:
     # In SQLite a CTE with the name of its own table would refer to itself; CREATE INDEX takes no schema there.
     if qualifies or isinstance(table.parent, exp.From | exp.Join):
-        table.set("db", exp.to_identifier(found.schema, quoted=True))
-    if found.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
-        raise ToolError.of("TT6232", table=found.name)
-    if found.is_partial and isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
-        shown = exp.select(*(exp.column(name, quoted=True) for name in found.shown_columns))
+        table.set("db", exp.to_identifier(relation.schema, quoted=True))
+    if relation.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
+        raise ToolError.of("TT6232", table=relation.name)
+    if relation.is_partial and isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
+        selection = exp.select(*(exp.column(name, quoted=True) for name in relation.shown_columns))
         inner = exp.Table(this=table.this.copy(), db=table.args.get("db"))
-        kept = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}
-        if lost := kept.keys() - _OF_SUBQUERIES:
+        options = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}
+        if lost := options.keys() - _OF_SUBQUERIES:
             raise ToolError.of(
-                "TT6213", what=f"{min(lost).upper()} of {found.name}, which has hidden columns,", verb=""
+                "TT6213", what=f"{min(lost).upper()} of {relation.name}, which has hidden columns,", verb=""
             )
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-        table.replace(exp.Subquery(this=shown.from_(inner), alias=alias, **kept))
+        table.replace(exp.Subquery(this=selection.from_(inner), alias=alias, **options))
 
 
 def _made(tree: Node) -> exp.Table | None:
@@ -434,12 +434,12 @@ def _clamp(tree: Node, most: int | None) -> None:
     limit = tree.args.get("limit")
     if most is None or not isinstance(limit, exp.Limit):
         return
-    said = limit.args.get("expression")
-    if isinstance(said, exp.Literal) and not (said.name.isdigit() and int(said.name) <= most):
+    count = limit.args.get("expression")
+    if isinstance(count, exp.Literal) and not (count.name.isdigit() and int(count.name) <= most):
         limit.set("expression", exp.Literal.number(most))
 
 
-def _written(
+def _statement_of(
     tree: Node,
     dialect: Dialect,
     kind: Kind,
@@ -456,9 +456,9 @@ def _written(
 ) -> Statement:
     """The statement in the spelling of its engine. Its parameters are still markers; :func:`spelt` writes them in the
     engine's style."""
-    written = tree.copy()
-    names = _take_parameters(written)
-    sql = _text_of(written, dialect, verb)
+    copy = tree.copy()
+    names = _take_parameters(copy)
+    sql = _text_of(copy, dialect, verb)
     if not are_same(_reparsed(sql, names, dialect), tree):
         raise ToolError.of("TT6238")
     return Statement(
@@ -490,7 +490,7 @@ def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
 
 def _reparsed(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
     """The tree of a text that we have written. ``ToolError`` where its quotes are not where the scanner has them."""
-    text = PARAMETER.sub(lambda found: f":{names[int(found[1])]}", sql)
+    text = PARAMETER.sub(lambda match: f":{names[int(match[1])]}", sql)
     if quote_ends(sql, dialect) is None or quote_ends(text, dialect) != list(_quote_ends(text, dialect)):
         raise ToolError.of("TT6238")
     try:
@@ -511,7 +511,7 @@ def _marker(number: int) -> str:
 def spelt(statement: Statement, style: str) -> str:
     """The text with its parameters in the engine's ``style``, a template: ``{n}`` counted from one, or ``{name}``."""
     return PARAMETER.sub(
-        lambda found: style.format(n=int(found[1]) + 1, name=statement.names[int(found[1])]), statement.sql
+        lambda match: style.format(n=int(match[1]) + 1, name=statement.names[int(match[1])]), statement.sql
     )
 
 
@@ -519,7 +519,7 @@ def _counting(tree: Node, dialect: Dialect) -> Statement | None:
     """A query for the number of rows that a change affects, where that can be determined."""
     source: Node | None = None
     if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):
-        source = _met(tree)
+        source = _matching_rows(tree)
     elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Query) and not _updates(tree):
         source = _subquery(_with_names(tree.expression.copy()))
     elif isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1:
@@ -531,18 +531,18 @@ def _counting(tree: Node, dialect: Dialect) -> Statement | None:
     query = exp.select(exp.Count(this=exp.Star(), big_int=True)).from_(source)
     if (named := tree.args.get("with_")) is not None:
         query.set("with_", named.copy())
-    return _written(query, dialect, "query")
+    return _statement_of(query, dialect, "query")
 
 
-def _met(tree: exp.Update | exp.Delete) -> Node | None:
+def _matching_rows(tree: exp.Update | exp.Delete) -> Node | None:
     """The rows that match the condition of a change, as a source. ``None`` for a join: it may match one row several
     times."""
     if any(tree.args.get(part) for part in ("from_", "using", "tables")) or tree.this.args.get("joins"):
         return None
     query = exp.select("1").from_(tree.this.copy())
     for part in ("where", "limit"):
-        if (said := tree.args.get(part)) is not None:
-            query.set(part, said.copy())
+        if (clause := tree.args.get(part)) is not None:
+            query.set(part, clause.copy())
     return _subquery(query)
 
 

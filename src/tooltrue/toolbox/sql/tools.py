@@ -106,10 +106,10 @@ class Database:
             finally:
                 session.close()
         except Exception as error:
-            found = error if isinstance(error, ToolError) else self._engine.worded(error)
-            if found is None:
+            tool_error = error if isinstance(error, ToolError) else self._engine.worded(error)
+            if tool_error is None:
                 raise
-            raise ConfigurationError.of("TT6202", url=self._engine.place, problem=str(found)) from None
+            raise ConfigurationError.of("TT6202", url=self._engine.place, problem=str(tool_error)) from None
         if not self._access.mighty_roles:
             check_exposure(exposure)
         # A server shows a role only what it may read: there a pattern without a match can be right.
@@ -129,7 +129,7 @@ class Database:
         none.
         """
         catalog = await self._runner.run(lambda session: session.catalog(), context)
-        names = [catalog.shown(relation) for relation in catalog.relations]
+        names = [catalog.display_name(relation) for relation in catalog.relations]
         if cursor is not None and cursor not in names:
             raise ToolError.of("TT6223")
         start = names.index(cursor) + 1 if cursor is not None else 0
@@ -180,9 +180,9 @@ class Database:
             raise ToolError.of("TT6228", limit=self._limits.far)
         most = min(limit, self._limits.rows)
 
-        def work(session: Session, asked: Asked) -> QueryResult:
-            asked.catalog = session.catalog()
-            asked.statement = statement = query_of(sql, self._engine.dialect, asked.catalog, most=far + most + 1)
+        def work(session: Session, pending: Asked) -> QueryResult:
+            pending.catalog = session.catalog()
+            pending.statement = statement = query_of(sql, self._engine.dialect, pending.catalog, most=far + most + 1)
             outcome = session.run(statement, _values(statement, parameters), far + most + 1)
             return self._page(statement, outcome, far, most, _digest(sql, parameters))
 
@@ -192,20 +192,22 @@ class Database:
         self,
         work: Callable[[Session, Asked], T],
         context: RequestContext | None,
-        asked: Asked,
+        pending: Asked,
         *,
         writes: bool = False,
         commits: bool = False,
     ) -> T:
         """Run ``work`` with a session, and return its result. Errors reveal no hidden data."""
         try:
-            return await self._runner.run(lambda session: work(session, asked), context, writes=writes, commits=commits)
+            return await self._runner.run(
+                lambda session: work(session, pending), context, writes=writes, commits=commits
+            )
         except ToolError as error:
             if error.code != "TT6241":
-                raise redacted(error, asked) from error
+                raise redacted(error, pending) from error
             missing = error
         try:
-            raise await self._runner.run(lambda session: near_columns(missing, session, asked), context)
+            raise await self._runner.run(lambda session: near_columns(missing, session, pending), context)
         except ToolError as error:  # the error with similar columns, or the reason why the second run failed
             raise (error if error.code in ("TT6224", "TT6241") else missing) from None
 
@@ -220,15 +222,15 @@ class Database:
 
     def _rows(self, rows: Iterator[Any], most: int) -> tuple[list[list[Cell]], bool]:
         """As many rows as fit, at least one, and whether there are more."""
-        taken: list[list[Cell]] = []
+        fitting_rows: list[list[Cell]] = []
         room = self._limits.result_bytes
         for row in rows:
             cells = [cell_of(value, self._limits.cell_bytes) for value in row]
             room -= size_of(cells)
-            if len(taken) == most or (taken and room < 0):
-                return taken, True
-            taken.append(cells)
-        return taken, False
+            if len(fitting_rows) == most or (fitting_rows and room < 0):
+                return fitting_rows, True
+            fitting_rows.append(cells)
+        return fitting_rows, False
 
     async def execute_sql(
         self,
@@ -250,12 +252,12 @@ class Database:
         nothing; a second call changes it again. In MySQL, CREATE, ALTER, DROP and TRUNCATE cannot be undone.
         """
 
-        def work(session: Session, asked: Asked) -> ChangeResult:
-            statement = self._changing(session, asked, sql, parameters, is_undone=dry_run or at_most is not None)
+        def work(session: Session, pending: Asked) -> ChangeResult:
+            statement = self._changing(session, pending, sql, parameters, is_undone=dry_run or at_most is not None)
             return self._change(session, statement, parameters, at_most, dry_run)
 
-        asked = Asked(f"{sql} {parameters}")
-        return await self._ask(work, context, asked, writes=True, commits=not dry_run)
+        pending = Asked(f"{sql} {parameters}")
+        return await self._ask(work, context, pending, writes=True, commits=not dry_run)
 
     def _change(
         self,
@@ -281,11 +283,11 @@ class Database:
         return result
 
     def _changing(
-        self, session: Session, asked: Asked, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
+        self, session: Session, pending: Asked, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
     ) -> Statement:
         """The change in ``sql``. ``ToolError`` for one that is sure to fail."""
-        asked.catalog = session.catalog()
-        asked.statement = statement = change_of(sql, self._engine.dialect, asked.catalog)
+        pending.catalog = session.catalog()
+        pending.statement = statement = change_of(sql, self._engine.dialect, pending.catalog)
         if is_undone and not _can_be_undone(self._engine.dialect, statement):
             raise ToolError.of("TT6235", verb=statement.verb)
         _values(statement, parameters)
@@ -297,8 +299,8 @@ class Database:
         sql, parameters = str(arguments.get("sql", "")), arguments.get("parameters")
         dry_run, at_most = bool(arguments.get("dry_run")), arguments.get("at_most")
 
-        def work(session: Session, asked: Asked) -> tuple[Statement, int | None]:
-            statement = self._changing(session, asked, sql, parameters, is_undone=dry_run or at_most is not None)
+        def work(session: Session, pending: Asked) -> tuple[Statement, int | None]:
+            statement = self._changing(session, pending, sql, parameters, is_undone=dry_run or at_most is not None)
             session.check(statement, _values(statement, parameters))
             counted = _counted(session, statement, parameters)
             return statement, statement.rows if counted is None else counted
@@ -316,8 +318,8 @@ def _counted(session: Session, statement: Statement, parameters: Mapping[str, An
 
 
 def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> Worded:
-    known = "TT6252" if statement.leaves_out else "TT6251"
-    rows = Worded("TT6253", {}) if count is None else Worded(known, {"count": count})
+    code = "TT6252" if statement.leaves_out else "TT6251"
+    rows = Worded("TT6253", {}) if count is None else Worded(code, {"count": count})
     everything = Worded("TT6254", {}) if statement.everything else ""
     undone = Worded("TT6255", {}) if dry_run else ""
     facts = {"verb": statement.verb, "tables": ", ".join(statement.changes), "rows": rows}
@@ -325,7 +327,7 @@ def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> Worded
 
 
 def _entry(catalog: Catalog, relation: Relation) -> TableEntry:
-    entry = TableEntry(name=catalog.shown(relation), kind=relation.kind)
+    entry = TableEntry(name=catalog.display_name(relation), kind=relation.kind)
     if relation.rows is not None:
         entry["rows"] = relation.rows
     return entry
@@ -335,19 +337,19 @@ def _can_be_undone(dialect: str, statement: Statement) -> bool:
     return dialect != "mysql" or statement.is_of_rows
 
 
-def _values(statement: Statement, said: Mapping[str, Any] | None, *, exactly: bool = True) -> Mapping[str, Any]:
+def _values(statement: Statement, parameters: Mapping[str, Any] | None, *, exactly: bool = True) -> Mapping[str, Any]:
     """The parameters of a statement. ``ToolError`` where names are missing, or, with ``exactly``, superfluous."""
-    said = said or {}
-    missing = [name for name in statement.names if name not in said]
-    if missing or (exactly and len(said) > len(statement.names)):
-        wanted = ", ".join(statement.names) or "(none)"
-        raise ToolError.of("TT6221", wanted=wanted, given=", ".join(said)[:200] or "(none)")
-    return said
+    parameters = parameters or {}
+    missing = [name for name in statement.names if name not in parameters]
+    if missing or (exactly and len(parameters) > len(statement.names)):
+        expected = ", ".join(statement.names) or "(none)"
+        raise ToolError.of("TT6221", wanted=expected, given=", ".join(parameters)[:200] or "(none)")
+    return parameters
 
 
 def _digest(sql: str, parameters: Mapping[str, Any] | None) -> str:
-    said = json.dumps([sql, parameters], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    text = json.dumps([sql, parameters], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _place_of(cursor: str | None, sql: str, parameters: Mapping[str, Any] | None) -> int:

@@ -42,13 +42,13 @@ class Asked:
         return first + by_key
 
 
-def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: Query, table: Table) -> Analysis:
+def analyzed(source: Found, request: Asked, node: Node | None, exact: bool, query: Query, table: Table) -> Analysis:
     """The figures of the rows that match ``node``; quantiles are estimated unless ``exact``. ``ToolError`` if there is
     no group from ``asked.start`` on."""
-    names = (asked.columns or _numeric(table, found.layout)) if asked.operations else ()
-    keys = [_key(table, found.layout, name) for name in asked.group_by]
-    measures = [_measure(table, name, op, exact) for name in names for op in asked.operations]
-    numeric = names if _needs_numbers(asked.operations) else []
+    names = (request.columns or _numeric(table, source.layout)) if request.operations else ()
+    keys = [_key(table, source.layout, name) for name in request.group_by]
+    measures = [_measure(table, name, op, exact) for name in names for op in request.operations]
+    numeric = names if _needs_numbers(request.operations) else []
     misses = [part for name in numeric for part in _missing(table, name, bool(keys))]
     totals = ["sum(count(*)) OVER ()", "count(*) OVER ()"] if keys else ["count(*)", "1"]
     values: list[object] = []
@@ -57,12 +57,12 @@ def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: 
     numbered = ", ".join(f"{part} AS r{n}" for n, part in enumerate(parts))
     sql = f"SELECT {numbered} FROM {table.numbered(numeric, where)}"
     if keys:
-        sql += f" GROUP BY {', '.join(keys)} ORDER BY {asked.order(len(keys))}"
-        sql += f" LIMIT {asked.top} OFFSET {asked.start - 1}"
+        sql += f" GROUP BY {', '.join(keys)} ORDER BY {request.order(len(keys))}"
+        sql += f" LIMIT {request.top} OFFSET {request.start - 1}"
     rows = query.rows(sql, len(table.names), values)
-    if asked.start > 1 and not (keys and rows):
-        raise ToolError.of("TT6336", start=asked.start)
-    return _analysis(found, table, asked, names, numeric, rows, exact)
+    if request.start > 1 and not (keys and rows):
+        raise ToolError.of("TT6336", start=request.start)
+    return _analysis(source, table, request, names, numeric, rows, exact)
 
 
 def _key(table: Table, layout: Layout, name: str) -> str:
@@ -81,13 +81,15 @@ def _needs_numbers(operations: Sequence[Operation]) -> bool:
 def _numeric(table: Table, layout: Layout) -> list[str]:
     """The columns with numbers, at most 50: those whose cells in the beginning of the file are all numbers."""
     if table.natives:
-        found = [name for name in table.names if name in table.natives]
+        columns = [name for name in table.names if name in table.natives]
     else:
         how = table.notations.get
-        found = [c.name for c in layout.columns if c.samples and all(is_number(one, how(c.name)) for one in c.samples)]
-    if not found:
+        columns = [
+            c.name for c in layout.columns if c.samples and all(is_number(one, how(c.name)) for one in c.samples)
+        ]
+    if not columns:
         raise ToolError.of("TT6335", known=", ".join(table.names[:40]))
-    return found[:50]
+    return columns[:50]
 
 
 def _measure(table: Table, name: str, operation: Operation, exact: bool) -> str:
@@ -119,15 +121,15 @@ def _missing(table: Table, name: str, grouped: bool) -> tuple[str, str, str]:
 
 
 def _analysis(
-    found: Found,
+    source: Found,
     table: Table,
-    asked: Asked,
+    request: Asked,
     names: Sequence[str],
     numeric: Sequence[str],
     rows: list[tuple[Any, ...]],
     exact: bool,
 ) -> Analysis:
-    keys, operations = len(asked.group_by), asked.operations
+    keys, operations = len(request.group_by), request.operations
     behind = keys + 3 + len(names) * len(operations)
     groups: list[Group] = []
     for row in rows:
@@ -135,20 +137,20 @@ def _analysis(
         counted = {name: row[behind + 3 * n] for n, name in enumerate(numeric)}
         groups.append(
             Group(
-                by=dict(zip(asked.group_by, row[:keys], strict=True)),
+                by=dict(zip(request.group_by, row[:keys], strict=True)),
                 rows=row[keys],
                 values={name: _values(operations, measured, counted.get(name, 0)) for name in names},
             )
         )
     result = Analysis(
-        path=found.shown,
-        read_as=found.layout.read_as,
+        path=source.display_path,
+        read_as=source.layout.read_as,
         rows=int(rows[0][keys + 1]) if rows else 0,
         group_count=rows[0][keys + 2] if rows else 0,
         groups=groups,
     )
-    if asked.start - 1 + len(groups) < result["group_count"]:
-        result["next_start_group"] = asked.start + len(groups)
+    if request.start - 1 + len(groups) < result["group_count"]:
+        result["next_start_group"] = request.start + len(groups)
     missed = [
         NotNumbers(column=name, cells=int(rows[0][behind + 3 * n + 1]), example=rows[0][behind + 3 * n + 2])
         for n, name in enumerate(numeric)

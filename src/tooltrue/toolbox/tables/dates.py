@@ -33,8 +33,8 @@ _SLASHES = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/[0-9]{4}(?:[T ].*)?")
 def order_of(cells: Iterable[str]) -> str | None:
     """The replacement that turns dates with slashes into ISO 8601; ``None`` where no cell shows it, or cells
     contradict."""
-    found = [match for cell in cells if (match := _SLASHES.fullmatch(cell))]
-    day_first, month_first = (any(int(match[at]) > 12 for match in found) for at in (1, 2))
+    matches = [match for cell in cells if (match := _SLASHES.fullmatch(cell))]
+    day_first, month_first = (any(int(match[at]) > 12 for match in matches) for at in (1, 2))
     return None if day_first == month_first else r"\3-\2-\1" if day_first else r"\3-\1-\2"
 
 

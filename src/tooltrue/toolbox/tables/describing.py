@@ -17,12 +17,12 @@ __all__ = ["described"]
 
 DESCRIBED = 50
 """Columns in one description."""
-_SHOWN = 200
+_EXAMPLE_CHARACTERS = 200
 """Characters of a cell that is an example."""
 
 
 def described(found: Found, start: int, query: Query, table: Table) -> Description:
-    """The table ``found``, with its columns from number ``start`` on. ``ToolError`` if there is no such column."""
+    """The table ``source``, with its columns from number ``start`` on. ``ToolError`` if there is no such column."""
     names = table.names[start - 1 : start - 1 + DESCRIBED]
     if not names:
         raise ToolError.of("TT6332", start=start, columns=len(table.names))
@@ -31,7 +31,7 @@ def described(found: Found, start: int, query: Query, table: Table) -> Descripti
     [row] = query.rows(f"SELECT count(*), {', '.join(parts)} FROM {source}", len(table.names))
     width = len(parts) // len(names)
     result = Description(
-        path=found.shown,
+        path=found.display_path,
         read_as=found.layout.read_as,
         rows=row[0],
         column_count=len(table.names),
@@ -45,23 +45,23 @@ def described(found: Found, start: int, query: Query, table: Table) -> Descripti
 def _facts(table: Table, name: str) -> tuple[str, ...]:
     text, cell = table.text(name), table.cell(name)
     number = table.read(name) if table.counts(name) else "CAST(NULL AS DOUBLE)"
-    written = table.written(name) if name in table.notations else text
+    number_text = table.number_text(name) if name in table.notations else text
     return (
         f"count({cell})",
         f"count({number})",
-        f"count(*) FILTER ({number} IS NOT NULL AND NOT contains({written}, '.'))",
+        f"count(*) FILTER ({number} IS NOT NULL AND NOT contains({number_text}, '.'))",
         f"count(*) FILTER (strlen({text}) = 10 AND regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'))",
         f"count(*) FILTER (strlen({text}) < 6 AND lower({text}) IN ('true', 'false'))",
         f"approx_count_distinct({cell})",
         f"min({number})",
         f"max({number})",
-        f"left(min({text}), {_SHOWN + Slice.BEHIND})",
-        f"left(max({text}), {_SHOWN + Slice.BEHIND})",
+        f"left(min({text}), {_EXAMPLE_CHARACTERS + Slice.BEHIND})",
+        f"left(max({text}), {_EXAMPLE_CHARACTERS + Slice.BEHIND})",
         f"count(*) FILTER ({formula_of(text, number)})",
     )
 
 
-def _column(name: str, facts: Sequence[Any], table: Table, found: Found) -> ColumnDescription:
+def _column(name: str, facts: Sequence[Any], table: Table, source: Found) -> ColumnDescription:
     filled, numbers, integers, dates, truths, distinct, least, most, first, last, formulas = facts
     kind: ColumnType = "text"
     if not filled:
@@ -73,16 +73,16 @@ def _column(name: str, facts: Sequence[Any], table: Table, found: Found) -> Colu
     elif truths == filled:
         kind = "boolean"
     by_number = kind in ("integer", "decimal", "float")
-    samples = next((column.samples for column in found.layout.columns if column.name == name), ())
+    samples = next((column.samples for column in source.layout.columns if column.name == name), ())
     result = ColumnDescription(
         name=name,
         type=kind,
         filled=filled,
         numbers=numbers,
         distinct=min(distinct, filled),
-        min=plain(least if by_number else first and found.beginning(first, _SHOWN)),
-        max=plain(most if by_number else last and found.beginning(last, _SHOWN)),
-        examples=[found.beginning(cell, _SHOWN) for cell in list(dict.fromkeys(samples))[:3]],
+        min=plain(least if by_number else first and source.beginning(first, _EXAMPLE_CHARACTERS)),
+        max=plain(most if by_number else last and source.beginning(last, _EXAMPLE_CHARACTERS)),
+        examples=[source.beginning(cell, _EXAMPLE_CHARACTERS) for cell in list(dict.fromkeys(samples))[:3]],
     )
     if formulas := formulas + is_formula(name, None):
         result["formulas"] = formulas

@@ -22,7 +22,7 @@ from tooltrue.toolbox.tables.reading import Layout, Limits
 from tooltrue.toolbox.tables.unpacking import unpacked
 from tooltrue.toolbox.tables.workbooks import Sheet, sheet_of
 
-__all__ = ["Feed", "fed"]
+__all__ = ["Feed", "open_feed"]
 
 CHUNK = 1 << 20
 
@@ -34,7 +34,7 @@ class Feed:
 
     path: str
     size: int
-    taken: int = 0
+    bytes_read: int = 0
     errors: list[Exception] = field(default_factory=list[Exception])
 
     def check(self) -> None:
@@ -43,29 +43,29 @@ class Feed:
 
 
 @contextmanager
-def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
+def open_feed(fd: int, display_path: str, layout: Layout, limits: Limits) -> Generator[Feed]:
     """The file ``fd`` for one reading from its beginning to its end."""
-    if layout.format == "parquet" or (layout.plain and not _needs_work(fd, shown, layout, limits)):
+    if layout.format == "parquet" or (layout.plain and not _needs_work(fd, display_path, layout, limits)):
         yield Feed(f"/proc/self/fd/{fd}", os.fstat(fd).st_size)
         return
     if layout.sheet is not None and layout.content is None:
         with (
-            sheet_of(fd, layout.sheet, shown, limits.bounds, limits.memory_mib) as sheet,
-            _piped(fd, shown, layout, limits, sheet) as feed,
+            sheet_of(fd, layout.sheet, display_path, limits.bounds, limits.memory_mib) as sheet,
+            _piped(fd, display_path, layout, limits, sheet) as feed,
         ):
             yield feed
         return
-    with _piped(fd, shown, layout, limits, None) as feed:
+    with _piped(fd, display_path, layout, limits, None) as feed:
         yield feed
 
 
 @contextmanager
-def _piped(fd: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> Generator[Feed]:
+def _piped(fd: int, display_path: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> Generator[Feed]:
     read, write = os.pipe2(os.O_CLOEXEC)
     with suppress(OSError):  # a user may have reached the system's limit
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
     feed = Feed(f"/proc/self/fd/{read}", os.fstat(fd).st_size)
-    thread = threading.Thread(target=_write, args=(feed, fd, write, shown, layout, limits, sheet), daemon=True)
+    thread = threading.Thread(target=_write, args=(feed, fd, write, display_path, layout, limits, sheet), daemon=True)
     try:
         thread.start()
     except Exception:  # the system has no thread left
@@ -87,7 +87,7 @@ class _Lengths:
     limit. Rows of CSV and of arrays are limited elsewhere."""
 
     limit: int
-    shown: str
+    display_path: str
     lines: int = 0
     open: int = 0
     """Bytes since the last line end."""
@@ -98,56 +98,58 @@ class _Lengths:
             end = part.rfind(b"\n", at, at + self.limit - self.open + 1)
             if end < 0:
                 line = self.lines + part.count(b"\n", 0, at) + 1
-                raise ToolError.of("TT6345", path=self.shown, line=line, limit=self.limit)
+                raise ToolError.of("TT6345", path=self.display_path, line=line, limit=self.limit)
             at, self.open = end + 1, 0
         self.lines += part.count(b"\n")
         last = part.rfind(b"\n", at)
         self.open = self.open + len(part) - at if last < 0 else len(part) - last - 1
 
 
-def _lengths(shown: str, layout: Layout, limits: Limits) -> _Lengths | None:
+def _lengths(display_path: str, layout: Layout, limits: Limits) -> _Lengths | None:
     is_open = layout.format == "json lines" and layout.array is None
-    return _Lengths(limits.row_bytes, shown) if is_open else None
+    return _Lengths(limits.row_bytes, display_path) if is_open else None
 
 
-def _needs_work(fd: int, shown: str, layout: Layout, limits: Limits) -> bool:
+def _needs_work(fd: int, display_path: str, layout: Layout, limits: Limits) -> bool:
     """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, an object is too long, or the
     file is not text."""
-    lengths = _lengths(shown, layout, limits)
+    lengths = _lengths(display_path, layout, limits)
     returns = False
     quotes = 0
     offset = 0
     while part := os.pread(fd, CHUNK, offset):
         offset += len(part)
         if b"\0" in part:
-            raise ToolError.of("TT6310", path=shown)
+            raise ToolError.of("TT6310", path=display_path)
         if lengths is not None:
             lengths.check(part)
         returns = returns or b"\r" in part
         quotes += part.count(b'"')
-    _check_quotes(quotes, layout, shown)
+    _check_quotes(quotes, layout, display_path)
     return returns
 
 
-def _check_quotes(quotes: int, layout: Layout, shown: str) -> None:
+def _check_quotes(quotes: int, layout: Layout, display_path: str) -> None:
     if quotes % 2 and layout.quotes and layout.format == "delimited":
-        raise ToolError.of("TT6318", path=shown)
+        raise ToolError.of("TT6318", path=display_path)
 
 
-def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> None:
-    lengths = _lengths(shown, layout, limits)
+def _write(
+    feed: Feed, fd: int, write: int, display_path: str, layout: Layout, limits: Limits, sheet: Sheet | None
+) -> None:
+    lengths = _lengths(display_path, layout, limits)
     quotes = 0
     with os.fdopen(write, "wb", buffering=0) as pipe:
         try:
             with os.fdopen(fd, "rb", buffering=0, closefd=False) as file:
-                for part in _text(cast(BinaryIO, file), feed, shown, layout, limits, sheet):
+                for part in _text(cast(BinaryIO, file), feed, display_path, layout, limits, sheet):
                     if lengths is not None:
                         lengths.check(part)
                     quotes += part.count(b'"')
                     rest = memoryview(part)
                     while rest:
                         rest = rest[pipe.write(rest) :]
-            _check_quotes(quotes, layout, shown)
+            _check_quotes(quotes, layout, display_path)
         except BrokenPipeError:
             pass  # the reader has stopped: enough rows were found, or the call has ended
         except Exception as error:  # noqa: BLE001 - whatever it is: to the engine, the file ends here
@@ -155,33 +157,35 @@ def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: 
 
 
 def _text(
-    file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None
+    file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: Limits, sheet: Sheet | None
 ) -> Iterator[bytes]:
     if layout.content is not None:
         return _lines(iter((layout.content,)))
     if sheet is not None:
         return _lines(sheet.parts())
-    parts = _decoded(_raw(file, feed, shown, layout, limits), shown, layout)
-    return lines_of(parts, layout.array, shown, limits.row_bytes) if layout.array else _lines(parts)
+    parts = _decoded(_raw(file, feed, display_path, layout, limits), display_path, layout)
+    return lines_of(parts, layout.array, display_path, limits.row_bytes) if layout.array else _lines(parts)
 
 
-def _raw(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
+def _raw(file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
     file.seek(0)
     parts = (
-        unpacked(file, layout.packing, shown, limits.bounds) if layout.packing else iter(lambda: file.read(CHUNK), b"")
+        unpacked(file, layout.packing, display_path, limits.bounds)
+        if layout.packing
+        else iter(lambda: file.read(CHUNK), b"")
     )
     for part in parts:
-        feed.taken = file.tell()
+        feed.bytes_read = file.tell()
         yield part
 
 
-def _decoded(parts: Iterator[bytes], shown: str, layout: Layout) -> Iterator[bytes]:
+def _decoded(parts: Iterator[bytes], display_path: str, layout: Layout) -> Iterator[bytes]:
     """UTF-8 without a byte order mark; the engine validates input that is UTF-8 already."""
     if layout.encoding == "utf-8":
         first = True
         for part in parts:
             if b"\0" in part:
-                raise ToolError.of("TT6310", path=shown)
+                raise ToolError.of("TT6310", path=display_path)
             yield part.removeprefix(codecs.BOM_UTF8) if first else part
             first = False
         return
@@ -190,21 +194,21 @@ def _decoded(parts: Iterator[bytes], shown: str, layout: Layout) -> Iterator[byt
         for part in parts:
             text = decoder.decode(part).encode()
             if b"\0" in text:
-                raise ToolError.of("TT6310", path=shown)
+                raise ToolError.of("TT6310", path=display_path)
             yield text
         yield decoder.decode(b"", final=True).encode()
     except UnicodeError as error:
-        raise ToolError.of("TT6311", path=shown, encoding=layout.encoding) from error
+        raise ToolError.of("TT6311", path=display_path, encoding=layout.encoding) from error
 
 
 def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:
     """The text with line feeds for every kind of line end."""
-    held = b""
+    pending = b""
     for part in parts:
-        part = held + part
-        held = b"\r" if part.endswith(b"\r") else b""
+        part = pending + part
+        pending = b"\r" if part.endswith(b"\r") else b""
         if b"\r" in part:
-            part = part[: len(part) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            part = part[: len(part) - len(pending)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         yield part
-    if held:
+    if pending:
         yield b"\n"

@@ -143,34 +143,34 @@ class _Token:
 def _tokens(text: str) -> Iterator[_Token]:
     place = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise ToolError.of(
                 "TT6321", place=place + 1, found=text[place : place + 20], wanted="a name, value or sign"
             )
-        if found.lastgroup is not None:
-            yield _token(found.lastgroup, found[found.lastgroup], place)
-        place = found.end()
+        if match.lastgroup is not None:
+            yield _token(match.lastgroup, match[match.lastgroup], place)
+        place = match.end()
     yield _Token("end", "the end", len(text))
 
 
-def _token(kind: str, said: str, place: int) -> _Token:
+def _token(kind: str, text: str, place: int) -> _Token:
     match kind:
         case "number":
-            return _Token("value", said, place, Decimal(said))
+            return _Token("value", text, place, Decimal(text))
         case "single":
-            return _Token("value", said, place, said.replace("''", "'"))
+            return _Token("value", text, place, text.replace("''", "'"))
         case "double":
-            return _Token("value", said, place, said.replace('""', '"'))
+            return _Token("value", text, place, text.replace('""', '"'))
         case "name":
-            return _Token("name", said, place)
+            return _Token("name", text, place)
         case "sign":
-            return _Token("sign", said, place)
+            return _Token("sign", text, place)
         case _:
-            word = said.lower()
+            word = text.lower()
             if word in ("true", "false"):
-                return _Token("value", said, place, word == "true")
-            return _Token("word", word, place) if word in _WORDS else _Token("name", said, place)
+                return _Token("value", text, place, word == "true")
+            return _Token("word", word, place) if word in _WORDS else _Token("name", text, place)
 
 
 def parse(text: str) -> Node:
@@ -216,8 +216,8 @@ class _Parser:
         if not self._skip(text):
             self._fail(f'"{text}"')
 
-    def _fail(self, wanted: str) -> NoReturn:
-        raise ToolError.of("TT6321", place=self._next.place + 1, found=self._next.text[:20], wanted=wanted)
+    def _fail(self, expected: str) -> NoReturn:
+        raise ToolError.of("TT6321", place=self._next.place + 1, found=self._next.text[:20], wanted=expected)
 
     def _either(self) -> Node:
         parts = [self._both()]

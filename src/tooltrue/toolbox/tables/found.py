@@ -20,7 +20,7 @@ class Found:
     """An open file, its layout, and its version, by which a cursor recognises it."""
 
     fd: int
-    shown: str
+    display_path: str
     layout: Layout
     version: str
     size: int
@@ -36,9 +36,9 @@ class Found:
 
     def call_ambiguous(self, name: str) -> None:
         """Mark a column as ambiguous whose first ambiguous number stands far down in the file."""
-        told = self.layout.read_as.setdefault("numbers", [])
-        if not any(name in each["columns"] for each in told):
-            told.append(told_of(".", "", True, [name]))
+        notes = self.layout.read_as.setdefault("numbers", [])
+        if not any(name in each["columns"] for each in notes):
+            notes.append(told_of(".", "", True, [name]))
 
     def note(self, result: R) -> R:
         if self.skipped:

@@ -46,7 +46,7 @@ class Order:
 
 
 def rows_of(
-    found: Found,
+    source: Found,
     columns: Sequence[str],
     node: Node | None,
     order: Order,
@@ -55,7 +55,7 @@ def rows_of(
     table: Table,
 ) -> Rows:
     """The rows that match ``node``, from the cursor in ``order`` on, as many as one result holds."""
-    offset = order.offset(found.version)
+    offset = order.offset(source.version)
     names = list(columns or table.names)
     cells = [table.text(name) for name in names]
     values: list[object] = []
@@ -64,30 +64,30 @@ def rows_of(
     page = f" LIMIT {order.limit + 1} OFFSET {offset}"
     sql = f"SELECT {', '.join(cells)} FROM {table.rows}{where}{sorted_by}{page}"
     rows = query.rows(sql, len(table.names), values)
-    return _page(found, table, names, rows, order, limits)
+    return _page(source, table, names, rows, order, limits)
 
 
 def _page(
-    found: Found, table: Table, names: list[str], rows: list[tuple[Any, ...]], order: Order, limits: Limits
+    source: Found, table: Table, names: list[str], rows: list[tuple[Any, ...]], order: Order, limits: Limits
 ) -> Rows:
     """As many of ``rows`` as fit, at least one."""
     notations = [table.notations.get(name) for name in names]
-    shown: list[list[str | None]] = []
+    fitting_rows: list[list[str | None]] = []
     cut, formulas = 0, sum(is_formula(name, None) for name in names)
     room = limits.result_bytes
     for row in rows[: order.limit]:
-        cells: list[str | None] = [cell and found.beginning(cell, limits.cell_characters) for cell in row]
+        cells: list[str | None] = [cell and source.beginning(cell, limits.cell_characters) for cell in row]
         room -= sum(len(cell.encode()) if cell else 4 for cell in cells)
-        if shown and room < 0:
+        if fitting_rows and room < 0:
             break
         cut += sum(cell is not None and len(cell) > limits.cell_characters for cell in row)
         formulas += sum(is_formula(cell, how) for cell, how in zip(cells, notations, strict=True) if cell)
-        shown.append(cells)
-    result = Rows(path=found.shown, read_as=found.layout.read_as, columns=names, rows=shown)
+        fitting_rows.append(cells)
+    result = Rows(path=source.display_path, read_as=source.layout.read_as, columns=names, rows=fitting_rows)
     if cut:
         result["cut_cells"] = cut
     if formulas:
         result["formulas"] = formulas
-    if len(shown) < len(rows):
-        result["next_cursor"] = f"{found.version}:{order.offset(found.version) + len(shown)}"
+    if len(fitting_rows) < len(rows):
+        result["next_cursor"] = f"{source.version}:{order.offset(source.version) + len(fitting_rows)}"
     return result

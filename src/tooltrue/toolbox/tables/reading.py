@@ -127,43 +127,43 @@ class Layout:
     notations: Notations = field(default_factory=Notations)
 
 
-def lay_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
+def lay_out(fd: int, display_path: str, corrections: Corrections, limits: Limits) -> Layout:
     """Detect how to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
-    layout = _laid_out(fd, shown, corrections, limits)
+    layout = _laid_out(fd, display_path, corrections, limits)
     # A semicolon divides cells where a comma divides decimals.
     notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", corrections.decimal)
-    if notations.told:
-        layout.read_as["numbers"] = notations.told
+    if notations.notes:
+        layout.read_as["numbers"] = notations.notes
     return replace(layout, notations=notations)
 
 
-def _laid_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
+def _laid_out(fd: int, display_path: str, corrections: Corrections, limits: Limits) -> Layout:
     start = os.pread(fd, HEAD, 0)
     if start.startswith(_OLD_WORKBOOK):
-        raise ToolError.of("TT6342", path=shown)
+        raise ToolError.of("TT6342", path=display_path)
     if start.startswith(_ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):
-        return _workbook(fd, shown, corrections, limits)
+        return _workbook(fd, display_path, corrections, limits)
     if corrections.sheet is not None:
-        raise ToolError.of("TT6341", path=shown, sheet=corrections.sheet[:100], sheets="none, it is no workbook")
+        raise ToolError.of("TT6341", path=display_path, sheet=corrections.sheet[:100], sheets="none, it is no workbook")
     if start.startswith(b"PAR1"):
         return Layout("parquet", (), ReadAs(format="parquet"))
     if start.startswith(_ARCHIVES):
-        raise ToolError.of("TT6310", path=shown)
+        raise ToolError.of("TT6310", path=display_path)
     packing = packing_of(start)
-    head = _head(fd, packing, shown, limits.bounds) if packing else start
+    head = _head(fd, packing, display_path, limits.bounds) if packing else start
     read_as = ReadAs(format="delimited")
     if packing:
         read_as["compression"] = packing
-    encoding = _encoding(head, shown, corrections, read_as)
-    text = _text(head, encoding, shown)
+    encoding = _encoding(head, display_path, corrections, read_as)
+    text = _text(head, encoding, display_path)
     if not text.strip():
-        raise ToolError.of("TT6314", path=shown)
+        raise ToolError.of("TT6314", path=display_path)
     whole = len(head) < HEAD
     if re.match(r"\s*(\[\s*)?\{", text):
-        return _json(text, whole, shown, Layout("json lines", (), read_as, packing, encoding), limits)
-    delimiter = corrections.delimiter or _delimiter(text, corrections.quotes, shown)
+        return _json(text, whole, display_path, Layout("json lines", (), read_as, packing, encoding), limits)
+    delimiter = corrections.delimiter or _delimiter(text, corrections.quotes, display_path)
     read_as["delimiter"], read_as["header"] = delimiter, corrections.header
-    columns = _columns(text, whole, shown, corrections, DELIMITERS[delimiter], limits, read_as)
+    columns = _columns(text, whole, display_path, corrections, DELIMITERS[delimiter], limits, read_as)
     return Layout(
         "delimited",
         columns,
@@ -178,20 +178,20 @@ def _laid_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> 
     )
 
 
-def _workbook(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
+def _workbook(fd: int, display_path: str, corrections: Corrections, limits: Limits) -> Layout:
     """The layout of a sheet; a small one is stored in it, so that it is read once."""
     head = b""
-    with sheet_of(fd, corrections.sheet, shown, limits.bounds, limits.memory_mib) as sheet:
+    with sheet_of(fd, corrections.sheet, display_path, limits.bounds, limits.memory_mib) as sheet:
         for part in sheet.parts():
             head += part
             if len(head) >= HEAD:
                 break
     whole = len(head) < HEAD
-    text = _text(head[:HEAD], "utf-8", shown)
+    text = _text(head[:HEAD], "utf-8", display_path)
     read_as = ReadAs(format="xlsx", sheet=sheet.name, sheets=sheet.names, header=corrections.header)
     if not text.strip():
-        raise ToolError.of("TT6344", path=shown, sheet=sheet.name, sheets=", ".join(sheet.names))
-    columns = _columns(text, whole, shown, replace(corrections, quotes=True), ",", limits, read_as)
+        raise ToolError.of("TT6344", path=display_path, sheet=sheet.name, sheets=", ".join(sheet.names))
+    columns = _columns(text, whole, display_path, replace(corrections, quotes=True), ",", limits, read_as)
     columns = tuple(replace(column, typed=at in sheet.typed) for at, column in enumerate(columns))
     content = head if whole else None
     return Layout(
@@ -203,12 +203,12 @@ def _plain(packing: Packing | None, encoding: Encoding) -> bool:
     return packing is None and encoding == "utf-8"
 
 
-def _head(fd: int, packing: Packing, shown: str, bounds: Bounds) -> bytes:
+def _head(fd: int, packing: Packing, display_path: str, bounds: Bounds) -> bytes:
     parts: list[bytes] = []
     size = 0
     with os.fdopen(os.dup(fd), "rb") as file:
         file.seek(0)
-        for part in unpacked(cast(BinaryIO, file), packing, shown, bounds):
+        for part in unpacked(cast(BinaryIO, file), packing, display_path, bounds):
             parts.append(part)
             size += len(part)
             if size >= HEAD:
@@ -219,27 +219,27 @@ def _head(fd: int, packing: Packing, shown: str, bounds: Bounds) -> bytes:
 # Encoding
 
 
-def _encoding(head: bytes, shown: str, corrections: Corrections, read_as: ReadAs) -> Encoding:
-    found = Found(corrections.encoding, "argument") if corrections.encoding else encoding_of(head)
-    if found is None:
-        raise ToolError.of("TT6310", path=shown)
-    read_as["encoding"], read_as["encoding_from"] = found.encoding, found.how
-    return found.encoding
+def _encoding(head: bytes, display_path: str, corrections: Corrections, read_as: ReadAs) -> Encoding:
+    detection = Found(corrections.encoding, "argument") if corrections.encoding else encoding_of(head)
+    if detection is None:
+        raise ToolError.of("TT6310", path=display_path)
+    read_as["encoding"], read_as["encoding_from"] = detection.encoding, detection.how
+    return detection.encoding
 
 
-def _text(head: bytes, encoding: Encoding, shown: str) -> str:
+def _text(head: bytes, encoding: Encoding, display_path: str) -> str:
     text = decodes(head, encoding)
     if text is None:
-        raise ToolError.of("TT6311", path=shown, encoding=encoding)
+        raise ToolError.of("TT6311", path=display_path, encoding=encoding)
     if "\0" in text:  # such as UTF-32, whose mark begins like that of UTF-16
-        raise ToolError.of("TT6310", path=shown)
+        raise ToolError.of("TT6310", path=display_path)
     return text.removeprefix("\ufeff")
 
 
 # Delimited text
 
 
-def _rows(text: str, delimiter: str, quotes: bool, shown: str, most: int) -> Iterator[list[str]]:
+def _rows(text: str, delimiter: str, quotes: bool, display_path: str, most: int) -> Iterator[list[str]]:
     """At most ``most`` rows of ``text``; the csv module refuses a cell of more than 131,072 characters."""
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     try:
@@ -248,17 +248,17 @@ def _rows(text: str, delimiter: str, quotes: bool, shown: str, most: int) -> Ite
                 return
             yield row
     except csv.Error as error:
-        raise ToolError.of("TT6315", path=shown) from error
+        raise ToolError.of("TT6315", path=display_path) from error
 
 
-def _delimiter(text: str, quotes: bool, shown: str) -> Delimiter:
+def _delimiter(text: str, quotes: bool, display_path: str) -> Delimiter:
     """The delimiter that divides most of the first rows into the same number of cells; a comma if there is no such
     one."""
     best: Delimiter = ","
     most = (0.0, 0)
     for name, delimiter in DELIMITERS.items():
         try:
-            widths = [len(row) for row in _rows(text[: HEAD // 16], delimiter, quotes, shown, 50) if row]
+            widths = [len(row) for row in _rows(text[: HEAD // 16], delimiter, quotes, display_path, 50) if row]
         except ToolError:
             continue
         usual = max(set(widths), key=widths.count) if widths else 1
@@ -269,14 +269,14 @@ def _delimiter(text: str, quotes: bool, shown: str) -> Delimiter:
 
 
 def _columns(
-    text: str, whole: bool, shown: str, corrections: Corrections, delimiter: str, limits: Limits, read_as: ReadAs
+    text: str, whole: bool, display_path: str, corrections: Corrections, delimiter: str, limits: Limits, read_as: ReadAs
 ) -> tuple[Cells, ...]:
-    rows = [row for row in _rows(text, delimiter, corrections.quotes, shown, SAMPLED) if row]
+    rows = [row for row in _rows(text, delimiter, corrections.quotes, display_path, SAMPLED) if row]
     if not whole and len(rows) > 1:
         rows.pop()  # it may be cut off
     first = rows[0]
     if len(first) > limits.columns or (not whole and len(rows) == 1):
-        raise ToolError.of("TT6316", path=shown, columns=len(first), limit=limits.columns)
+        raise ToolError.of("TT6316", path=display_path, columns=len(first), limit=limits.columns)
     names, renamed = _named(first if corrections.header else [""] * len(first))
     if renamed and corrections.header:
         read_as["renamed"] = renamed
@@ -286,20 +286,20 @@ def _columns(
     )
 
 
-def _named(found: Sequence[str]) -> tuple[list[str], list[Renamed]]:
+def _named(header: Sequence[str]) -> tuple[list[str], list[Renamed]]:
     """A name for each column, unique even without regard to case; and the list of changed names."""
     names: list[str] = []
     renamed: list[Renamed] = []
     # A header cell that can stay unchanged has the first claim to its name.
-    taken: set[str] = set()
-    kept = {cell.strip() for cell in found}
-    for position, cell in enumerate(found, 1):
+    names_in_use: set[str] = set()
+    header_names = {cell.strip() for cell in header}
+    for position, cell in enumerate(header, 1):
         plain = "".join(c for c in cell.strip() if c.isprintable())[:200]
         base = plain or f"column_{position}"
         name, number = base, 2
-        while name.casefold() in taken or (name != cell.strip() and name in kept):
+        while name.casefold() in names_in_use or (name != cell.strip() and name in header_names):
             name, number = f"{base}_{number}", number + 1
-        taken.add(name.casefold())
+        names_in_use.add(name.casefold())
         names.append(name)
         if name != cell.strip():
             renamed.append(Renamed(position=position, found=cell[:200], name=name))
@@ -309,36 +309,36 @@ def _named(found: Sequence[str]) -> tuple[list[str], list[Renamed]]:
 # JSON
 
 
-def _json(text: str, whole: bool, shown: str, layout: Layout, limits: Limits) -> Layout:
-    array = array_of(text, whole, shown)
+def _json(text: str, whole: bool, display_path: str, layout: Layout, limits: Limits) -> Layout:
+    array = array_of(text, whole, display_path)
     if array is None:
         lines = text.split("\n")
-        columns = _keys(lines if whole else lines[:-1], shown, limits)
+        columns = _keys(lines if whole else lines[:-1], display_path, limits)
         layout.read_as["format"] = "json lines"
         return replace(layout, columns=columns, plain=_plain(layout.packing, layout.encoding))
     layout.read_as["format"] = "json array"
     if array.key is not None:
         layout.read_as["key"] = array.key
-    columns = _keys(list(islice(Elements(array, shown, HEAD).feed(text), SAMPLED)), shown, limits)
+    columns = _keys(list(islice(Elements(array, display_path, HEAD).feed(text), SAMPLED)), display_path, limits)
     return replace(layout, columns=columns, array=array, plain=False)
 
 
-def _keys(lines: Sequence[str], shown: str, limits: Limits) -> tuple[Cells, ...]:
+def _keys(lines: Sequence[str], display_path: str, limits: Limits) -> tuple[Cells, ...]:
     samples: dict[str, list[str]] = {}
     typed: set[str] = set()
     for number, line in enumerate(lines[:SAMPLED], 1):
         if not line.strip():
             continue
-        for key, value in _object(line, number, shown).items():
+        for key, value in _object(line, number, display_path).items():
             cells = samples.setdefault(key, [])
             if value is not None:
                 cells.append(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
             if isinstance(value, _Literal):
                 typed.add(key)
     if not samples or len(samples) > limits.columns:
-        raise ToolError.of("TT6316", path=shown, columns=len(samples), limit=limits.columns)
+        raise ToolError.of("TT6316", path=display_path, columns=len(samples), limit=limits.columns)
     if "" in samples or len({key.lower() for key in samples}) < len(samples):
-        raise ToolError.of("TT6329", path=shown)
+        raise ToolError.of("TT6329", path=display_path)
     return tuple(Cells(name, tuple(cells), name in typed) for name, cells in samples.items())
 
 
@@ -348,11 +348,11 @@ class _Literal(str):
     __slots__ = ()
 
 
-def _object(line: str, number: int, shown: str) -> dict[str, Any]:
+def _object(line: str, number: int, display_path: str) -> dict[str, Any]:
     try:
-        found: object = json.loads(line, parse_int=_Literal, parse_float=_Literal)
+        value: object = json.loads(line, parse_int=_Literal, parse_float=_Literal)
     except (ValueError, RecursionError) as error:
-        raise ToolError.of("TT6317", path=shown, line=number) from error
-    if not isinstance(found, dict):
-        raise ToolError.of("TT6317", path=shown, line=number)
-    return cast("dict[str, Any]", found)
+        raise ToolError.of("TT6317", path=display_path, line=number) from error
+    if not isinstance(value, dict):
+        raise ToolError.of("TT6317", path=display_path, line=number)
+    return cast("dict[str, Any]", value)

@@ -93,8 +93,8 @@ class Table:
     def at(self, name: str, where: str) -> int:
         """The number of the column. ``ToolError`` lists the columns that exist."""
         if name not in self.names:
-            known = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
-            raise ToolError.of("TT6330", name=name[:100], where=where, known=known)
+            columns = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
+            raise ToolError.of("TT6330", name=name[:100], where=where, known=columns)
         return self.names.index(name)
 
     def cell(self, name: str, where: str = "$.columns") -> str:
@@ -122,10 +122,12 @@ class Table:
     def rows(self) -> str:
         """The rows of the file: its cells, and for columns with a notation of their own, also the numbers as plain
         text."""
-        written = "".join(f", {self.notations[n].sql(self.cell(n))} AS {self.written(n)}" for n in self.notations)
-        return f"(SELECT *{written} FROM {{table}})" if written else "{table}"
+        number_texts = "".join(
+            f", {self.notations[n].sql(self.cell(n))} AS {self.number_text(n)}" for n in self.notations
+        )
+        return f"(SELECT *{number_texts} FROM {{table}})" if number_texts else "{table}"
 
-    def written(self, name: str) -> str:
+    def number_text(self, name: str) -> str:
         """The cell with a plainly written number, as a column of :attr:`rows`."""
         at = self.at(name, "$.columns")
         return f"w{at}" if name in self.notations else f"c{at}"
@@ -133,7 +135,7 @@ class Table:
     def number(self, name: str, where: str = "$.columns") -> str:
         """The number in a cell; NULL if it is not a number."""
         column = self.cell(name, where)
-        cell = self.written(name)
+        cell = self.number_text(name)
         shape = self.shape(name)
         if name in self.natives:
             return cell if shape.exact else f"CAST({cell} AS DOUBLE)"
@@ -166,7 +168,7 @@ class Table:
     def digits(self, name: str) -> str:
         """The most digits before and after the point in the numbers of a column, and whether any is written with an
         exponent."""
-        cell = self.written(name)
+        cell = self.number_text(name)
         plain = f"regexp_full_match({cell}, '{NUMBER}')"
         return (
             f"max(length(regexp_extract({cell}, '^[+-]?([0-9]+)', 1))) FILTER ({plain}), "

@@ -22,13 +22,13 @@ from pydantic import Field
 
 from tooltrue.errors import ToolError
 from tooltrue.protocol.types import CallToolResult, ImageContent, TextContent
-from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, is_directory, worded
+from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, is_directory, path_errors
 from tooltrue.toolbox.tables.analyzing import Asked, Sort, analyzed
 from tooltrue.toolbox.tables.corrections import NOTHING, CorrectionsArgument, corrections_of
 from tooltrue.toolbox.tables.describing import described
-from tooltrue.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, queried
+from tooltrue.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, open_query
 from tooltrue.toolbox.tables.extras import needs_extra
-from tooltrue.toolbox.tables.feeding import fed
+from tooltrue.toolbox.tables.feeding import open_feed
 from tooltrue.toolbox.tables.filters import Node, Searched, leaves, parse
 from tooltrue.toolbox.tables.found import Found
 from tooltrue.toolbox.tables.notation import is_unclear
@@ -165,8 +165,8 @@ class Tables:
         number. For more groups pass next_start_group. Side effects: none.
         """
         corrections = corrections_of(read_as)
-        asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
-        return await _while(context, lambda run: self._analyze(run, path, corrections, asked))
+        request = Asked(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
+        return await _while(context, lambda run: self._analyze(run, path, corrections, request))
 
     async def chart_csv(
         self,
@@ -188,20 +188,20 @@ class Tables:
         with needs_extra("chart_csv", "charts"):
             from tooltrue.toolbox.tables.charts import draw  # noqa: PLC0415 - drawing comes with an extra
         corrections = corrections_of(read_as)
-        asked = Asked((operation,) if column else (), [column], [by], filter, sort, top)
+        request = Asked((operation,) if column else (), [column], [by], filter, sort, top)
         if not column and operation != "count":
             raise ToolError.of("TT6333", operation=operation)
 
         def work(run: Running) -> CallToolResult:
-            found = self._analyze(run, path, corrections, asked)
+            analysis = self._analyze(run, path, corrections, request)
             title = "rows" if operation == "count" and not column else f"{operation} of {column}"
-            points = [(group["by"][by] or "", _height(group, column, operation)) for group in found["groups"]]
+            points = [(group["by"][by] or "", _height(group, column, operation)) for group in analysis["groups"]]
             chart = Chart(
-                path=found["path"],
+                path=analysis["path"],
                 title=f"{title} by {by}",
                 shown=len(points),
-                group_count=found["group_count"],
-                rows=found["rows"],
+                group_count=analysis["group_count"],
+                rows=analysis["rows"],
             )
             picture = draw(points, kind=kind, title=chart["title"], horizontal=by, vertical=title)
             text = f"{chart['title']}: {chart['shown']} of {chart['group_count']} values, {chart['rows']} rows."
@@ -212,36 +212,36 @@ class Tables:
     # The work, on a thread
 
     def _describe(self, run: Running, path: str, corrections: Corrections, start: int) -> Description:
-        with self._opened(run, path, corrections) as found:
-            return found.note(self._asked(run, found, None, partial(described, found, start)))
+        with self._opened(run, path, corrections) as source:
+            return source.note(self._run_query(run, source, None, partial(described, source, start)))
 
     def _query(
         self, run: Running, path: str, corrections: Corrections, columns: Sequence[str], filter: str, order: Order
     ) -> Rows:
         node = parse(filter) if filter else None
-        with self._opened(run, path, corrections) as found:
-            order.offset(found.version)  # before the file is read: a cursor of another file is refused
-            asking = partial(rows_of, found, columns, node, order, self._limits)
-            return found.note(self._asked(run, found, node, asking))
+        with self._opened(run, path, corrections) as source:
+            order.offset(source.version)  # before the file is read: a cursor of another file is refused
+            asking = partial(rows_of, source, columns, node, order, self._limits)
+            return source.note(self._run_query(run, source, node, asking))
 
-    def _analyze(self, run: Running, path: str, corrections: Corrections, asked: Asked) -> Analysis:
-        node = parse(asked.filter) if asked.filter else None
-        with self._opened(run, path, corrections) as found:
-            exact = found.size <= self._limits.exact_bytes and found.layout.packing is None
-            return found.note(self._asked(run, found, node, partial(analyzed, found, asked, node, exact)))
+    def _analyze(self, run: Running, path: str, corrections: Corrections, request: Asked) -> Analysis:
+        node = parse(request.filter) if request.filter else None
+        with self._opened(run, path, corrections) as source:
+            exact = source.size <= self._limits.exact_bytes and source.layout.packing is None
+            return source.note(self._run_query(run, source, node, partial(analyzed, source, request, node, exact)))
 
     @contextmanager
     def _opened(self, run: Running, path: str, corrections: Corrections) -> Generator[Found]:
         target = self._file(path)
         with (
-            worded(target.shown, target),
-            target.folder.find(target.names, target.shown, "read") as spot,
+            path_errors(target.display_path, target),
+            target.folder.find(target.names, target.display_path, "read") as spot,
             spot.file() as fd,
         ):
             status = os.fstat(fd)
             version = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
-            layout = lay_out(fd, target.shown, corrections, self._limits)
-            yield Found(fd, target.shown, layout, version, status.st_size, [], run.slices)
+            layout = lay_out(fd, target.display_path, corrections, self._limits)
+            yield Found(fd, target.display_path, layout, version, status.st_size, [], run.slices)
 
     def _file(self, path: str) -> Target:
         target = self._folders.target(path)
@@ -249,9 +249,9 @@ class Tables:
             raise is_directory(target, self._folders.labels)
         return target
 
-    def _asked(self, run: Running, found: Found, node: Node | None, ask: Callable[[Query, Table], T]) -> T:
+    def _run_query(self, run: Running, source: Found, node: Node | None, ask: Callable[[Query, Table], T]) -> T:
         """The result of ``ask``, repeated with wider columns until their numbers fit."""
-        table = self._table(run, found)
+        table = self._table(run, source)
         if node is not None:
             for leaf in leaves(node):
                 if isinstance(leaf, Searched) and leaf.how == "matches":
@@ -259,27 +259,29 @@ class Tables:
             table = replace(table, shapes=table.widened(node))
         while True:
             try:
-                return self._once(run, found, table, ask)
+                return self._once(run, source, table, ask)
             except Unfit as unfit:
                 name = table.names[unfit.column]
-                if name in found.layout.notations.undecided and self._once(run, found, table, partial(_unclear, name)):
-                    found.call_ambiguous(name)
-                shape = self._once(run, found, table, partial(_widest, name))
+                if name in source.layout.notations.undecided and self._once(
+                    run, source, table, partial(_unclear, name)
+                ):
+                    source.call_ambiguous(name)
+                shape = self._once(run, source, table, partial(_widest, name))
                 before = table.shapes[name]
                 shape = before.wide(shape)
                 table = replace(table, shapes={**table.shapes, name: FLOAT if shape == before else shape})
             except TooWide:
                 if not any(shape.exact for shape in (*table.shapes.values(), *table.natives.values())):
-                    raise ToolError.of("TT6319", path=found.shown) from None
+                    raise ToolError.of("TT6319", path=source.display_path) from None
                 table = replace(
                     table, shapes=dict.fromkeys(table.shapes, FLOAT), natives=dict.fromkeys(table.natives, FLOAT)
                 )
 
-    def _once(self, run: Running, found: Found, table: Table, ask: Callable[[Query, Table], T]) -> T:
+    def _once(self, run: Running, source: Found, table: Table, ask: Callable[[Query, Table], T]) -> T:
         """Run ``ask`` over one reading of the file; rows that were left out are noted in the result."""
         with (
-            fed(found.fd, found.shown, found.layout, self._limits) as feed,
-            queried(feed, found.layout, found.shown, self._limits, run) as query,
+            open_feed(source.fd, source.display_path, source.layout, self._limits) as feed,
+            open_query(feed, source.layout, source.display_path, self._limits, run) as query,
         ):
             try:
                 result = ask(query, table)
@@ -289,18 +291,18 @@ class Tables:
             feed.check()
             rows, first = query.rejected()
             if rows:
-                found.skipped[:] = [Skipped(rows=rows, first=[SkippedRow(line=at, problem=why) for at, why in first])]
+                source.skipped[:] = [Skipped(rows=rows, first=[SkippedRow(line=at, problem=why) for at, why in first])]
             return result
 
-    def _table(self, run: Running, found: Found) -> Table:
-        if found.layout.format != "parquet":
-            columns = found.layout.columns
-            notations = found.layout.notations.by_column
+    def _table(self, run: Running, source: Found) -> Table:
+        if source.layout.format != "parquet":
+            columns = source.layout.columns
+            notations = source.layout.notations.by_column
             shapes = {c.name: shape_of(c.samples, notations.get(c.name)) for c in columns}
             return Table(tuple(c.name for c in columns), {}, shapes, notations=notations)
-        types = self._once(run, found, _NOTHING, _types)
+        types = self._once(run, source, _NOTHING, _types)
         if len(types) > self._limits.columns:
-            raise ToolError.of("TT6316", path=found.shown, columns=len(types), limit=self._limits.columns)
+            raise ToolError.of("TT6316", path=source.display_path, columns=len(types), limit=self._limits.columns)
         natives = {name: shape for name, kind in types if (shape := _native(kind))}
         texts = {name: Shape(12, 2) for name, kind in types if kind == "VARCHAR"}
         others = frozenset(name for name, _ in types if name not in natives and name not in texts)

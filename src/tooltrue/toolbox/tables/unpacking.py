@@ -60,22 +60,22 @@ def packing_of(head: bytes) -> Packing | None:
     return next((packing for magic, packing in _MAGIC if head.startswith(magic)), None)
 
 
-def unpacked(file: BinaryIO, packing: Packing, shown: str, bounds: Bounds) -> Iterator[bytes]:
+def unpacked(file: BinaryIO, packing: Packing, display_path: str, bounds: Bounds) -> Iterator[bytes]:
     """The content of ``file`` in parts. ``ToolError`` for data that is broken, cut off or out of bounds."""
     unpacker = _UNPACKERS[packing]()
-    taken = given = 0
+    packed_size = size = 0
     try:
         while data := file.read(CHUNK):
-            taken += len(data)
+            packed_size += len(data)
             for part in unpacker.feed(data):
-                given += len(part)
-                if given > bounds.size or given > bounds.free + bounds.ratio * taken:
-                    raise ToolError.of("TT6312", path=shown, size=given, packed=taken)
+                size += len(part)
+                if size > bounds.size or size > bounds.free + bounds.ratio * packed_size:
+                    raise ToolError.of("TT6312", path=display_path, size=size, packed=packed_size)
                 yield part
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise ToolError.of("TT6313", path=shown, packing=packing) from error
+        raise ToolError.of("TT6313", path=display_path, packing=packing) from error
     if not unpacker.whole:
-        raise ToolError.of("TT6313", path=shown, packing=packing)
+        raise ToolError.of("TT6313", path=display_path, packing=packing)
 
 
 class _Gzip:

@@ -52,10 +52,10 @@ def answer(read: Callable[[Job], dict[str, Any]]) -> None:
     seconds = cpu_seconds(len(job.data))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        said = read(job)
+        result = read(job)
     except Unreadable as error:
-        said = {"code": error.code}
+        result = {"code": error.code}
     except Exception as error:  # noqa: BLE001 - a stranger's document: whatever is wrong with it, it cannot be read
-        said = {"problem": f"it is broken ({type(error).__name__})"}
+        result = {"problem": f"it is broken ({type(error).__name__})"}
     # lone surrogates, which occur in PDFs, cannot be encoded
-    sys.stdout.buffer.write(json.dumps(said, ensure_ascii=False).encode(errors="replace"))
+    sys.stdout.buffer.write(json.dumps(result, ensure_ascii=False).encode(errors="replace"))

@@ -91,9 +91,9 @@ def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[Rule]:
 
 
 def _tokens(css: str) -> Iterator[str]:
-    for found in _TOKEN.finditer(css):
-        if not found[0].startswith("/*"):
-            yield found[0]
+    for token in _TOKEN.finditer(css):
+        if not token[0].startswith("/*"):
+            yield token[0]
 
 
 def _opened(around: _Block, prelude: str, depth: int) -> _Block:
@@ -127,20 +127,20 @@ def _closed(block: _Block) -> Iterator[Rule]:
 
 
 def _imported(statement: str, depth: int) -> Iterator[Rule]:
-    found = _IMPORT.match(statement)
-    sheet = data_sheet(found[1]) if found and depth < 4 else None
-    if found and sheet:
-        yield from rules(sheet, media_holds(found[2]), depth + 1)
+    match = _IMPORT.match(statement)
+    sheet = data_sheet(match[1]) if match and depth < 4 else None
+    if match and sheet:
+        yield from rules(sheet, media_holds(match[2]), depth + 1)
 
 
 def data_sheet(address: str) -> str | None:
     """The style sheet in a ``data:`` address, if it is one."""
-    found = _DATA.fullmatch(address.strip())
-    if found is None:
+    match = _DATA.fullmatch(address.strip())
+    if match is None:
         return None
-    data = unquote_to_bytes(found[2])
+    data = unquote_to_bytes(match[2])
     try:
-        return (base64.b64decode(data) if found[1] else data).decode(errors="replace")
+        return (base64.b64decode(data) if match[1] else data).decode(errors="replace")
     except (binascii.Error, ValueError):
         return None
 
@@ -192,7 +192,7 @@ def _declared(name: str, value: str) -> Declared:
 
 
 def _plain(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _character(found[1]) if found[1] else found[2], text) if "\\" in text else text
+    return _ESCAPE.sub(lambda match: _character(match[1]) if match[1] else match[2], text) if "\\" in text else text
 
 
 def _character(number: str) -> str:
@@ -229,8 +229,8 @@ def media_holds(query: str) -> Holds:
     query = re.sub(r"\s+", " ", _plain(query).strip().lower().rstrip(";"))
     if not query:
         return "yes"
-    found = {_query(part.strip()) for part in query.split(",")}
-    return "yes" if "yes" in found else "unsure" if "unsure" in found else "no"
+    verdicts = {_query(part.strip()) for part in query.split(",")}
+    return "yes" if "yes" in verdicts else "unsure" if "unsure" in verdicts else "no"
 
 
 def _query(text: str) -> Holds:
@@ -257,18 +257,18 @@ def _feature(text: str) -> Holds:
     least, size = name.startswith("min-"), name.removeprefix("min-").removeprefix("max-")
     if value and size in _SIZES and name != size:
         return _compared(_SIZES[size], ">=" if least else "<=", value)
-    found = _RANGE.fullmatch(text)
-    if found is None or found[3] not in _SIZES or not (found[2] or found[4]):
+    match = _RANGE.fullmatch(text)
+    if match is None or match[3] not in _SIZES or not (match[2] or match[4]):
         return "unsure"
     turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
-    left = _compared(_SIZES[found[3]], turned[found[2]], found[1]) if found[2] else "yes"
-    return _both(left, _compared(_SIZES[found[3]], found[4], found[5]) if found[4] else "yes")
+    lower = _compared(_SIZES[match[3]], turned[match[2]], match[1]) if match[2] else "yes"
+    return _both(lower, _compared(_SIZES[match[3]], match[4], match[5]) if match[4] else "yes")
 
 
 def _compared(size: float, sign: str, value: str) -> Holds:
-    found = _LENGTH.fullmatch(value)
-    if found is None:
+    match = _LENGTH.fullmatch(value)
+    if match is None:
         return "unsure"
-    other = float(found[1]) * _UNITS[found[2]]
-    held = {"<": size < other, "<=": size <= other, ">": size > other, ">=": size >= other, "=": size == other}
-    return "yes" if held[sign] else "no"
+    other = float(match[1]) * _UNITS[match[2]]
+    comparisons = {"<": size < other, "<=": size <= other, ">": size > other, ">=": size >= other, "=": size == other}
+    return "yes" if comparisons[sign] else "no"

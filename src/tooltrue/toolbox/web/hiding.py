@@ -65,12 +65,12 @@ _DISPLAYS = re.compile(
 
 
 def _pixels(value: str) -> float | None:
-    found = _NUMBER.fullmatch(value)
-    return float(found[1]) * _PIXELS[found[2]] if found and found[2] in _PIXELS else None
+    match = _NUMBER.fullmatch(value)
+    return float(match[1]) * _PIXELS[match[2]] if match and match[2] in _PIXELS else None
 
 
 def _numbers(value: str) -> list[float]:
-    return [float(found[1]) * _PIXELS.get(found[2], 1.0) for found in _NUMBER.finditer(value)]
+    return [float(match[1]) * _PIXELS.get(match[2], 1.0) for match in _NUMBER.finditer(value)]
 
 
 def _display(value: str) -> bool | None:
@@ -82,33 +82,33 @@ def _visibility(value: str) -> bool | None:
 
 
 def _opacity(value: str) -> bool | None:
-    found = _NUMBER.fullmatch(value)
-    if found is None or found[2] not in ("", "%"):
+    match = _NUMBER.fullmatch(value)
+    if match is None or match[2] not in ("", "%"):
         return False if value in ("initial", "unset", "revert") else None
-    return float(found[1]) / (100 if found[2] else 1) < _FAINT
+    return float(match[1]) / (100 if match[2] else 1) < _FAINT
 
 
 def _font_size(value: str) -> bool | None:
-    found = _NUMBER.fullmatch(value)
-    if found is None:
+    match = _NUMBER.fullmatch(value)
+    if match is None:
         return False if value.endswith(("small", "medium", "large", "initial")) else None
-    if found[2] in ("em", "%", "ex", "ch"):  # relative: it hides where it is tiny, and otherwise changes nothing
-        return True if float(found[1]) * (1 if found[2] != "%" else 0.01) * 16 <= _SMALL else None
+    if match[2] in ("em", "%", "ex", "ch"):  # relative: it hides where it is tiny, and otherwise changes nothing
+        return True if float(match[1]) * (1 if match[2] != "%" else 0.01) * 16 <= _SMALL else None
     size = _pixels(value)
     return None if size is None else size <= _SMALL
 
 
 def _font(value: str) -> bool | None:
     sizes = [part.partition("/")[0] for part in value.split(" ") if _NUMBER.match(part)]
-    found = [size for part in sizes if (size := _font_size(part)) is not None and not part.isdigit()]
-    return found[0] if found else None
+    verdicts = [size for part in sizes if (size := _font_size(part)) is not None and not part.isdigit()]
+    return verdicts[0] if verdicts else None
 
 
 def _place(value: str) -> bool | None:
     if value in ("auto", "initial", "unset"):
         return False
-    found = [size for part in value.replace("calc(", " ").replace(")", " ").split() if (size := _pixels(part))]
-    return any(size <= -_FAR or size >= _FAR_BEHIND for size in found)
+    distances = [size for part in value.replace("calc(", " ").replace(")", " ").split() if (size := _pixels(part))]
+    return any(size <= -_FAR or size >= _FAR_BEHIND for size in distances)
 
 
 def _margin(value: str) -> bool | None:
@@ -136,7 +136,7 @@ def _scale(value: str) -> bool | None:
 def _clip(value: str) -> bool | None:
     if not value.startswith("rect("):
         return False if value in ("auto", "initial", "unset") else None
-    numbers = [float(found[1]) for found in _NUMBER.finditer(value)]
+    numbers = [float(match[1]) for match in _NUMBER.finditer(value)]
     return len(numbers) == 4 and numbers[2] - numbers[0] <= 1 and numbers[1] - numbers[3] <= 1
 
 
@@ -163,8 +163,8 @@ def _size(value: str) -> bool | None:
 
 
 def _filter(value: str) -> bool | None:
-    found = re.search(r"opacity\(([^()]*)\)", value)
-    return bool(found and _opacity(found[1].strip()))
+    match = re.search(r"opacity\(([^()]*)\)", value)
+    return bool(match and _opacity(match[1].strip()))
 
 
 _OWN: Mapping[str, Callable[[str], bool | None]] = {
@@ -208,8 +208,10 @@ def _verdicts(declared: Declared, variables: Mapping[str, str]) -> Iterator[tupl
             yield "background", None
     elif name == "font" and (size := _font(value)) is not None:
         yield "font-size", size
-    elif (judge := _OWN.get(name) or _BOXES.get(name) or _PASSED_ON.get(name)) and (said := judge(value)) is not None:
-        yield name, said
+    elif (judge := _OWN.get(name) or _BOXES.get(name) or _PASSED_ON.get(name)) and (
+        verdict := judge(value)
+    ) is not None:
+        yield name, verdict
 
 
 _VARIABLE = re.compile(r"var\(\s*(--[^\s,()]+)\s*(?:,([^()]*))?\)")
@@ -219,7 +221,7 @@ def _without_variables(value: str, variables: Mapping[str, str]) -> str:
     for _ in range(4):
         if "var(" not in value or len(value) > 1000:
             break
-        value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or "?").strip(), value)
+        value = _VARIABLE.sub(lambda match: variables.get(match[1], match[2] or "?").strip(), value)
     return value
 
 
@@ -249,8 +251,8 @@ def _color(value: str) -> Color | None:
         digits = value[1:] if len(value) > 5 else "".join(digit * 2 for digit in value[1:])
         parts = [int(digits[at : at + 2], 16) for at in range(0, len(digits), 2)]
         return (parts[0], parts[1], parts[2], parts[3] / 255 if len(parts) > 3 else 1.0)
-    found = _FUNCTION.fullmatch(value)
-    return _computed(found[1], found[2]) if found else None
+    match = _FUNCTION.fullmatch(value)
+    return _computed(match[1], match[2]) if match else None
 
 
 def _computed(kind: str, inner: str) -> Color | None:
@@ -285,7 +287,7 @@ class _Styles:
     won: dict[str, dict[int, tuple[_Priority, Verdict]]] = field(
         default_factory=lambda: defaultdict[str, dict[int, tuple[_Priority, Verdict]]](dict)
     )
-    found: dict[str, Sequence[Node]] = field(default_factory=dict[str, Sequence[Node]])
+    nodes_by_selector: dict[str, Sequence[Node]] = field(default_factory=dict[str, Sequence[Node]])
 
     def put(self, node: Node, priority: _Priority, kind: str, verdict: Verdict) -> None:
         won = self.won[kind]
@@ -294,25 +296,25 @@ class _Styles:
 
     def get(self, node: Node, kind: str) -> tuple[bool, Verdict]:
         """Whether any declaration applies, and its verdict."""
-        found = self.won[kind].get(node.mem_id)
-        return (False, None) if found is None else (True, found[1])
+        entry = self.won[kind].get(node.mem_id)
+        return (False, None) if entry is None else (True, entry[1])
 
     def matches(self, selector: str) -> Sequence[Node]:
         """The nodes of the page that match a selector; empty for an unknown selector."""
-        if selector in self.found:
-            self._spend(_PER_MATCH * len(self.found[selector]))
-            return self.found[selector]
+        if selector in self.nodes_by_selector:
+            self._spend(_PER_MATCH * len(self.nodes_by_selector[selector]))
+            return self.nodes_by_selector[selector]
         last = _LAST.search(selector)
         if last is not None and last[1].lower() not in self.names:
             return ()
         self._spend(self.nodes)
         try:
-            found = self.select(selector)
+            matching = self.select(selector)
         except ValueError:
-            found = ()
-        self._spend(_PER_MATCH * len(found))
-        self.found[selector] = found
-        return found
+            matching = ()
+        self._spend(_PER_MATCH * len(matching))
+        self.nodes_by_selector[selector] = matching
+        return matching
 
     def _spend(self, steps: int) -> None:
         self.work -= steps
@@ -328,20 +330,20 @@ _ANY = re.compile(r":(?:-webkit-any|-moz-any|matches)\(", re.IGNORECASE)
 _WHERE = re.compile(r":where\([^()]*\)|\[[^\]]*\]|::?[\w-]+|[.#][^\s.#:>+~\[\](),]+|[A-Za-z][\w-]*", re.IGNORECASE)
 
 
-def _known(selector: str) -> str:
+def _static_selector(selector: str) -> str:
     """The equivalent selector for a static page, in the syntax that the parser knows."""
     return _ANY.sub(":is(", _LINKS.sub("[href]", _STATES.sub("", selector)))
 
 
 def _specificity(selector: str) -> tuple[int, int, int]:
     ids = classes = names = 0
-    for found in _WHERE.findall(selector):
-        if found[0] == "#":
+    for part in _WHERE.findall(selector):
+        if part[0] == "#":
             ids += 1
-        elif found[0] in ".[" or (found[0] == ":" and found[:2] != "::" and found.lower() not in _NEUTRAL):
-            classes += not found.lower().startswith(":where(")
+        elif part[0] in ".[" or (part[0] == ":" and part[:2] != "::" and part.lower() not in _NEUTRAL):
+            classes += not part.lower().startswith(":where(")
         else:
-            names += found[0] != ":" or found[:2] == "::"
+            names += part[0] != ":" or part[:2] == "::"
     return ids, classes, names
 
 
@@ -366,27 +368,27 @@ def hidden_nodes(select: Select, rules: Sequence[Rule], *, is_linked: bool) -> t
 
 def _variables(rules: Sequence[Rule]) -> dict[str, str]:
     """The custom properties of the page; those of its root take precedence."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for root in (False, True):
         for rule in rules:
             if root == any(selector in (":root", "html", "body", "*") for selector in rule.selectors):
-                found |= {each.name: each.value for each in rule.declared if each.name.startswith("--")}
-    return found
+                variables |= {each.name: each.value for each in rule.declared if each.name.startswith("--")}
+    return variables
 
 
 def _cascade(styles: _Styles, rules: Sequence[Rule], variables: Mapping[str, str]) -> None:
-    said = [
+    entries = [
         (order, rule, each.important, kind, verdict)
         for order, rule in enumerate(rules)
         for each in rule.declared
         for kind, verdict in _verdicts(each, variables)
         if rule.sure or verdict is True
     ]
-    matter = {kind for *_, kind, verdict in said if verdict is not False}
-    for order, rule, important, kind, verdict in said:
+    matter = {kind for *_, kind, verdict in entries if verdict is not False}
+    for order, rule, important, kind, verdict in entries:
         if kind not in matter and kind not in _PASSED_ON:
             continue
-        for selector in map(_known, rule.selectors):
+        for selector in map(_static_selector, rule.selectors):
             priority = _Priority(important, False, _specificity(selector), order)
             for node in styles.matches(selector):
                 styles.put(node, priority, kind, verdict)
@@ -395,8 +397,8 @@ def _cascade(styles: _Styles, rules: Sequence[Rule], variables: Mapping[str, str
 def _attributes(styles: _Styles, node: Node, variables: Mapping[str, str]) -> None:
     """The declarations of ``style``, and of presentational attributes."""
     for name, kind in (("bgcolor", "background"), ("color", "color"), ("text", "color"), ("background", "background")):
-        if (said := node.attributes.get(name)) and (name not in ("color", "text") or node.tag in ("font", "body")):
-            color = _color(said.lower()) if name != "background" else None
+        if (value := node.attributes.get(name)) and (name not in ("color", "text") or node.tag in ("font", "body")):
+            color = _color(value.lower()) if name != "background" else None
             styles.put(node, _Priority(False, False, (-1, 0, 0), 0), kind, color)
     if style := node.attributes.get("style"):
         for each in declarations(style[:10_000]):

@@ -50,8 +50,8 @@ def read_html(text: str, url: str, part: str) -> dict[str, Any]:
     if part == "main":
         _keep_main(page)
     for image in page.css("img"):
-        shown = _BLANKS.sub(" ", image.attributes.get("alt") or "").strip()
-        image.replace_with(f"[image: {shown}]" if shown else "")
+        alt = _BLANKS.sub(" ", image.attributes.get("alt") or "").strip()
+        image.replace_with(f"[image: {alt}]" if alt else "")
     for link in page.css("a[href]"):
         _settle(link, url)
     html = page.html or ""
@@ -70,9 +70,9 @@ def _drop(page: LexborHTMLParser, selector: str) -> None:
 
 def _drop_hidden(page: LexborHTMLParser) -> int:
     """Remove the elements that a viewer of the page does not see; return the number of removed passages with text."""
-    found, is_linked = _rules(page)
+    page_rules, is_linked = _rules(page)
     try:
-        whole, silent = hidden_nodes(lambda selector: _select(page, selector), found, is_linked=is_linked)
+        whole, silent = hidden_nodes(lambda selector: _select(page, selector), page_rules, is_linked=is_linked)
     except TooMuch:
         raise Unreadable("TT6414") from None
     hidden = sum(_silence(node) for node in silent if node.tag not in _NOT_SHOWN)
@@ -92,7 +92,7 @@ def _select(page: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
 
 def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
     """The rules of the page's own style sheets, and whether it has external ones."""
-    found: list[Rule] = []
+    page_rules: list[Rule] = []
     is_linked = False
     size = 0
     for node in page.css("style,link[href]"):
@@ -101,8 +101,8 @@ def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
         size += len(sheet or "")
         if size > _SHEETS:
             raise Unreadable("TT6414")
-        found += rules(sheet or "", media_holds(node.attributes.get("media") or ""))
-    return found, is_linked
+        page_rules += rules(sheet or "", media_holds(node.attributes.get("media") or ""))
+    return page_rules, is_linked
 
 
 def _linked(link: LexborNode) -> str | None:
@@ -118,19 +118,19 @@ def _silence(node: LexborNode) -> bool:
         node.decompose()
         return False
     words = [child for child in node.iter(include_text=True) if child.is_text_node]
-    said = any((child.text_content or "").strip() for child in words)
+    had_text = any((child.text_content or "").strip() for child in words)
     for child in words:
         child.decompose()
-    return said
+    return had_text
 
 
 def _keep_main(page: LexborHTMLParser) -> None:
     body = page.body
     for selector in ("main", "[role=main]", "article"):
-        found = page.css(selector)
-        if body is not None and len(found) == 1 and len(found[0].text(strip=True)) >= _LEAST:
-            kept = found[0].html or ""
-            body.inner_html = kept
+        nodes = page.css(selector)
+        if body is not None and len(nodes) == 1 and len(nodes[0].text(strip=True)) >= _LEAST:
+            html = nodes[0].html or ""
+            body.inner_html = html
             break
     _drop(page, _AROUND)
 

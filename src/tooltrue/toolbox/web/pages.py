@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "Pages"]
 
-_KEPT_SECONDS = 120.0
-_KEPT = 16
+_CACHE_SECONDS = 120.0
+_CACHE_SIZE = 16
 _ACCEPT = "text/markdown, text/html;q=0.9, application/pdf;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1"
 
 
@@ -68,7 +68,7 @@ class Pages:
         self._robots = robots
         self._patience = patience or Patience()
         self._now = now
-        self._kept: OrderedDict[tuple[str, str, Part], tuple[float, _Read]] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str, Part], tuple[float, _Read]] = OrderedDict()
 
     async def fetch_url(
         self,
@@ -96,13 +96,13 @@ class Pages:
         """
         address = _address(url)
         key = (context.principal.id, address, part)
-        found = self._kept_of(key)
-        if found is None:
-            found = await self._read(address, part, context)
-            self._keep(key, found)
-        page = _part(found, url, start, max_chars)
+        entry = self._cached(key)
+        if entry is None:
+            entry = await self._read(address, part, context)
+            self._store(key, entry)
+        page = _part(entry, url, start, max_chars)
         if len(page["text"]) < page["total_chars"]:
-            context.slices.append(Slice.of(found.document.text, start, start + len(page["text"])))
+            context.slices.append(Slice.of(entry.document.text, start, start + len(page["text"])))
         return page
 
     async def _read(self, url: str, part: Part, context: RequestContext) -> _Read:
@@ -130,15 +130,15 @@ class Pages:
         _check_status(answer, url, self._patience)
         return answer
 
-    def _kept_of(self, key: tuple[str, str, Part]) -> _Read | None:
-        until, found = self._kept.get(key, (0.0, None))
-        return found if until > self._now() else None
+    def _cached(self, key: tuple[str, str, Part]) -> _Read | None:
+        until, entry = self._cache.get(key, (0.0, None))
+        return entry if until > self._now() else None
 
-    def _keep(self, key: tuple[str, str, Part], found: _Read) -> None:
-        self._kept[key] = (self._now() + _KEPT_SECONDS, found)
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+    def _store(self, key: tuple[str, str, Part], entry: _Read) -> None:
+        self._cache[key] = (self._now() + _CACHE_SECONDS, entry)
+        self._cache.move_to_end(key)
+        while len(self._cache) > _CACHE_SIZE:
+            self._cache.popitem(last=False)
 
 
 def _address(url: str) -> str:
@@ -176,20 +176,20 @@ def _check_status(answer: Answer, url: str, patience: Patience) -> None:
 def _readable(answer: Answer, content_type: str) -> Kind:
     kind = kind_of(content_type, answer.body)
     if kind == "other":
-        said = content_type.partition(";")[0].strip() or "bytes that are no text"
-        raise ToolError.of("TT6409", url=_brief(answer.url), type=said[:80])
+        media_type = content_type.partition(";")[0].strip() or "bytes that are no text"
+        raise ToolError.of("TT6409", url=_brief(answer.url), type=media_type[:80])
     return kind
 
 
-def _part(found: _Read, url: str, start: int, most: int) -> Page:
-    document = found.document
+def _part(entry: _Read, url: str, start: int, most: int) -> Page:
+    document = entry.document
     size = len(document.text)
     if start > size:
         raise ToolError.of("TT6410", url=_brief(url), start=start, size=size)
     end = min(start + most, size)
     page = Page(
-        url=found.url,
-        content_type=found.content_type,
+        url=entry.url,
+        content_type=entry.content_type,
         text=document.text[start:end],
         start=start,
         total_chars=size,

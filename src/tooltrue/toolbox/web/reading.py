@@ -63,14 +63,19 @@ def check_installed() -> None:
 
 def kind_of(content_type: str, body: bytes) -> Kind:
     """The kind of ``body``. Its content decides where the header says nothing certain."""
-    said = content_type.partition(";")[0].strip().lower()
-    if said in _HTML:
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type in _HTML:
         return "html"
-    if said == "application/pdf" or (said in _NO_HINT and body.startswith(b"%PDF-")):
+    if media_type == "application/pdf" or (media_type in _NO_HINT and body.startswith(b"%PDF-")):
         return "pdf"
-    if said in _NO_HINT and said != "text/plain" and _TAG.match(body):
+    if media_type in _NO_HINT and media_type != "text/plain" and _TAG.match(body):
         return "html"
-    is_text = said.startswith("text/") or said in _TEXTS or said.endswith(("+json", "+xml")) or said in _NO_HINT
+    is_text = (
+        media_type.startswith("text/")
+        or media_type in _TEXTS
+        or media_type.endswith(("+json", "+xml"))
+        or media_type in _NO_HINT
+    )
     return "text" if is_text and not _is_binary(body) else "other"
 
 
@@ -84,9 +89,9 @@ def _text_of(content_type: str, body: bytes, *, is_page: bool) -> str:
     for mark, charset in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace")
-    said = _PARAMETER.search(content_type)
+    parameter = _PARAMETER.search(content_type)
     in_page = _META.search(body[:4096]) if is_page else None
-    for name in (said[1] if said else "", in_page[1].decode("ascii") if in_page else ""):
+    for name in (parameter[1] if parameter else "", in_page[1].decode("ascii") if in_page else ""):
         with contextlib.suppress(LookupError, ValueError):
             if name and _CHARSETS.fullmatch(codecs.lookup(name).name):
                 return body.decode(name, "replace")
@@ -118,16 +123,16 @@ async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
     )
     try:
         async with asyncio.timeout(_SECONDS):
-            said, _ = await process.communicate(job)
+            output, _ = await process.communicate(job)
     except TimeoutError:
         raise ToolError.of("TT6413", url=url, problem="reading it takes too long") from None
     finally:
         if process.returncode is None:
             process.kill()
             await settled(lambda: process.returncode is not None, process.wait)
-    if not said:
+    if not output:
         raise ToolError.of("TT6413", url=url, problem="it takes more memory or time than a document may")
-    made: dict[str, Any] = decode(said)
+    made: dict[str, Any] = decode(output)
     if "code" in made:
         raise ToolError.of(made["code"], url=url)
     if "problem" in made:

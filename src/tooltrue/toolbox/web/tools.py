@@ -67,22 +67,22 @@ class WebSettings:
 def toolset(settings: WebSettings | None = None) -> LocalToolset:
     """The web tools. ``ConfigurationError`` where their packages are missing, or a URL of the settings is invalid."""
     check_installed()
-    said = settings or WebSettings()
-    check_urls(*said.inside, said.places, said.forecasts)
+    options = settings or WebSettings()
+    check_urls(*options.inside, options.places, options.forecasts)
     pages = Fetcher(
-        said.inside,
-        resolve=said.resolve,
-        seconds=said.seconds,
-        max_bytes=said.max_bytes,
+        options.inside,
+        resolve=options.resolve,
+        seconds=options.seconds,
+        max_bytes=options.max_bytes,
         plain=True,
         ports=_PORTS,
-        redirects=said.redirects,
+        redirects=options.redirects,
     )
-    services = Fetcher((said.places, said.forecasts), resolve=said.resolve, seconds=said.seconds)
-    robots = _robots(pages, said.program) if said.robots else None
+    services = Fetcher((options.places, options.forecasts), resolve=options.resolve, seconds=options.seconds)
+    robots = _robots(pages, options.program) if options.robots else None
     tools = LocalToolset()
-    web = Pages(pages, program=said.program, robots=robots, patience=said.patience)
-    weather = Weather(services, places=said.places, forecasts=said.forecasts, patience=said.patience)
+    web = Pages(pages, program=options.program, robots=robots, patience=options.patience)
+    weather = Weather(services, places=options.places, forecasts=options.forecasts, patience=options.patience)
     tools.add(web.fetch_url, **TOOLS["fetch_url"])
     tools.add(weather.get_weather, **TOOLS["get_weather"])
     return tools
