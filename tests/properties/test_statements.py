@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlglot.errors import ErrorLevel
 
 from properties.querying import changes, queries
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from unit.toolbox.sql.engines import ENGINES
 from unit.toolbox.sql.slots import outside_of_quotes
 from unit.toolbox.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
@@ -76,7 +76,12 @@ def check_told(told: Told, world: World) -> None:
 
 def check_sent(statement: Statement, world: World) -> None:
     """It is one statement, reads as it was written, and has nothing odd outside of its quotes."""
-    text = spelt(statement, ":{name}").removeprefix("EXPLAIN ").removeprefix("QUERY PLAN ").removeprefix("ANALYZE ")
+    text = (
+        text_with_parameters(statement, ":{name}")
+        .removeprefix("EXPLAIN ")
+        .removeprefix("QUERY PLAN ")
+        .removeprefix("ANALYZE ")
+    )
     [tree] = sqlglot.parse(text, read=world.dialect)
     assert tree is not None
     again = tree.sql(

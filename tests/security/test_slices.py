@@ -16,11 +16,11 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import TextResource
 from tooltrue.toolbox.command import read_text
 from tooltrue.toolbox.command import toolset as commands
-from tooltrue.toolbox.command.tools import SHOWN_CHARACTERS
+from tooltrue.toolbox.command.command_tools import SHOWN_CHARACTERS
 from tooltrue.toolbox.files import toolset
-from tooltrue.toolbox.tables.tables import toolset as tables
-from tooltrue.toolbox.web.tools import WebSettings
-from tooltrue.toolbox.web.tools import toolset as web
+from tooltrue.toolbox.tables.table_tools import toolset as tables
+from tooltrue.toolbox.web.web_tools import WebSettings
+from tooltrue.toolbox.web.web_tools import toolset as web
 from tooltrue.tools.stored_results import CHUNK_BYTES
 from tooltrue.tools.vocabulary import Slice
 

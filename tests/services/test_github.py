@@ -24,8 +24,8 @@ from tooltrue.client.results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.github import GitHub, GitHubSettings, toolset
 from tooltrue.toolbox.github.api import Api
+from tooltrue.toolbox.github.issue_text import quote_words, without_hidden_text
 from tooltrue.toolbox.github.scope import Scope
-from tooltrue.toolbox.github.text import quoted, without_hidden_text
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.fetch import Fetcher
 
@@ -348,7 +348,7 @@ def test_i08_qualifiers_are_refused(query: str):
 
 
 def test_i08_operators_and_quotes_are_words():
-    assert quoted('x OR (y) "z NOT') == 'x "OR" "(y)" z "NOT"'
+    assert quote_words('x OR (y) "z NOT') == 'x "OR" "(y)" z "NOT"'
 
 
 def test_i08_twin_words_with_colons_are_searched():

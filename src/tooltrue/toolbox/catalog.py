@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.toolbox.database import Database
+from tooltrue.toolbox.database import SqliteStore
 from tooltrue.tools.local import LocalToolset
 from tooltrue.wording import sentence
 
@@ -84,7 +84,7 @@ def read_products(text: str, source_name: str) -> Iterator[Product]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _ProductSearch:
     """A search: the words as a query of the engine, the filters, and the order."""
 
     words: str
@@ -107,7 +107,7 @@ class Catalog:
 
     def __init__(self, products: Iterable[Product], *, currency: str = "USD") -> None:
         self.currency = currency
-        self._store = Database(None, _KIND, _TABLES)
+        self._store = SqliteStore(None, _KIND, _TABLES)
         with self._store.writing() as store:
             for number, product in enumerate(products, 1):
                 if store.execute("SELECT 1 FROM products WHERE id = ?", (product.id,)).fetchone():
@@ -134,17 +134,17 @@ class Catalog:
         if not words:
             raise ToolError.of("TT6601")
         terms = [term for word in words[:_WORDS] for term in _terms(word)]
-        searches = [_Search(joint.join(terms), filters, arguments["sort"]) for joint in (" AND ", " OR ")]
+        searches = [_ProductSearch(joint.join(terms), filters, arguments["sort"]) for joint in (" AND ", " OR ")]
         return self._page(searches, arguments["limit"], arguments.get("cursor"))
 
-    def _page(self, searches: Sequence[_Search], limit: int, cursor: str | None) -> dict[str, Any]:
+    def _page(self, searches: Sequence[_ProductSearch], limit: int, cursor: str | None) -> dict[str, Any]:
         """One page of the products that match all words, or, if there are none, of those that match some."""
         with self._store.reading() as store:
             counts = [_count(store, search) for search in searches]
             which = 0 if counts[0] or not counts[1] else 1
             search = searches[which]
             rows = _rows(store, search, limit + 1, _after(cursor, search))
-            without = 0 if counts[1] else _count(store, _Search(searches[1].words, (), search.sort))
+            without = 0 if counts[1] else _count(store, _ProductSearch(searches[1].words, (), search.sort))
         result: dict[str, Any] = {
             "products": [self._product(row) for row in rows[:limit]],
             "total": counts[which],
@@ -285,13 +285,13 @@ _MATCHES_SQL: Final = (
 _JOINED: Final = "FROM found JOIN products ON products.number = found.rowid"
 
 
-def _count(store: Any, search: _Search) -> int:
+def _count(store: Any, search: _ProductSearch) -> int:
     where, values = search.where()
     sql = f"{_MATCHES_SQL} SELECT count(*) {_JOINED} WHERE {where}"
     return store.execute(sql, (search.words, *values)).fetchone()[0]
 
 
-def _rows(store: Any, search: _Search, limit: int, after: tuple[Any, str] | None) -> list[tuple[Any, ...]]:
+def _rows(store: Any, search: _ProductSearch, limit: int, after: tuple[Any, str] | None) -> list[tuple[Any, ...]]:
     order = _ORDERS[search.sort]
     where, values = search.where(*([f"({order}, products.id) > (?, ?)"] if after else []))
     sql = (
@@ -304,11 +304,11 @@ def _rows(store: Any, search: _Search, limit: int, after: tuple[Any, str] | None
         raise ToolError.of("TT6602") from error
 
 
-def _cursor(search: _Search, key: Any, last: str) -> str:
+def _cursor(search: _ProductSearch, key: Any, last: str) -> str:
     return base64.urlsafe_b64encode(json.dumps([search.digest, key, last]).encode()).decode("ascii")
 
 
-def _after(cursor: str | None, search: _Search) -> tuple[Any, str] | None:
+def _after(cursor: str | None, search: _ProductSearch) -> tuple[Any, str] | None:
     """The place of the last product of the page before. ``ToolError`` for a cursor of another search."""
     if cursor is None:
         return None

@@ -18,7 +18,7 @@ from typing import Any
 
 from tooltrue.errors import ConfigurationError, ToolError
 
-__all__ = ["Database", "Rows"]
+__all__ = ["Rows", "SqliteStore"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -30,7 +30,7 @@ _INSTRUCTIONS = 20_000
 """Instructions of SQLite's virtual machine between two checks of the clock."""
 
 
-class Database:
+class SqliteStore:
     """A store with ``tables``, opened on first use. ``kind`` marks files of this sort: others are refused.
 
     ``path`` is ``None`` for one in memory, which ends with the process.

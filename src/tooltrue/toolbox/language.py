@@ -12,7 +12,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.toolbox.service_client import Patience, check_urls, json_of, patient, wait_of
+from tooltrue.toolbox.service_client import ServicePatience, check_urls, json_of, wait_of, with_retries
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, Resolve
@@ -50,7 +50,7 @@ class LanguageSettings:
     url: str
     key: str | None = field(default_factory=lambda: os.environ.get(_KEY), repr=False)
     seconds: float = 45.0
-    patience: Patience = field(default_factory=Patience)
+    patience: ServicePatience = field(default_factory=ServicePatience)
     resolve: Resolve = fetch.resolve
 
 
@@ -96,7 +96,7 @@ class Language:
     async def _send(self, ask: Callable[[], Any]) -> Answer:
         """Send a request with retries: to translate twice changes nothing, so this POST may be repeated."""
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6464", problem=error.facts["problem"]) from None
         if answer.status == 429:

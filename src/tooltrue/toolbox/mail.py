@@ -124,7 +124,7 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-class Draft(TypedDict):
+class MailDraft(TypedDict):
     """A mail as it would go out."""
 
     sender: str
@@ -169,14 +169,14 @@ class Mail:
             if not re.fullmatch(rf"(?:{_LOCAL})?@{_DOMAIN}", entry):
                 raise ConfigurationError.of("TT6704", what=entry)
 
-    def preview_email(self, to: To, subject: Subject, body: Body, cc: Cc = []) -> Draft:  # noqa: B006 - never changed
+    def preview_email(self, to: To, subject: Subject, body: Body, cc: Cc = []) -> MailDraft:  # noqa: B006 - never changed
         """Preview an email without sending it (预览邮件, 不发送): what send_email would send, with all checks.
 
         Use when the user wants to see a mail first, or to find out whether it may be sent. Not for sending: use
         send_email. Side effects: none; nothing leaves this machine.
         """
         message = self._message(to, cc, subject, body)
-        return Draft(
+        return MailDraft(
             sender=self._sender, to=to, cc=cc, subject=subject, body=_lines(body), size=len(message.as_bytes())
         )
 
@@ -191,7 +191,7 @@ class Mail:
         message = self._message(to, cc, subject, body)
         _ask(f"{_headers(message)}\n{_lines(body)}", context)
         recipients = [*to, *cc]
-        await _hand_in(self._server, self._sender, recipients, message.as_bytes())
+        await _submit(self._server, self._sender, recipients, message.as_bytes())
         return SentMail(message_id=str(message["Message-ID"]), recipients=recipients)
 
     def preview(self, arguments: dict[str, Any]) -> str | Worded:
@@ -260,7 +260,7 @@ def _ask(mail: str, context: Context) -> None:
 # -- sending -----------------------------------------------------------------------------------------------------------
 
 
-async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], message: bytes) -> None:
+async def _submit(server: MailServer, sender: str, recipients: Sequence[str], message: bytes) -> None:
     """Send the mail to all ``recipients`` or to none. ``ToolError`` says whether it may have been sent all the same."""
     smtp = aiosmtplib.SMTP(
         hostname=server.host,

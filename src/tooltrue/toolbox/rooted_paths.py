@@ -30,14 +30,14 @@ from typing import Literal
 from tooltrue.caching import LONGEST, cache_short_texts
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import state_folder
-from tooltrue.toolbox.names import ASKED as ASKED_GROUPS
-from tooltrue.toolbox.names import HARMLESS as HARMLESS_GROUPS
-from tooltrue.toolbox.names import OBEYED, SECRET, patterns
 from tooltrue.toolbox.openat2 import beneath
+from tooltrue.toolbox.path_patterns import HARMLESS as HARMLESS_GROUPS
+from tooltrue.toolbox.path_patterns import NEEDS_APPROVAL as ASKED_GROUPS
+from tooltrue.toolbox.path_patterns import OBEYED, SECRET, patterns
 
 __all__ = [
-    "ASKED",
     "DEPTH",
+    "NEEDS_APPROVAL",
     "PROTECTED",
     "SECRETS",
     "Folder",
@@ -73,7 +73,7 @@ HARMLESS = patterns(HARMLESS_GROUPS)
 PROTECTED = patterns(OBEYED)
 """Read but not written: writing such a file makes another program run something."""
 
-ASKED = patterns(ASKED_GROUPS)
+NEEDS_APPROVAL = patterns(ASKED_GROUPS)
 """Read, and written once a person has agreed."""
 
 _DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))))
@@ -87,7 +87,7 @@ class PathRules:
     secrets: tuple[str, ...] = SECRETS
     harmless: tuple[str, ...] = HARMLESS
     protected: tuple[str, ...] = PROTECTED
-    asked: tuple[str, ...] = ASKED
+    needs_approval: tuple[str, ...] = NEEDS_APPROVAL
     allow_hard_links: bool = False
     """Files with a second name, which may lie outside the folder."""
     allow_other_filesystems: bool = False
@@ -119,7 +119,7 @@ class PathRules:
     def asks(self, names: Names) -> bool:
         """Whether a person has to agree before a write there."""
         folded = tuple(map(_folded, names))
-        return any(_fits(folded[: depth + 1][-_LONGEST:], self.asked) for depth in range(len(folded)))
+        return any(_fits(folded[: depth + 1][-_LONGEST:], self.needs_approval) for depth in range(len(folded)))
 
 
 def is_protected(name: str) -> bool:
@@ -166,7 +166,7 @@ def _is_secret_name(near: Names, secrets: tuple[str, ...], harmless: tuple[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _PatternTable:
     """Patterns grouped by lookup: literal names, patterns for one name, and patterns for several."""
 
     names: frozenset[str]
@@ -184,11 +184,11 @@ def _fits(near: Names, patterns: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _table(patterns: tuple[str, ...]) -> _Table:
+def _table(patterns: tuple[str, ...]) -> _PatternTable:
     folded = ["/".join(map(_folded, pattern.split("/"))) for pattern in patterns]
     ways = [pattern for pattern in folded if "/" in pattern]
     globs = [pattern for pattern in folded if "/" not in pattern and set(pattern) & set("*?[")]
-    return _Table(
+    return _PatternTable(
         frozenset(folded) - {*ways, *globs},
         re.compile("|".join(map(translate, globs)) or r"(?!)"),
         re.compile("|".join(f"(?:^|/){_way(way)}$" for way in ways) or r"(?!)"),

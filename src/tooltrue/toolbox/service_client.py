@@ -16,14 +16,14 @@ from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import Json, decode
 from tooltrue.transport.fetch import Answer, NotFetched, origin_of
 
-__all__ = ["BUSY", "Patience", "check_urls", "json_of", "patient", "wait_of"]
+__all__ = ["BUSY", "ServicePatience", "check_urls", "json_of", "wait_of", "with_retries"]
 
 BUSY = frozenset((429, 502, 503, 504))
 """Statuses of a service that may succeed a moment later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ServicePatience:
     """The retry policy: at most ``tries`` requests, and no wait beyond ``longest`` seconds: then the last answer is
     returned."""
 
@@ -33,7 +33,7 @@ class Patience:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> Answer:
+async def with_retries(ask: Callable[[], Awaitable[Answer]], patience: ServicePatience) -> Answer:
     """The answer of ``ask``, which must be safe to repeat, with the retries described above. Raises
     :class:`NotFetched`."""
     for attempt in range(1, patience.tries):

@@ -18,7 +18,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.database import Database, Rows
+from tooltrue.toolbox.database import Rows, SqliteStore
 from tooltrue.tools.local import LocalToolset, ToolSettings
 
 __all__ = ["TOOLS", "SettingLimits", "Settings", "toolset"]
@@ -172,7 +172,7 @@ class Settings:
     def __init__(
         self, path: Path | None, *, limits: SettingLimits | None = None, now: Callable[[], datetime] = _utc
     ) -> None:
-        self._store = Database(path, _KIND, _TABLES)
+        self._store = SqliteStore(path, _KIND, _TABLES)
         self._store.check()
         self._limits = limits or SettingLimits()
         self._now = now

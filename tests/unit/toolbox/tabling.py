@@ -10,12 +10,12 @@ from typing import Any
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.toolbox.rooted_paths import PathRules
-from tooltrue.toolbox.tables.reading import Limits
-from tooltrue.toolbox.tables.tables import toolset
+from tooltrue.toolbox.tables.layout import TableLimits
+from tooltrue.toolbox.tables.table_tools import toolset
 
 
 def result_of(
-    root: Path, tool: str, limits: Limits | None = None, rules: PathRules | None = None, **arguments: Any
+    root: Path, tool: str, limits: TableLimits | None = None, rules: PathRules | None = None, **arguments: Any
 ) -> Result[Any]:
     """One call of a server over ``root``."""
 
@@ -27,12 +27,12 @@ def result_of(
     return asyncio.run(once())
 
 
-def ask(root: Path, tool: str, limits: Limits | None = None, **arguments: Any) -> Any:
+def ask(root: Path, tool: str, limits: TableLimits | None = None, **arguments: Any) -> Any:
     """The value of a call that has to succeed."""
     return result_of(root, tool, limits, **arguments).value
 
 
-def code_of(root: Path, tool: str, limits: Limits | None = None, **arguments: Any) -> str:
+def code_of(root: Path, tool: str, limits: TableLimits | None = None, **arguments: Any) -> str:
     """The code of a call that has to fail, after a look at what it says of the machine."""
     result = result_of(root, tool, limits, **arguments)
     assert result.is_error, result.text

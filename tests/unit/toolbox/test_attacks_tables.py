@@ -12,12 +12,12 @@ import pytest
 
 from growth import grows_in_proportion
 from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables.decompression import Packing, UnpackingBounds, unpack
 from tooltrue.toolbox.tables.filters import parse
-from tooltrue.toolbox.tables.reading import Limits
-from tooltrue.toolbox.tables.unpacking import Bounds, Packing, unpacked
+from tooltrue.toolbox.tables.layout import TableLimits
 from unit.toolbox.tabling import ask, code_of, result_of
 
-SMALL = Limits(row_bytes=10_000, columns=50, memory_mib=64, bounds=Bounds(size=8 << 20, free=1 << 20))
+SMALL = TableLimits(row_bytes=10_000, columns=50, memory_mib=64, bounds=UnpackingBounds(size=8 << 20, free=1 << 20))
 
 
 def write(root: Path, content: str | bytes, name: str = "t.csv") -> Path:
@@ -256,7 +256,7 @@ def test_g08_a_small_file_that_unpacks_to_a_large_one_is_stopped(tmp_path: Path)
 def test_g08_little_comes_out_of_a_small_file_before_it_is_stopped(packing: Packing) -> None:
     rows = b"a,b\n" + REPEATED * (320 << 10)
     packed = {"gzip": gzip.compress, "bzip2": bz2.compress}[packing](rows)
-    parts = unpacked(io.BytesIO(packed), packing, "t.csv", Bounds())
+    parts = unpack(io.BytesIO(packed), packing, "t.csv", UnpackingBounds())
     sizes = list[int]()
     with pytest.raises(ToolError) as stopped:
         sizes.extend(map(len, parts))
@@ -266,7 +266,7 @@ def test_g08_little_comes_out_of_a_small_file_before_it_is_stopped(packing: Pack
 
 def test_g08_twin_a_small_table_that_repeats_is_unpacked() -> None:
     rows = b"a,b\n" + REPEATED * (48 << 10)
-    assert b"".join(unpacked(io.BytesIO(bz2.compress(rows)), "bzip2", "t.csv", Bounds())) == rows
+    assert b"".join(unpack(io.BytesIO(bz2.compress(rows)), "bzip2", "t.csv", UnpackingBounds())) == rows
 
 
 def test_g08_what_is_cut_off_is_no_whole_table(tmp_path: Path) -> None:

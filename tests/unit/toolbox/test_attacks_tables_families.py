@@ -18,18 +18,18 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.reading import Limits
-from tooltrue.toolbox.tables.tables import toolset
-from tooltrue.toolbox.tables.unpacking import Bounds, Packing, unpacked
+from tooltrue.toolbox.tables.decompression import Packing, UnpackingBounds, unpack
+from tooltrue.toolbox.tables.layout import TableLimits
+from tooltrue.toolbox.tables.table_tools import toolset
 from unit.toolbox.test_workbooks import book
 from variants import tried
 
-SMALL = Limits(row_bytes=10_000, columns=50, groups=10, bounds=Bounds(size=8 << 20, free=1 << 20))
+SMALL = TableLimits(row_bytes=10_000, columns=50, groups=10, bounds=UnpackingBounds(size=8 << 20, free=1 << 20))
 
 Call = tuple[str, Mapping[str, Any]]
 
 
-def answers(root: Path, calls: Iterable[Call], limits: Limits | None = None) -> list[Result[Any]]:
+def answers(root: Path, calls: Iterable[Call], limits: TableLimits | None = None) -> list[Result[Any]]:
     """What one client gets for each call."""
 
     async def main() -> list[Result[Any]]:
@@ -503,14 +503,14 @@ BOMBS: Mapping[str, bytes] = {
 @pytest.mark.variants(2 * len(BOMBS))
 @pytest.mark.parametrize("packing", PACKERS)
 def test_g08_no_filling_unpacks_without_end(packing: Packing) -> None:
-    bounds = Bounds(size=4 << 20, free=1 << 18)
+    bounds = UnpackingBounds(size=4 << 20, free=1 << 18)
     for name, filling in BOMBS.items():
         once = PACKERS[packing](filling)
         for packed in (once, once * 40):  # of one part, and of many
             tried((name, len(packed)))
             sizes = list[int]()
             with pytest.raises(ToolError) as stopped:
-                sizes.extend(map(len, unpacked(io.BytesIO(packed), packing, "t.csv", bounds)))
+                sizes.extend(map(len, unpack(io.BytesIO(packed), packing, "t.csv", bounds)))
             assert stopped.value.code == "TT6312", name
             assert sum(sizes) <= 4 << 20, name
 

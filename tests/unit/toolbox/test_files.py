@@ -20,7 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
+from tooltrue.toolbox.files import (
+    TOOLS,
+    DirectoryListing,
+    Edit,
+    FileContent,
+    FileLimits,
+    Files,
+    entry_changes,
+    file_writer,
+)
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
@@ -222,15 +231,15 @@ def without_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise NotImplementedError
 
-    monkeypatch.setattr(writing, "rename_new", missing)
-    monkeypatch.setattr(rearranging, "rename_new", missing)
+    monkeypatch.setattr(file_writer, "rename_new", missing)
+    monkeypatch.setattr(entry_changes, "rename_new", missing)
 
 
 @pytest.mark.parametrize("way", ["rename", "link"])
 def test_of_two_creations_at_once_one_is_refused(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    place = (writing, "rename_new") if way == "rename" else (os, "link")
+    place = (file_writer, "rename_new") if way == "rename" else (os, "link")
     if way == "link":
         without_rename(monkeypatch)
     real = getattr(*place)

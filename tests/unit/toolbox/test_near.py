@@ -12,9 +12,9 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.toolbox import rooted_paths as confined
 from tooltrue.toolbox.files import toolset as files
-from tooltrue.toolbox.files.declared import TOOLS
-from tooltrue.toolbox.tables import reading
-from tooltrue.toolbox.tables.tables import toolset as tables
+from tooltrue.toolbox.files.arguments import TOOLS
+from tooltrue.toolbox.tables import layout
+from tooltrue.toolbox.tables.table_tools import toolset as tables
 from tooltrue.wording import SENTENCES
 
 
@@ -87,7 +87,7 @@ def test_sentences_about_paths_name_no_tool(code: str) -> None:
 
 
 def test_sentences_about_tables_name_tools_of_tables_alone() -> None:
-    sources = "".join(each.read_text() for each in Path(reading.__file__).parent.glob("*.py"))
+    sources = "".join(each.read_text() for each in Path(layout.__file__).parent.glob("*.py"))
     codes = sorted(set(re.findall(r"TT\d{4}", sources)))
     assert len(codes) > 30
     for code in codes:

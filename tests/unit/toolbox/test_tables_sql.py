@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tooltrue.toolbox.tables.tables import Rows, Tables
+from tooltrue.toolbox.tables.table_tools import Rows, Tables
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from variants import tried

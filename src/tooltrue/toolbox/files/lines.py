@@ -9,13 +9,13 @@ from functools import cached_property
 from tooltrue.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue.toolbox.files.values import CHUNK  # no more than the bytes that decide the encoding
 
-__all__ = ["LinedFile", "Part", "lined_file"]
+__all__ = ["FilePart", "LinedFile", "lined_file"]
 
 _HEAD = 8_192
 
 
 @dataclass
-class Part:
+class FilePart:
     """Whole lines from ``offset`` on; a line longer than a part comes in several parts. ``data`` is UTF-8."""
 
     offset: int
@@ -47,7 +47,7 @@ class LinedFile:
     head: bytes
     codec: TextCodec
 
-    def part(self, offset: int) -> Part | None:
+    def part(self, offset: int) -> FilePart | None:
         """The part that begins at ``offset``; ``None`` at the end of the file."""
         raw = os.pread(self.fd, CHUNK, offset) if offset else self.head
         if len(raw) == CHUNK:
@@ -55,7 +55,7 @@ class LinedFile:
         if not raw:
             return None
         data = raw if self.codec is UTF_8 else self._decoded(raw, offset).encode()
-        return Part(offset, raw, data, self.codec)
+        return FilePart(offset, raw, data, self.codec)
 
     def lines(self, begin: int, end: int) -> list[str]:
         """The lines between two offsets; the first or last may be incomplete."""

@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from tooltrue.toolbox.files.searching import Ignoring, Place, Search, Wanted
+from tooltrue.toolbox.files.directory_walk import Walk, after_cursor, entries_below, entries_of_folders
+from tooltrue.toolbox.files.file_search import Ignoring, Search, SearchCriteria, SearchPlace
 from tooltrue.toolbox.files.values import FileLimits, SearchResult
-from tooltrue.toolbox.files.walking import Walk, after_cursor, inside, inside_all
 from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Folders, Names, Target, path_errors
 from tooltrue.tools.threads import Lane
 from tooltrue.tools.vocabulary import Context
@@ -26,7 +26,7 @@ class Searcher:
     clock: Callable[[], float]
 
     async def page(
-        self, criteria: Wanted, path: str, context: Context, *, include_ignored: bool, place: Place | None
+        self, criteria: SearchCriteria, path: str, context: Context, *, include_ignored: bool, place: SearchPlace | None
     ) -> SearchResult:
         """The matches from ``place`` on, as many as fit in size and time. Cancelling the call ends the search soon."""
         target = self.folders.target(path)
@@ -45,16 +45,16 @@ class Searcher:
             search.stop()
         return result
 
-    def _run(self, search: Search, target: Target | None, guide: Ignoring | None, place: Place | None) -> None:
+    def _run(self, search: Search, target: Target | None, guide: Ignoring | None, place: SearchPlace | None) -> None:
         display_path = search.result["path"]
         start = () if display_path == "." else tuple(display_path.split("/"))
         after = after_cursor(place.way if place else "", start)
         walk = Walk(guide=guide, again=place is not None and place.offset > 0)
         if target is None:
-            meetings = inside_all(walk, self.folders, DEPTH, after)
+            meetings = entries_of_folders(walk, self.folders, DEPTH, after)
         else:
             _tell_of_parents(guide, target, start)
-            meetings = inside(walk, target, start, DEPTH, after)
+            meetings = entries_below(walk, target, start, DEPTH, after)
         with path_errors(display_path, target), closing(meetings):
             search.run(meetings, partial(self._folder_of, target), len(start), place)
 

@@ -31,7 +31,7 @@ __all__ = [
     "Mode",
     "MovedEntry",
     "ReadEncoding",
-    "Roots",
+    "RootList",
     "SearchMatch",
     "SearchResult",
     "TextEncoding",
@@ -249,7 +249,7 @@ class SearchResult(TypedDict):
     ]
 
 
-class Roots(TypedDict):
+class RootList(TypedDict):
     """Where the files tools work, and how much they may."""
 
     roots: Annotated[list[str], Field(description="What paths begin with; '.' alone when there is one folder")]

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
+from tooltrue.toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, origin_of
 from tooltrue.version import __version__
 
-__all__ = ["API", "Api", "Found", "OutcomeUnknown"]
+__all__ = ["API", "Api", "ApiResponse", "OutcomeUnknown"]
 
 API = "https://api.github.com"
 _VERSION = "2022-11-28"
@@ -28,7 +28,7 @@ class OutcomeUnknown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ApiResponse:
     """A response. ``next_page`` is the number of the following page, if there is one."""
 
     value: Json
@@ -56,7 +56,7 @@ class Api:
     """The client of the API. ``token`` is sent to this service only; redirects are not followed, nor links in a
     response."""
 
-    def __init__(self, fetcher: Fetcher, base: str, token: str | None, patience: Patience) -> None:
+    def __init__(self, fetcher: Fetcher, base: str, token: str | None, patience: ServicePatience) -> None:
         self._fetcher = fetcher
         self._base = base.rstrip("/")
         self._patience = patience
@@ -70,7 +70,7 @@ class Api:
 
     async def get(
         self, path: str, query: Mapping[str, str | int] | None = None, *, what: str, accept: str | None = None
-    ) -> Found:
+    ) -> ApiResponse:
         """Send a GET request, with retries. ``what`` names the object in an error."""
         headers = self._headers | ({"accept": accept} if accept else {})
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
@@ -79,13 +79,13 @@ class Api:
             return await self._fetcher.request("GET", url, headers=headers)
 
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
         return self._response(answer, what)
 
-    async def post(self, path: str, value: Json, *, what: str) -> Found:
-        """Send a POST request, without retries. Raises :class:`NotHeard` where it is unknown whether it was
+    async def post(self, path: str, value: Json, *, what: str) -> ApiResponse:
+        """Send a POST request, without retries. Raises :class:`OutcomeUnknown` where it is unknown whether it was
         processed."""
         headers = {**self._headers, "content-type": "application/json"}
         try:
@@ -98,9 +98,9 @@ class Api:
             raise OutcomeUnknown
         return self._response(answer, what)
 
-    def _response(self, answer: Answer, what: str) -> Found:
+    def _response(self, answer: Answer, what: str) -> ApiResponse:
         if answer.status in (200, 201):
-            return Found(json_of(answer), self._next_page(answer))
+            return ApiResponse(json_of(answer), self._next_page(answer))
         self._check_pace(answer)
         body = json_of(answer)
         message = str(body.get("message", ""))[:200] if is_object(body) else ""

@@ -15,7 +15,7 @@ from typing import Literal
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 
-__all__ = ["Catalog", "Dialect", "Relation", "with_hidden"]
+__all__ = ["Dialect", "Relation", "SchemaCatalog", "with_hidden"]
 
 Dialect = Literal["sqlite", "duckdb", "postgres", "mysql"]
 
@@ -41,7 +41,7 @@ class Relation:
         return tuple(name for name in self.columns if name not in self.hides)
 
 
-class Catalog:
+class SchemaCatalog:
     """The relations that ``access`` lets through. ``home``: the schema of names without one."""
 
     def __init__(

@@ -13,12 +13,12 @@ import re
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.catalog import Catalog
-from tooltrue.toolbox.sql.describing import described
-from tooltrue.toolbox.sql.engine import Session
+from tooltrue.toolbox.sql.catalog import SchemaCatalog
+from tooltrue.toolbox.sql.engine import EngineSession
 from tooltrue.toolbox.sql.statement import Statement
+from tooltrue.toolbox.sql.table_description import visible_description
 
-__all__ = ["Asked", "near_columns", "redacted"]
+__all__ = ["PendingStatement", "near_columns", "redacted"]
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|'.*|\".*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\w.:+-]*")
@@ -27,15 +27,15 @@ _WITHHELD = "the reason names or quotes what may be hidden here"
 
 
 @dataclass(slots=True)
-class Asked:
+class PendingStatement:
     """A statement in progress. ``text`` is all that the caller wrote; the other fields are set as the call proceeds."""
 
     text: str
-    catalog: Catalog | None = None
+    catalog: SchemaCatalog | None = None
     statement: Statement | None = None
 
 
-def redacted(error: ToolError, pending: Asked) -> ToolError:
+def redacted(error: ToolError, pending: PendingStatement) -> ToolError:
     """The error as the caller may read it."""
     problem, catalog = error.facts.get("problem"), pending.catalog
     if not error.code or not isinstance(problem, str) or catalog is None or not catalog.hides_anything:
@@ -43,7 +43,7 @@ def redacted(error: ToolError, pending: Asked) -> ToolError:
     return ToolError.of(error.code, **{**error.facts, "problem": _problem(error, problem, catalog, pending)})
 
 
-def near_columns(error: ToolError, session: Session, pending: Asked) -> ToolError:
+def near_columns(error: ToolError, session: EngineSession, pending: PendingStatement) -> ToolError:
     """The error about a missing column, with similar columns that are visible."""
     if pending.statement is None or pending.catalog is None:
         return error
@@ -52,14 +52,14 @@ def near_columns(error: ToolError, session: Session, pending: Asked) -> ToolErro
     names = {
         column["name"].lower(): column["name"]
         for relation in pending.statement.named
-        for column in described(session.describe(relation), relation, pending.catalog)["columns"]
+        for column in visible_description(session.describe(relation), relation, pending.catalog)["columns"]
     }
     column_name = str(error.facts["name"]).rpartition(".")[2].lower()
     near = difflib.get_close_matches(column_name, names, n=3, cutoff=0.6)
     return ToolError.of("TT6241", name=error.facts["name"], near=", ".join(names[name] for name in near) or "(none)")
 
 
-def _problem(error: ToolError, problem: str, catalog: Catalog, pending: Asked) -> str:
+def _problem(error: ToolError, problem: str, catalog: SchemaCatalog, pending: PendingStatement) -> str:
     words = set(_WORD.findall(pending.text.lower()))
     if (catalog.hidden_names - words) & set(_WORD.findall(problem.lower())):
         return _WITHHELD
@@ -71,7 +71,7 @@ def _problem(error: ToolError, problem: str, catalog: Catalog, pending: Asked) -
     return _without_values(problem, _quotable_text(pending.text, catalog, statement))
 
 
-def _quotable_text(text: str, catalog: Catalog, statement: Statement) -> str:
+def _quotable_text(text: str, catalog: SchemaCatalog, statement: Statement) -> str:
     """The text whose parts an error may repeat."""
     names = [name for r in catalog.relations for name in (r.schema, r.name, *r.shown_columns)]
     return "\n".join((text, statement.sql, *names)).lower()

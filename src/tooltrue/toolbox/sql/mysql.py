@@ -21,10 +21,10 @@ from pymysql.cursors import SSCursor
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import without_password
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from tooltrue.toolbox.sql.engine import Outcome, first_line, of_columns
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
+from tooltrue.toolbox.sql.engine import StatementOutcome, first_line, of_columns
 from tooltrue.toolbox.sql.exposure import Exposure
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
 __all__ = ["Mysql"]
@@ -108,19 +108,19 @@ class Mysql:
             conv=_loaders(),
         )
 
-    def open(self, *, writes: bool) -> _Session:
+    def open(self, *, writes: bool) -> _MysqlSession:
         db = self.connect(self._limits.seconds + 5)
         try:
             mighty = _mighty(db)
             if mighty and not self._access.mighty_roles:
                 raise ToolError.of("TT6203", role=mighty[0], why=mighty[1])
-            return _Session(self, db, self._access, self._limits, writes=writes)
+            return _MysqlSession(self, db, self._access, self._limits, writes=writes)
         except BaseException:
             db.close()
             raise
 
-    def worded(self, error: Exception) -> ToolError | None:
-        return _worded(error) if isinstance(error, pymysql.MySQLError) else None
+    def tool_error(self, error: Exception) -> ToolError | None:
+        return _tool_error(error) if isinstance(error, pymysql.MySQLError) else None
 
 
 def _loaders() -> Any:
@@ -171,7 +171,7 @@ _CODES: Mapping[int, str] = {
 _NO_COLUMN = re.compile("Unknown column '(.+)' in '")
 
 
-def _worded(error: pymysql.MySQLError) -> ToolError:
+def _tool_error(error: pymysql.MySQLError) -> ToolError:
     number, problem = (*error.args, "", "")[:2]
     code = _CODES.get(number, "TT6225") if isinstance(number, int) else "TT6227"
     by_hand = number == 1644  # SIGNAL, in a trigger
@@ -200,7 +200,7 @@ def _mighty(db: pymysql.Connection[Any]) -> tuple[str, str] | None:
     return None
 
 
-class _Session:
+class _MysqlSession:
     def __init__(self, engine: Mysql, db: Any, access: Access, limits: SqlLimits, *, writes: bool) -> None:
         self._engine = engine
         self._db = db
@@ -230,8 +230,8 @@ class _Session:
             cursor.execute(sql, values or None)
             return list(cursor.fetchall())
 
-    def catalog(self) -> Catalog:
-        return Catalog((self._relation(*row) for row in self._all(_TABLES)), self._home, self._access)
+    def catalog(self) -> SchemaCatalog:
+        return SchemaCatalog((self._relation(*row) for row in self._all(_TABLES)), self._home, self._access)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
@@ -249,7 +249,7 @@ class _Session:
         account = self._all("SELECT CURRENT_USER()")[0][0]
         return Exposure(account, tuple(reached), tuple(self._ending(catalog, _account(account))) if reached else ())
 
-    def _reached(self, catalog: Catalog) -> Iterator[str]:
+    def _reached(self, catalog: SchemaCatalog) -> Iterator[str]:
         visible = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
         for schema, table, column in self._all(_REACHED, "select|insert|update" if self._writes else "select"):
             columns = visible.get((schema, table))
@@ -263,7 +263,7 @@ class _Session:
             if what not in visible_tables and rights & _ENDS_TABLES:
                 yield f"{min(rights & _ENDS_TABLES)} on {what}"
 
-    def _ending(self, catalog: Catalog, account: str) -> Iterator[str]:
+    def _ending(self, catalog: SchemaCatalog, account: str) -> Iterator[str]:
         """The statements that revoke all rights, and grant those on visible relations."""
         yield from (f"REVOKE {role} FROM {account}" for role in self._roles())
         for rights, what, role in _grants(self._db):
@@ -298,15 +298,15 @@ class _Session:
             indexes=list(_indexes(self._all(_INDEXES, *whole))),
         )
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         self._do(f"SET SESSION sql_select_limit = {most if statement.kind == 'query' else 'DEFAULT'}")
         cursor = self._db.cursor(SSCursor if statement.kind == "query" else None)
         cursor.execute(*_bound(statement, values))
         columns = [Column(name=str(c[0]), type=_TYPES.get(c[1], str(c[1]))) for c in cursor.description or ()]
         if statement.kind != "change":
-            return Outcome(columns, _fetched(cursor))
+            return StatementOutcome(columns, _fetched(cursor))
         rows = list(cursor.fetchall()) if columns else []
-        return Outcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
+        return StatementOutcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
         if change.is_of_rows and not self._writes:
@@ -347,7 +347,7 @@ def _hides_nothing(access: Access) -> bool:
 
 def _bound(statement: Statement, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The text in the package's style, and the parameters, which the package inserts escaped for its connection."""
-    text = spelt(replace(statement, sql=statement.sql.replace("%", "%%")), "%(p{n})s")
+    text = text_with_parameters(replace(statement, sql=statement.sql.replace("%", "%%")), "%(p{n})s")
     return text, {f"p{number}": values[name] for number, name in enumerate(statement.names, 1)}
 
 

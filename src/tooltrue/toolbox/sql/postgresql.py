@@ -21,10 +21,10 @@ from psycopg.types.string import TextLoader
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import without_password
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from tooltrue.toolbox.sql.engine import Outcome, first_line, of_columns
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
+from tooltrue.toolbox.sql.engine import StatementOutcome, first_line, of_columns
 from tooltrue.toolbox.sql.exposure import Exposure
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
 __all__ = ["Postgresql"]
@@ -163,7 +163,7 @@ class Postgresql:
         self._access = access
         self._limits = limits
 
-    def open(self, *, writes: bool) -> _Session:
+    def open(self, *, writes: bool) -> _PostgresSession:
         limits = self._limits
         options: dict[str, Any] = {
             "application_name": "tooltrue",
@@ -173,16 +173,16 @@ class Postgresql:
         }
         db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **options)
         try:
-            home = _settle(db, limits)
+            home = _set_parameters(db, limits)
             if (mighty := _mighty(db)) is not None and not self._access.mighty_roles:
                 raise ToolError.of("TT6203", role=mighty[0], why=mighty[1])
-            return _Session(db, home, self._access, writes=writes)
+            return _PostgresSession(db, home, self._access, writes=writes)
         except BaseException:
             db.close()
             raise
 
-    def worded(self, error: Exception) -> ToolError | None:
-        return _worded(error) if isinstance(error, psycopg.Error) else None
+    def tool_error(self, error: Exception) -> ToolError | None:
+        return _tool_error(error) if isinstance(error, psycopg.Error) else None
 
 
 _CODES: Mapping[str, str] = {
@@ -208,14 +208,14 @@ _CODES: Mapping[str, str] = {
 _NO_COLUMN = re.compile(r'column (?:"(.+?)"|(\S+)) (?:of relation ".+" |specified in USING clause )?does not exist')
 
 
-def _worded(error: psycopg.Error) -> ToolError:
+def _tool_error(error: psycopg.Error) -> ToolError:
     state = error.sqlstate or ("08" if isinstance(error, psycopg.OperationalError) else "")
     code = next((code for start, code in _CODES.items() if state.startswith(start)), "TT6225")
     by_hand = state == "P0001" or bool(error.diag.context)  # of a function: a trigger, a default, a check
     return of_columns(ToolError.of(code, problem=first_line(error), seconds="", by_hand=by_hand), _NO_COLUMN)
 
 
-def _settle(db: psycopg.Connection, limits: SqlLimits) -> str:
+def _set_parameters(db: psycopg.Connection, limits: SqlLimits) -> str:
     """Set the parameters that change how text is read or a value is written, overriding the role and the database.
     Return the schema of names without one."""
     # By their full names, and first: a schema in the path of the role may have functions and operators of its own.
@@ -234,7 +234,7 @@ def _mighty(db: psycopg.Connection) -> tuple[str, str] | None:
     return None if why is None else (role, why)
 
 
-class _Session:
+class _PostgresSession:
     def __init__(self, db: psycopg.Connection, home: str, access: Access, *, writes: bool) -> None:
         self._db = db
         self._access = access
@@ -249,10 +249,10 @@ class _Session:
         self._home = home
         db.execute("BEGIN READ WRITE" if writes else "BEGIN READ ONLY")
 
-    def catalog(self) -> Catalog:
+    def catalog(self) -> SchemaCatalog:
         rows = self._db.execute(_TABLES).fetchall()
         types = [row[0] for row in self._db.execute(_ENUMS)]
-        return Catalog((self._relation(*row) for row in rows), self._home, self._access, folds=True, types=types)
+        return SchemaCatalog((self._relation(*row) for row in rows), self._home, self._access, folds=True, types=types)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
@@ -276,7 +276,7 @@ class _Session:
     def _value(self, sql: str) -> Any:
         return (self._db.execute(sql.encode()).fetchone() or (None,))[0]
 
-    def _reached(self, catalog: Catalog) -> Iterator[tuple[str, str, str, bool]]:
+    def _reached(self, catalog: SchemaCatalog) -> Iterator[tuple[str, str, str, bool]]:
         rights = ("SELECT, INSERT, UPDATE", "DELETE, TRUNCATE") if self._writes else ("SELECT", "")
         hides = {(r.schema, r.name): r.hides for r in catalog.relations}
         for schema, table, column, is_own in self._db.execute(_REACHED, rights).fetchall():
@@ -284,14 +284,14 @@ class _Session:
             if hidden is None or column in hidden:
                 yield schema, table, column, is_own
 
-    def _run_as_others(self, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    def _run_as_others(self, catalog: SchemaCatalog) -> Iterator[tuple[str, str]]:
         for schema, name, function, roles in self._db.execute(_RUN_AS_OTHERS).fetchall():
             if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
                 yield function, roles
 
     def _ending(
         self,
-        catalog: Catalog,
+        catalog: SchemaCatalog,
         role: str,
         columns: Sequence[tuple[str, str, str, bool]],
         functions: Sequence[tuple[str, str]],
@@ -328,22 +328,22 @@ class _Session:
             indexes=list(_indexes(self._db.execute(_INDEXES, whole).fetchall())),
         )
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         cursor = self._db.cursor()
         arguments = [values[name] for name in statement.names]
-        text = spelt(statement, "${n}").encode()
+        text = text_with_parameters(statement, "${n}").encode()
         if statement.kind == "change":
             cursor.execute(text, arguments)
             columns = _columns(self._db, cursor)
             rows = cursor.fetchall() if columns else []
-            return Outcome(columns, iter(rows), cursor.rowcount if cursor.rowcount >= 0 else None)
+            return StatementOutcome(columns, iter(rows), cursor.rowcount if cursor.rowcount >= 0 else None)
         rows = cursor.stream(text, arguments)
         first = next(rows, None)  # until then there are no columns
-        return Outcome(_columns(self._db, cursor), _behind(first, rows))
+        return StatementOutcome(_columns(self._db, cursor), _behind(first, rows))
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
         if change.is_of_rows:
-            text = f"EXPLAIN {spelt(change, '${n}')}".encode()
+            text = f"EXPLAIN {text_with_parameters(change, '${n}')}".encode()
             self._db.cursor().execute(text, [values[name] for name in change.names])
 
     def commit(self) -> None:

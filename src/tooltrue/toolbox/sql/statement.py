@@ -1,10 +1,10 @@
 """SQL text as one statement that is known to be harmless, or a refusal. Owner of sqlglot.
 
 The text is parsed and written in our own spelling, and that text is checked: every node of its tree must be on the
-allowlist (:mod:`accepted`), every text that a node holds has to be a plain word (:mod:`spelling`), and every table has
-to be visible to the caller. The engine gets the text written from that tree, after it was read again: the parser has to
-find the same tree in it, and a scanner of our own (:mod:`lexing`) the same quotes. The engine's own checks come on top.
-"""
+allowlist (:mod:`syntax_allowlist`), every text that a node holds has to be a plain word (:mod:`tree_spelling`), and
+every table has to be visible to the caller. The engine gets the text written from that tree, after it was read again:
+the parser has to find the same tree in it, and a scanner of our own (:mod:`lexer`) the same quotes. The engine's own
+checks come on top."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql import accepted
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation
+from tooltrue.toolbox.sql import syntax_allowlist
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue.toolbox.sql.indirect_access import check_alone, check_changed, check_plan_of, check_type
-from tooltrue.toolbox.sql.lexing import PARAMETER, quote_ends
-from tooltrue.toolbox.sql.spelling import are_same, odd_text
+from tooltrue.toolbox.sql.lexer import PARAMETER, quote_ends
+from tooltrue.toolbox.sql.tree_spelling import are_same, odd_text
 
-__all__ = ["Statement", "change_of", "query_of", "spelt"]
+__all__ = ["Statement", "change_of", "query_of", "text_with_parameters"]
 
 # It would log the statements of callers, at the level of warnings.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -64,7 +64,7 @@ class Statement:
     names: tuple[str, ...] = ()
     verb: str = "SELECT"
     changes: tuple[str, ...] = ()
-    counting: Statement | None = None
+    count_query: Statement | None = None
     rows: int | None = None
     """The number of rows that a change writes, if the statement itself shows it."""
     is_ordered: bool = False
@@ -83,7 +83,7 @@ class Statement:
         return self.verb.partition(" ")[0] in ("INSERT", "UPDATE", "DELETE", "MERGE")
 
 
-def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None = None) -> Statement:
+def query_of(text: str, dialect: Dialect, catalog: SchemaCatalog, *, most: int | None = None) -> Statement:
     """The query in ``text``, or the plan of one. ``ToolError`` for any other statement. ``most``: upper bound for its
     own LIMIT."""
     explained = _EXPLAIN.match(_without_comments(text, dialect))
@@ -102,7 +102,7 @@ def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None 
     return replace(plan, sql=prefix + plan.sql, kind="plan", verb="EXPLAIN")
 
 
-def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
+def change_of(text: str, dialect: Dialect, catalog: SchemaCatalog) -> Statement:
     """The change in ``text``. ``ToolError`` for any other statement, and for one that is not rolled back when it
     fails."""
     tree, named = _checked_tree(text, dialect, catalog, "change")
@@ -113,7 +113,7 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
         named,
         verb=_verb(tree),
         changes=tuple(_changed(tree)),
-        counting=_counting(tree, dialect),
+        counting=_count_query(tree, dialect),
         rows=_rows(tree),
         leaves_out=_leaves_out(tree),
         everything=isinstance(tree, exp.Update | exp.Delete) and not (tree.args.get("where") or tree.args.get("limit")),
@@ -125,7 +125,7 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
 
 
 def _checked_tree(
-    text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]
+    text: str, dialect: Dialect, catalog: SchemaCatalog, kind: Literal["query", "change"]
 ) -> tuple[Node, tuple[Relation, ...]]:
     """The tree from which the engine's text is written: that of our own spelling of ``text``, with its tables resolved.
     Also returns the relations of these tables."""
@@ -145,15 +145,15 @@ def _named(tree: Node) -> Counter[str]:
     return Counter(name.name.lower() for name in tree.find_all(exp.Identifier))
 
 
-def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> None:
+def _check_tree(tree: Node, dialect: Dialect, catalog: SchemaCatalog, kind: Literal["query", "change"]) -> None:
     if not isinstance(tree, _ROOTS[kind]):
         raise ToolError.of("TT6212" if kind == "query" else "TT6230", verb=_verb(tree))
     if type(tree) in _KINDS and _kind(tree) not in _KINDS[type(tree)]:
         raise ToolError.of("TT6230", verb=f"{_verb(tree)} {_kind(tree)}")
     if isinstance(tree, exp.Create) and tree.args.get("replace") and _kind(tree) == "TABLE":
         raise ToolError.of("TT6230", verb="CREATE OR REPLACE TABLE, which drops one,")
-    nodes = accepted.QUERIES if kind == "query" else accepted.QUERIES | accepted.CHANGES
-    functions = accepted.FUNCTIONS | accepted.ENGINE[dialect] | catalog.functions
+    nodes = syntax_allowlist.QUERIES if kind == "query" else syntax_allowlist.QUERIES | syntax_allowlist.CHANGES
+    functions = syntax_allowlist.FUNCTIONS | syntax_allowlist.ENGINE[dialect] | catalog.functions
     for count, node in enumerate(tree.walk()):
         if count >= MOST_NODES:
             raise ToolError.of("TT6218", limit=MOST_NODES)
@@ -227,16 +227,16 @@ def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: s
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         _check_function(node, functions)
     elif isinstance(node, exp.Func):
-        if name not in accepted.TYPED and name not in nodes and _spelt(node) not in functions:
+        if name not in syntax_allowlist.TYPED and name not in nodes and _spelt(node) not in functions:
             raise _unknown_function(_spelt(node), functions)
         if isinstance(node.parent, exp.Dot):
             _check_owner(_spelt(node), node.parent, functions)
     elif name not in nodes:
-        code = "TT6213" if name not in accepted.CHANGES else "TT6212"
+        code = "TT6213" if name not in syntax_allowlist.CHANGES else "TT6212"
         raise ToolError.of(code, what=_node_name(node), verb=_node_name(node))
     elif isinstance(node, exp.Operator) and _owner(str(node.args["operator"])) not in ("", "pg_catalog"):
         raise ToolError.of("TT6213", what="an operator of somebody's own", verb="")
-    if (length := accepted.LENGTHS.get(name)) is not None:
+    if (length := syntax_allowlist.LENGTHS.get(name)) is not None:
         _check_length(node, length)
 
 
@@ -307,7 +307,7 @@ def _kind(tree: Node) -> str:
 # Tables
 
 
-def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
+def _resolve(tree: Node, catalog: SchemaCatalog) -> list[Relation]:
     """Resolve each table to a visible one; where a name could mean several, the table is qualified by its schema."""
     made, targets, named = _made(tree), {id(table) for table in _targets(tree)}, list[Relation]()
     tables = list(tree.find_all(exp.Table))
@@ -359,7 +359,7 @@ def _made(tree: Node) -> exp.Table | None:
     return tree.this.find(exp.Table) if isinstance(tree, exp.Create) and _kind(tree) != "INDEX" else None
 
 
-def _named_query(table: exp.Table, catalog: Catalog) -> exp.CTE | None:
+def _named_query(table: exp.Table, catalog: SchemaCatalog) -> exp.CTE | None:
     """The CTE that a name refers to at this place, if any. The target of a change is always a table."""
     if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier) or _is_changed(table):
         return None
@@ -381,7 +381,7 @@ def _named_query(table: exp.Table, catalog: Catalog) -> exp.CTE | None:
     return None
 
 
-def _key(identifier: Node, catalog: Catalog) -> str:
+def _key(identifier: Node, catalog: SchemaCatalog) -> str:
     return identifier.name if catalog.qualifies and identifier.args.get("quoted") else identifier.name.lower()
 
 
@@ -390,7 +390,7 @@ def _is_changed(table: exp.Table) -> bool:
     return isinstance(node.parent, _ROOTS["change"]) and node.parent.this is node
 
 
-def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
+def _fresh(query: exp.CTE, number: int, catalog: SchemaCatalog) -> Node:
     """A CTE name that no table has: engines scope CTEs differently, so a name that falls through to a table must find
     none."""
     name = f"{query.alias}_{number}"
@@ -454,8 +454,8 @@ def _statement_of(
     returns: bool = False,
     leaves_out: bool = False,
 ) -> Statement:
-    """The statement in the spelling of its engine. Its parameters are still markers; :func:`spelt` writes them in the
-    engine's style."""
+    """The statement in the spelling of its engine. Its parameters are still markers; :func:`text_with_parameters`
+    writes them in the engine's style."""
     copy = tree.copy()
     names = _take_parameters(copy)
     sql = _text_of(copy, dialect, verb)
@@ -508,14 +508,14 @@ def _marker(number: int) -> str:
     return f"\x02{number}\x03"
 
 
-def spelt(statement: Statement, style: str) -> str:
+def text_with_parameters(statement: Statement, style: str) -> str:
     """The text with its parameters in the engine's ``style``, a template: ``{n}`` counted from one, or ``{name}``."""
     return PARAMETER.sub(
         lambda match: style.format(n=int(match[1]) + 1, name=statement.names[int(match[1])]), statement.sql
     )
 
 
-def _counting(tree: Node, dialect: Dialect) -> Statement | None:
+def _count_query(tree: Node, dialect: Dialect) -> Statement | None:
     """A query for the number of rows that a change affects, where that can be determined."""
     source: Node | None = None
     if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):

@@ -8,8 +8,8 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables.layout import Corrections, Delimiter, Encoding
 from tooltrue.toolbox.tables.notation import Decimal
-from tooltrue.toolbox.tables.reading import Corrections, Delimiter, Encoding
 
 __all__ = ["NOTHING", "CorrectionsArgument", "corrections_of"]
 

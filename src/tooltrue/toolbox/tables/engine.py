@@ -16,11 +16,11 @@ from typing import Any
 import duckdb
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.feeding import Feed
-from tooltrue.toolbox.tables.reading import Layout, Limits
+from tooltrue.toolbox.tables.feed import Feed
+from tooltrue.toolbox.tables.layout import Layout, TableLimits
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["Query", "Running", "Stopped", "TooWide", "Unfit", "check_pattern", "open_query"]
+__all__ = ["Query", "QueryRun", "Stopped", "TooWide", "Unfit", "check_pattern", "open_query"]
 
 
 class Unfit(Exception):
@@ -39,7 +39,7 @@ class Stopped(Exception):
     """The call was cancelled."""
 
 
-class Running:
+class QueryRun:
     """A call in progress; :meth:`stop` cancels it, from any thread, in whichever query it is."""
 
     def __init__(self) -> None:
@@ -89,8 +89,8 @@ class Query:
         feed: Feed,
         layout: Layout,
         display_path: str,
-        limits: Limits,
-        run: Running,
+        limits: TableLimits,
+        run: QueryRun,
     ) -> None:
         self._connection = connection
         self._feed = feed
@@ -101,7 +101,7 @@ class Query:
 
     def types(self) -> list[tuple[str, str]]:
         """The columns of a Parquet file, and their types."""
-        with self._worded():
+        with self._engine_errors():
             rows = self._connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [self._feed.path]).fetchall()
         return [(row[0], row[1]) for row in rows]
 
@@ -109,7 +109,7 @@ class Query:
         """The rows of ``sql``, in which ``{table}`` stands for the file; its columns are c0, c1, …"""
         names = ", ".join(f"c{n}" for n in range(columns))
         text = sql.replace("{table}", f"(SELECT * FROM {self._source(columns)} AS t({names}))")
-        with self._run.using(self._connection, self._feed), self._worded():
+        with self._run.using(self._connection, self._feed), self._engine_errors():
             return self._connection.execute(text, list(values)).fetchall()
 
     def _source(self, columns: int) -> str:
@@ -139,7 +139,7 @@ class Query:
         ``ToolError`` for an error that makes everything after it uncertain."""
         if self._layout.format != "delimited":
             return 0, []
-        with self._run.using(self._connection, self._feed), self._worded():
+        with self._run.using(self._connection, self._feed), self._engine_errors():
             try:  # one for each error: a row may have many
                 fatal = self._connection.execute(
                     "SELECT line, error_type FROM reject_errors WHERE list_contains(?, error_type::VARCHAR) "
@@ -158,7 +158,7 @@ class Query:
         return counted[0], first
 
     @contextmanager
-    def _worded(self) -> Generator[None]:
+    def _engine_errors(self) -> Generator[None]:
         try:
             yield
         except duckdb.InterruptException as error:
@@ -204,7 +204,7 @@ def check_pattern(pattern: str) -> None:
 
 
 @contextmanager
-def open_query(feed: Feed, layout: Layout, display_path: str, limits: Limits, run: Running) -> Generator[Query]:
+def open_query(feed: Feed, layout: Layout, display_path: str, limits: TableLimits, run: QueryRun) -> Generator[Query]:
     """An engine that can open the path of ``feed`` alone."""
     connection = duckdb.connect(
         ":memory:", config={"threads": str(limits.threads), "memory_limit": f"{limits.memory_mib}MiB"}

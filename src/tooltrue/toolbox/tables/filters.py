@@ -133,14 +133,14 @@ _SEARCHES = frozenset(("contains", "starts", "ends", "matches"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _FilterToken:
     kind: Literal["value", "name", "sign", "word", "end"]
     text: str
     place: int
     value: Value = ""
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_FilterToken]:
     place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -151,26 +151,26 @@ def _tokens(text: str) -> Iterator[_Token]:
         if match.lastgroup is not None:
             yield _token(match.lastgroup, match[match.lastgroup], place)
         place = match.end()
-    yield _Token("end", "the end", len(text))
+    yield _FilterToken("end", "the end", len(text))
 
 
-def _token(kind: str, text: str, place: int) -> _Token:
+def _token(kind: str, text: str, place: int) -> _FilterToken:
     match kind:
         case "number":
-            return _Token("value", text, place, Decimal(text))
+            return _FilterToken("value", text, place, Decimal(text))
         case "single":
-            return _Token("value", text, place, text.replace("''", "'"))
+            return _FilterToken("value", text, place, text.replace("''", "'"))
         case "double":
-            return _Token("value", text, place, text.replace('""', '"'))
+            return _FilterToken("value", text, place, text.replace('""', '"'))
         case "name":
-            return _Token("name", text, place)
+            return _FilterToken("name", text, place)
         case "sign":
-            return _Token("sign", text, place)
+            return _FilterToken("sign", text, place)
         case _:
             word = text.lower()
             if word in ("true", "false"):
-                return _Token("value", text, place, word == "true")
-            return _Token("word", word, place) if word in _WORDS else _Token("name", text, place)
+                return _FilterToken("value", text, place, word == "true")
+            return _FilterToken("word", word, place) if word in _WORDS else _FilterToken("name", text, place)
 
 
 def parse(text: str) -> Node:
@@ -183,7 +183,7 @@ def parse(text: str) -> Node:
 class _Parser:
     """A parser by recursive descent, at most :data:`DEPTH` levels deep."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_FilterToken]) -> None:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
@@ -196,10 +196,10 @@ class _Parser:
         return node
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> _FilterToken:
         return self._tokens[self._at]
 
-    def _take(self) -> _Token:
+    def _take(self) -> _FilterToken:
         token = self._next
         self._at += 1
         return token

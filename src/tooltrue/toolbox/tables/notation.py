@@ -30,7 +30,7 @@ __all__ = [
     "NumbersRead",
     "is_unclear",
     "notations_of",
-    "told_of",
+    "numbers_note",
 ]
 
 NUMBER = r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
@@ -248,10 +248,10 @@ def notations_of(columns: Iterable[Cells], likely: Decimal, override: Decimal | 
         name for names in groups.values() for name in names
     }
     undecided = frozenset[str]() if whole else frozenset(untold)
-    return Notations(notations, [told_of(*key, names) for key, names in groups.items()], undecided)
+    return Notations(notations, [numbers_note(*key, names) for key, names in groups.items()], undecided)
 
 
-def told_of(decimal: Decimal, unit: str, ambiguous: bool, names: Sequence[str]) -> NumbersRead:
+def numbers_note(decimal: Decimal, unit: str, ambiguous: bool, names: Sequence[str]) -> NumbersRead:
     """The note of a result on columns that are read alike."""
     read = NumbersRead(columns=list(names[:_NAMED]), decimal=decimal)
     if unit:

@@ -33,7 +33,7 @@ from tooltrue.toolbox.tables.filters import (
 )
 from tooltrue.toolbox.tables.notation import NUMBER, Notation
 
-__all__ = ["FLOAT", "Shape", "Table", "is_number", "shape_of"]
+__all__ = ["FLOAT", "Shape", "TableColumns", "is_number", "shape_of"]
 
 _NUMBER = re.compile(NUMBER)
 MOST = 38
@@ -80,7 +80,7 @@ def _one(number: str) -> Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableColumns:
     """The columns of a file, by name, as expressions. ``natives`` have numbers as the file's own types; the numbers of
     the others are plain, or in the notation of ``notations``."""
 

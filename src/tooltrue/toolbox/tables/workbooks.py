@@ -14,8 +14,8 @@ from typing import Any
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import decode
+from tooltrue.toolbox.tables.decompression import UnpackingBounds
 from tooltrue.toolbox.tables.extras import missing
-from tooltrue.toolbox.tables.unpacking import Bounds
 
 __all__ = ["Sheet", "sheet_of"]
 
@@ -49,7 +49,9 @@ class Sheet:
 
 
 @contextmanager
-def sheet_of(fd: int, name: str | None, display_path: str, bounds: Bounds, memory_mib: int) -> Generator[Sheet]:
+def sheet_of(
+    fd: int, name: str | None, display_path: str, bounds: UnpackingBounds, memory_mib: int
+) -> Generator[Sheet]:
     """The sheet ``name`` of the workbook ``fd``, or its first one, read within four times ``memory_mib``: the texts of
     all sheets are held at once. ``ToolError`` where it cannot be read."""
     if find_spec("openpyxl") is None or find_spec("defusedxml") is None:

@@ -15,7 +15,7 @@ WINDOW = 27
 """As a power of two: the largest window that the zstd command accepts by default."""
 
 
-class _Decompressor:
+class _ZstdDecompressor:
     """Raises the errors that the decompressors of the standard library raise."""
 
     def __init__(self) -> None:
@@ -40,5 +40,5 @@ class _Decompressor:
             raise ValueError(str(error)) from error
 
 
-def decompressor() -> _Decompressor:
-    return _Decompressor()
+def decompressor() -> _ZstdDecompressor:
+    return _ZstdDecompressor()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["TEXT", "Job", "Unreadable", "answer", "cpu_seconds"]
+__all__ = ["TEXT", "ReaderJob", "Unreadable", "answer", "cpu_seconds"]
 
 TEXT = 5_000_000
 """The most characters of a document that are read."""
@@ -35,7 +35,7 @@ def cpu_seconds(size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReaderJob:
     """The job on standard input: a line of JSON with ``url`` and ``part``, followed by the document."""
 
     url: str
@@ -43,12 +43,12 @@ class Job:
     data: bytes
 
 
-def answer(read: Callable[[Job], dict[str, Any]]) -> None:
+def answer(read: Callable[[ReaderJob], dict[str, Any]]) -> None:
     """Write the result of ``read`` to standard output as JSON: ``title``, ``text``, ``hidden`` and, where there are
     any, ``pages``; or a ``problem``, or the ``code`` of one. The kernel limits memory and time."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    job = Job(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
+    job = ReaderJob(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
     seconds = cpu_seconds(len(job.data))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:

@@ -1,10 +1,9 @@
 """The rules of style sheets, read in one pass: selectors and declarations, with their conditions.
 
-Written for :mod:`tooltrue.toolbox.web.hiding`, which only needs to know what a page hides. No resource is fetched,
-``@import`` is followed for ``data:`` addresses alone, and the page is evaluated for a screen of 1280 by 800 pixels, in
-light colours, with a mouse. A condition that cannot be decided this way (``@supports``, ``@container``, other media
-features) marks its rules as unsure: they may hide, but never show an element that another rule hides.
-"""
+Written for :mod:`tooltrue.toolbox.web.hidden_elements`, which only needs to know what a page hides. No resource is
+fetched, ``@import`` is followed for ``data:`` addresses alone, and the page is evaluated for a screen of 1280 by 800
+pixels, in light colours, with a mouse. A condition that cannot be decided this way (``@supports``, ``@container``,
+other media features) marks its rules as unsure: they may hide, but never show an element that another rule hides."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Declared", "Rule", "data_sheet", "declarations", "media_holds", "rules"]
+__all__ = ["Declared", "StyleRule", "data_sheet", "declarations", "media_holds", "rules"]
 
 NESTED = 16
 """The deepest nesting of blocks. Deeper ones are skipped."""
@@ -45,14 +44,14 @@ class Declared(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StyleRule:
     selectors: tuple[str, ...]
     declared: tuple[Declared, ...]
     sure: bool
 
 
 @dataclass(slots=True)
-class _Block:
+class _RuleBlock:
     """A block that is still open: its selectors, empty outside of rules."""
 
     selectors: tuple[str, ...]
@@ -60,9 +59,9 @@ class _Block:
     texts: list[str]
 
 
-def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[Rule]:
+def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[StyleRule]:
     """The rules of a sheet in their order; those whose condition does not hold are left out."""
-    blocks = [_Block((), holds, [])]
+    blocks = [_RuleBlock((), holds, [])]
     words: list[str] = []
     brackets = 0
     for token in _tokens(css):
@@ -76,7 +75,7 @@ def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[Rule]:
             brackets = 0
             blocks[-1].texts.append("".join(words))
             yield from _closed(blocks.pop())
-            blocks = blocks or [_Block((), holds, [])]
+            blocks = blocks or [_RuleBlock((), holds, [])]
         elif token == ";" and not brackets:
             statement = "".join(words).strip()
             blocks[-1].texts.append(statement)
@@ -96,11 +95,11 @@ def _tokens(css: str) -> Iterator[str]:
             yield token[0]
 
 
-def _opened(around: _Block, prelude: str, depth: int) -> _Block:
+def _opened(around: _RuleBlock, prelude: str, depth: int) -> _RuleBlock:
     if depth > NESTED:
-        return _Block((), "no", [])
+        return _RuleBlock((), "no", [])
     if not prelude.startswith("@"):
-        return _Block(_nested(around.selectors, _split(prelude)), around.holds, [])
+        return _RuleBlock(_nested(around.selectors, _split(prelude)), around.holds, [])
     named = _AT.match(prelude)
     name = named[1].lower() if named else ""
     holds: Holds = "no"
@@ -110,7 +109,7 @@ def _opened(around: _Block, prelude: str, depth: int) -> _Block:
         holds = "unsure"
     elif name == "layer":
         holds = "yes"
-    return _Block(around.selectors, _both(around.holds, holds), [])
+    return _RuleBlock(around.selectors, _both(around.holds, holds), [])
 
 
 def _both(one: Holds, other: Holds) -> Holds:
@@ -119,14 +118,14 @@ def _both(one: Holds, other: Holds) -> Holds:
     return "unsure" if "unsure" in (one, other) else "yes"
 
 
-def _closed(block: _Block) -> Iterator[Rule]:
+def _closed(block: _RuleBlock) -> Iterator[StyleRule]:
     if block.selectors and block.holds != "no":
         declared = tuple(each for text in block.texts for each in declarations(text))
         if declared:
-            yield Rule(block.selectors, declared, block.holds == "yes")
+            yield StyleRule(block.selectors, declared, block.holds == "yes")
 
 
-def _imported(statement: str, depth: int) -> Iterator[Rule]:
+def _imported(statement: str, depth: int) -> Iterator[StyleRule]:
     match = _IMPORT.match(statement)
     sheet = data_sheet(match[1]) if match and depth < 4 else None
     if match and sheet:

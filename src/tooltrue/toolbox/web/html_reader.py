@@ -1,5 +1,5 @@
-"""Converts an untrusted HTML page to Markdown. Runs in a process of its own (``reading.py`` starts it). Owner of
-html-to-markdown and selectolax.
+"""Converts an untrusted HTML page to Markdown. Runs in a process of its own (``document_reader.py`` starts it). Owner
+of html-to-markdown and selectolax.
 
 Text that a reader of the page would not see is removed: comments, scripts, hidden elements. Pictures are represented by
 their alternative text, without their address, and links to other schemes than web and mail by their text alone.
@@ -15,9 +15,9 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import html_to_markdown
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from tooltrue.toolbox.web.child import TEXT, Job, Unreadable, answer
-from tooltrue.toolbox.web.css import Rule, data_sheet, media_holds, rules
-from tooltrue.toolbox.web.hiding import TooMuch, hidden_nodes
+from tooltrue.toolbox.web.child import TEXT, ReaderJob, Unreadable, answer
+from tooltrue.toolbox.web.css import StyleRule, data_sheet, media_holds, rules
+from tooltrue.toolbox.web.hidden_elements import TooMuch, hidden_nodes
 
 __all__ = ["read_html"]
 
@@ -53,7 +53,7 @@ def read_html(text: str, url: str, part: str) -> dict[str, Any]:
         alt = _BLANKS.sub(" ", image.attributes.get("alt") or "").strip()
         image.replace_with(f"[image: {alt}]" if alt else "")
     for link in page.css("a[href]"):
-        _settle(link, url)
+        _resolve_link(link, url)
     html = page.html or ""
     as_it_is = html_to_markdown.PreprocessingOptions(enabled=False, remove_navigation=False, remove_forms=False)
     options = html_to_markdown.ConversionOptions(extract_metadata=False, preprocessing=as_it_is)
@@ -90,9 +90,9 @@ def _select(page: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
         raise ValueError(selector) from error
 
 
-def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
+def _rules(page: LexborHTMLParser) -> tuple[list[StyleRule], bool]:
     """The rules of the page's own style sheets, and whether it has external ones."""
-    page_rules: list[Rule] = []
+    page_rules: list[StyleRule] = []
     is_linked = False
     size = 0
     for node in page.css("style,link[href]"):
@@ -135,7 +135,7 @@ def _keep_main(page: LexborHTMLParser) -> None:
     _drop(page, _AROUND)
 
 
-def _settle(link: LexborNode, url: str) -> None:
+def _resolve_link(link: LexborNode, url: str) -> None:
     """Make the address of a link absolute, or remove the link: one within the page keeps only its text, and one whose
     text is a mere mark, as beside headings, is left out."""
     try:
@@ -153,7 +153,7 @@ def _settle(link: LexborNode, url: str) -> None:
         link.unwrap()
 
 
-def _read(job: Job) -> dict[str, Any]:
+def _read(job: ReaderJob) -> dict[str, Any]:
     return read_html(job.data.decode(), job.url, job.part)
 
 

@@ -12,8 +12,8 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.service_client import BUSY, Patience, patient, wait_of
-from tooltrue.toolbox.web.reading import Document, Kind, Part, kind_of, read
+from tooltrue.toolbox.service_client import BUSY, ServicePatience, wait_of, with_retries
+from tooltrue.toolbox.web.document_reader import Document, Kind, Part, kind_of, read
 from tooltrue.tools.vocabulary import RequestContext, Slice
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
 from tooltrue.transport.urls import ascii_url
@@ -21,14 +21,14 @@ from tooltrue.transport.urls import ascii_url
 if TYPE_CHECKING:
     from tooltrue.toolbox.web.robots import Robots
 
-__all__ = ["Page", "Pages"]
+__all__ = ["WebPage", "WebPages"]
 
 _CACHE_SECONDS = 120.0
 _CACHE_SIZE = 16
 _ACCEPT = "text/markdown, text/html;q=0.9, application/pdf;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1"
 
 
-class Page(TypedDict):
+class WebPage(TypedDict):
     """A document of the web, or a part of it, as text that strangers have written."""
 
     url: Annotated[str, Field(description="Where it came from, after redirects")]
@@ -45,13 +45,13 @@ class Page(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _CacheEntry:
     url: str
     content_type: str
     document: Document
 
 
-class Pages:
+class WebPages:
     """The tool. A document is cached for two minutes per caller, so that its parts are consistent."""
 
     def __init__(
@@ -60,15 +60,15 @@ class Pages:
         *,
         program: str,
         robots: Robots | None = None,
-        patience: Patience | None = None,
+        patience: ServicePatience | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._fetcher = fetcher
         self._program = program
         self._robots = robots
-        self._patience = patience or Patience()
+        self._patience = patience or ServicePatience()
         self._now = now
-        self._cache: OrderedDict[tuple[str, str, Part], tuple[float, _Read]] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str, Part], tuple[float, _CacheEntry]] = OrderedDict()
 
     async def fetch_url(
         self,
@@ -85,7 +85,7 @@ class Pages:
         ] = "main",
         start: Annotated[int, "Character to begin with, from next_start of the last result", Field(ge=0)] = 0,
         max_chars: Annotated[int, "Most characters of text in the result", Field(ge=1, le=100_000)] = 20_000,
-    ) -> Page:
+    ) -> WebPage:
         """Fetch a document of the web (获取网页) as text: an HTML page as Markdown, a PDF page by page, text and JSON
         as they are.
 
@@ -105,11 +105,11 @@ class Pages:
             context.slices.append(Slice.of(entry.document.text, start, start + len(page["text"])))
         return page
 
-    async def _read(self, url: str, part: Part, context: RequestContext) -> _Read:
+    async def _read(self, url: str, part: Part, context: RequestContext) -> _CacheEntry:
         answer = await self._answer(url, context)
         content_type = answer.headers.get("content-type", "")[:200]
         kind = _readable(answer, content_type)
-        return _Read(answer.url, content_type, await read(kind, content_type, answer.body, answer.url, part))
+        return _CacheEntry(answer.url, content_type, await read(kind, content_type, answer.body, answer.url, part))
 
     async def _check_robots(self, url: str) -> None:
         if self._robots is not None and not await self._robots.allow(url):
@@ -124,17 +124,17 @@ class Pages:
             )
 
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
-            raise _worded(error, url) from None
+            raise _fetch_error(error, url) from None
         _check_status(answer, url, self._patience)
         return answer
 
-    def _cached(self, key: tuple[str, str, Part]) -> _Read | None:
+    def _cached(self, key: tuple[str, str, Part]) -> _CacheEntry | None:
         until, entry = self._cache.get(key, (0.0, None))
         return entry if until > self._now() else None
 
-    def _store(self, key: tuple[str, str, Part], entry: _Read) -> None:
+    def _store(self, key: tuple[str, str, Part], entry: _CacheEntry) -> None:
         self._cache[key] = (self._now() + _CACHE_SECONDS, entry)
         self._cache.move_to_end(key)
         while len(self._cache) > _CACHE_SIZE:
@@ -153,13 +153,13 @@ def _brief(url: str) -> str:
     return url.partition("?")[0][:200]
 
 
-def _worded(error: NotFetched, url: str) -> ToolError:
+def _fetch_error(error: NotFetched, url: str) -> ToolError:
     """The error that tells the model how to proceed."""
     code = {"refused": "TT6402", "malformed": "TT6401", "large": "TT6408", "redirects": "TT6412"}
     return ToolError.of(code.get(error.why, "TT6403"), url=_brief(url), problem=error.facts["problem"])
 
 
-def _check_status(answer: Answer, url: str, patience: Patience) -> None:
+def _check_status(answer: Answer, url: str, patience: ServicePatience) -> None:
     if 200 <= answer.status < 300:
         return
     facts = {"url": _brief(url), "status": answer.status}
@@ -181,13 +181,13 @@ def _readable(answer: Answer, content_type: str) -> Kind:
     return kind
 
 
-def _part(entry: _Read, url: str, start: int, most: int) -> Page:
+def _part(entry: _CacheEntry, url: str, start: int, most: int) -> WebPage:
     document = entry.document
     size = len(document.text)
     if start > size:
         raise ToolError.of("TT6410", url=_brief(url), start=start, size=size)
     end = min(start + most, size)
-    page = Page(
+    page = WebPage(
         url=entry.url,
         content_type=entry.content_type,
         text=document.text[start:end],

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import is_array, is_object
-from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
+from tooltrue.toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
 
 __all__ = ["FORECASTS", "PLACES", "Weather", "WeatherReport"]
@@ -113,12 +113,17 @@ class Weather:
     """The tool, over the two services."""
 
     def __init__(
-        self, fetcher: Fetcher, *, places: str = PLACES, forecasts: str = FORECASTS, patience: Patience | None = None
+        self,
+        fetcher: Fetcher,
+        *,
+        places: str = PLACES,
+        forecasts: str = FORECASTS,
+        patience: ServicePatience | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._places = places
         self._forecasts = forecasts
-        self._patience = patience or Patience()
+        self._patience = patience or ServicePatience()
 
     async def get_weather(
         self,
@@ -173,7 +178,7 @@ class Weather:
             return await self._fetcher.request("GET", f"{url}?{urlencode(query)}")
 
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6422", problem=error.facts["problem"]) from None
         if answer.status == 429:

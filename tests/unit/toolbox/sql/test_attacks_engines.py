@@ -14,8 +14,8 @@ import pytest
 
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog
-from tooltrue.toolbox.sql.engine import Session, engine_of
+from tooltrue.toolbox.sql.catalog import SchemaCatalog
+from tooltrue.toolbox.sql.engine import EngineSession, engine_of
 from tooltrue.toolbox.sql.statement import change_of, query_of
 from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, shop
 from unit.toolbox.sql.slots import SLOTS, attacks
@@ -36,8 +36,8 @@ class Caller:
     def __init__(self, url: str, *, writes: bool) -> None:
         self._engine = engine_of(url, HIDING, PATIENT)
         self._writes = writes
-        self._session: Session | None = None
-        self._catalog: Catalog | None = None
+        self._session: EngineSession | None = None
+        self._catalog: SchemaCatalog | None = None
 
     def told(self, sql: str) -> str:
         """All that a caller gets to read of ``sql``."""
@@ -50,14 +50,14 @@ class Caller:
             found = str(list(session.run(statement, dict.fromkeys(statement.names, "x"), 100).rows))
         except Exception as error:  # noqa: BLE001 - each engine has its own family
             self.close()
-            worded = error if isinstance(error, ToolError) else self._engine.worded(error)
+            worded = error if isinstance(error, ToolError) else self._engine.tool_error(error)
             assert worded is not None, sql
             return str(worded)
         if self._writes:
             self.close()
         return found
 
-    def _open(self) -> tuple[Session, Catalog]:
+    def _open(self) -> tuple[EngineSession, SchemaCatalog]:
         if self._session is None or self._catalog is None:
             self._session = self._engine.open(writes=self._writes)
             self._catalog = self._session.catalog()

@@ -13,7 +13,7 @@ import pytest
 
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Relation
+from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from unit.toolbox.sql.ordinary import CHANGES, EVERYWHERE, QUERIES
 from unit.toolbox.sql.slots import SENTINEL, SLOTS, attacks, outside_of_quotes
@@ -23,7 +23,7 @@ ALL = pytest.mark.parametrize("dialect", DIALECTS)
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
 
 
-def catalog_of(dialect: str) -> Catalog:
+def catalog_of(dialect: str) -> SchemaCatalog:
     """Of the shop in the tests: ``ledger``, and a column of ``users``, are hidden."""
     home = {"postgres": "public", "mysql": "shop"}.get(dialect, "main")
     access = Access(hidden=("users.password*", SENTINEL))
@@ -34,10 +34,10 @@ def catalog_of(dialect: str) -> Catalog:
         Relation(home, "users", "table", columns=users, hides=frozenset({"password_hash"})),
         Relation(home, SENTINEL, "table"),
     )
-    return Catalog(relations, home, access, folds=dialect == "postgres")
+    return SchemaCatalog(relations, home, access, folds=dialect == "postgres")
 
 
-def sent(sql: str, dialect: Any, catalog: Catalog) -> Iterator[str]:
+def sent(sql: str, dialect: Any, catalog: SchemaCatalog) -> Iterator[str]:
     """All that an engine would be given for ``sql``, as a query or as a change."""
     for judge in (query_of, change_of):
         try:
@@ -45,8 +45,8 @@ def sent(sql: str, dialect: Any, catalog: Catalog) -> Iterator[str]:
         except ToolError:
             continue
         yield statement.sql
-        if statement.counting is not None:
-            yield statement.counting.sql
+        if statement.count_query is not None:
+            yield statement.count_query.sql
 
 
 @ALL

@@ -22,8 +22,8 @@ from tooltrue.client.results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.sql import Access, Database, SqlLimits, toolset
 from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue.toolbox.sql.sql_tools import TOOLS
 from tooltrue.toolbox.sql.statement import Statement
-from tooltrue.toolbox.sql.tools import TOOLS
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import UNTRUSTED
 from unit.state.postgres import database as postgres_database
@@ -96,7 +96,7 @@ class Shop:
                 self._run(session, sql)
         finally:
             session.close()
-        assert engine.worded(caught.value) is not None
+        assert engine.tool_error(caught.value) is not None
         return caught.value
 
 

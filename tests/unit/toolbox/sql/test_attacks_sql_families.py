@@ -21,7 +21,7 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql import Access, Database, toolset
-from tooltrue.toolbox.sql.engine import Engine, Session, engine_of
+from tooltrue.toolbox.sql.engine import Engine, EngineSession, engine_of
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from tooltrue.tools.vocabulary import UNTRUSTED
 from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_owner, shop
@@ -466,7 +466,7 @@ def handed(url: str, texts: Iterable[str]) -> Iterator[tuple[str, Exception | No
             list(session.run(Statement(sql, "query"), {}, 10).rows)
         except Exception as caught:  # noqa: BLE001 - each engine has its own family
             error = caught
-        assert error is None or isinstance(error, ToolError) or engine.worded(error) is not None, (sql, error)
+        assert error is None or isinstance(error, ToolError) or engine.tool_error(error) is not None, (sql, error)
         yield sql, error
     session.close()
 
@@ -797,12 +797,12 @@ def _run_raw(url: str, statements: Iterable[str]) -> None:
         run_as_owner(url, *statements)
 
 
-def _told(engine: Engine, session: Session, statement: Statement) -> ToolError | None:
+def _told(engine: Engine, session: EngineSession, statement: Statement) -> ToolError | None:
     """What a caller would be told of a statement that fails."""
     try:
         list(session.run(statement, {}, 10).rows)
     except Exception as error:
-        told = error if isinstance(error, ToolError) else engine.worded(error)
+        told = error if isinstance(error, ToolError) else engine.tool_error(error)
         if told is None:
             raise
         return told

@@ -16,8 +16,8 @@ from typing import Any
 
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql import Access, Database
-from tooltrue.toolbox.sql.catalog import Catalog
-from tooltrue.toolbox.sql.engine import Engine, Outcome, Session
+from tooltrue.toolbox.sql.catalog import SchemaCatalog
+from tooltrue.toolbox.sql.engine import Engine, EngineSession, StatementOutcome
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from unit.toolbox.sql.engines import PATIENT, owner_of, shop
 
@@ -81,13 +81,13 @@ class Told:
 class _Watched:
     """A session that tells what is sent, and what is hidden as the session sees it once a change has run."""
 
-    inner: Session
+    inner: EngineSession
     world: World
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         self.world.sent.append(statement)
         outcome = self.inner.run(statement, values, most)
         self.world.ran = True
@@ -121,8 +121,8 @@ class World:
     hidden: list[list[str]] = field(default_factory=list[list[str]])
     database: Database = field(init=False)
     dialect: Any = field(init=False)
-    catalog: Catalog = field(init=False)
-    _reader: Session | None = field(init=False, default=None)
+    catalog: SchemaCatalog = field(init=False)
+    _reader: EngineSession | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.database = Database(self.url, self.access, PATIENT)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tooltrue.toolbox.service_client import Patience, check_urls
-from tooltrue.toolbox.web.pages import Pages
-from tooltrue.toolbox.web.reading import check_installed
+from tooltrue.toolbox.service_client import ServicePatience, check_urls
+from tooltrue.toolbox.web.document_reader import check_installed
+from tooltrue.toolbox.web.pages import WebPages
 from tooltrue.toolbox.web.weather import FORECASTS, PLACES, Weather
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
@@ -60,7 +60,7 @@ class WebSettings:
     seconds: float = 20.0
     redirects: int = 5
     program: str = f"tooltrue/{__version__}"
-    patience: Patience = field(default_factory=Patience)
+    patience: ServicePatience = field(default_factory=ServicePatience)
     resolve: Resolve = fetch.resolve
 
 
@@ -81,7 +81,7 @@ def toolset(settings: WebSettings | None = None) -> LocalToolset:
     services = Fetcher((options.places, options.forecasts), resolve=options.resolve, seconds=options.seconds)
     robots = _robots(pages, options.program) if options.robots else None
     tools = LocalToolset()
-    web = Pages(pages, program=options.program, robots=robots, patience=options.patience)
+    web = WebPages(pages, program=options.program, robots=robots, patience=options.patience)
     weather = Weather(services, places=options.places, forecasts=options.forecasts, patience=options.patience)
     tools.add(web.fetch_url, **TOOLS["fetch_url"])
     tools.add(weather.get_weather, **TOOLS["get_weather"])

@@ -22,13 +22,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.encodings import HEAD, Encoding, Found, How, decodes, encoding_of
+from tooltrue.toolbox.encodings import HEAD, DetectedEncoding, Encoding, How, decodes, encoding_of
 from tooltrue.toolbox.tables.arrays import Array, Elements, array_of
+from tooltrue.toolbox.tables.decompression import Packing, UnpackingBounds, packing_of, unpack
 from tooltrue.toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
-from tooltrue.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
 from tooltrue.toolbox.tables.workbooks import sheet_of
 
-__all__ = ["Corrections", "Encoding", "Layout", "Limits", "ReadAs", "Renamed", "lay_out"]
+__all__ = ["Corrections", "Encoding", "Layout", "ReadAs", "Renamed", "TableLimits", "detect_layout"]
 
 SAMPLED = 2000
 """Rows of the beginning that are examined."""
@@ -44,7 +44,7 @@ _ARCHIVES = (_ZIP, b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TableLimits:
     """Limits of one call."""
 
     columns: int = 2000
@@ -59,7 +59,7 @@ class Limits:
     groups: int = 1000
     exact_bytes: int = 64 << 20
     """In a larger file quantiles are estimated."""
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: UnpackingBounds = field(default_factory=UnpackingBounds)
 
 
 class Renamed(TypedDict):
@@ -127,9 +127,9 @@ class Layout:
     notations: Notations = field(default_factory=Notations)
 
 
-def lay_out(fd: int, display_path: str, corrections: Corrections, limits: Limits) -> Layout:
+def detect_layout(fd: int, display_path: str, corrections: Corrections, limits: TableLimits) -> Layout:
     """Detect how to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
-    layout = _laid_out(fd, display_path, corrections, limits)
+    layout = _layout_of(fd, display_path, corrections, limits)
     # A semicolon divides cells where a comma divides decimals.
     notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", corrections.decimal)
     if notations.notes:
@@ -137,7 +137,7 @@ def lay_out(fd: int, display_path: str, corrections: Corrections, limits: Limits
     return replace(layout, notations=notations)
 
 
-def _laid_out(fd: int, display_path: str, corrections: Corrections, limits: Limits) -> Layout:
+def _layout_of(fd: int, display_path: str, corrections: Corrections, limits: TableLimits) -> Layout:
     start = os.pread(fd, HEAD, 0)
     if start.startswith(_OLD_WORKBOOK):
         raise ToolError.of("TT6342", path=display_path)
@@ -178,7 +178,7 @@ def _laid_out(fd: int, display_path: str, corrections: Corrections, limits: Limi
     )
 
 
-def _workbook(fd: int, display_path: str, corrections: Corrections, limits: Limits) -> Layout:
+def _workbook(fd: int, display_path: str, corrections: Corrections, limits: TableLimits) -> Layout:
     """The layout of a sheet; a small one is stored in it, so that it is read once."""
     head = b""
     with sheet_of(fd, corrections.sheet, display_path, limits.bounds, limits.memory_mib) as sheet:
@@ -203,12 +203,12 @@ def _plain(packing: Packing | None, encoding: Encoding) -> bool:
     return packing is None and encoding == "utf-8"
 
 
-def _head(fd: int, packing: Packing, display_path: str, bounds: Bounds) -> bytes:
+def _head(fd: int, packing: Packing, display_path: str, bounds: UnpackingBounds) -> bytes:
     parts: list[bytes] = []
     size = 0
     with os.fdopen(os.dup(fd), "rb") as file:
         file.seek(0)
-        for part in unpacked(cast(BinaryIO, file), packing, display_path, bounds):
+        for part in unpack(cast(BinaryIO, file), packing, display_path, bounds):
             parts.append(part)
             size += len(part)
             if size >= HEAD:
@@ -220,7 +220,7 @@ def _head(fd: int, packing: Packing, display_path: str, bounds: Bounds) -> bytes
 
 
 def _encoding(head: bytes, display_path: str, corrections: Corrections, read_as: ReadAs) -> Encoding:
-    detection = Found(corrections.encoding, "argument") if corrections.encoding else encoding_of(head)
+    detection = DetectedEncoding(corrections.encoding, "argument") if corrections.encoding else encoding_of(head)
     if detection is None:
         raise ToolError.of("TT6310", path=display_path)
     read_as["encoding"], read_as["encoding_from"] = detection.encoding, detection.how
@@ -269,7 +269,13 @@ def _delimiter(text: str, quotes: bool, display_path: str) -> Delimiter:
 
 
 def _columns(
-    text: str, whole: bool, display_path: str, corrections: Corrections, delimiter: str, limits: Limits, read_as: ReadAs
+    text: str,
+    whole: bool,
+    display_path: str,
+    corrections: Corrections,
+    delimiter: str,
+    limits: TableLimits,
+    read_as: ReadAs,
 ) -> tuple[Cells, ...]:
     rows = [row for row in _rows(text, delimiter, corrections.quotes, display_path, SAMPLED) if row]
     if not whole and len(rows) > 1:
@@ -309,7 +315,7 @@ def _named(header: Sequence[str]) -> tuple[list[str], list[Renamed]]:
 # JSON
 
 
-def _json(text: str, whole: bool, display_path: str, layout: Layout, limits: Limits) -> Layout:
+def _json(text: str, whole: bool, display_path: str, layout: Layout, limits: TableLimits) -> Layout:
     array = array_of(text, whole, display_path)
     if array is None:
         lines = text.split("\n")
@@ -323,7 +329,7 @@ def _json(text: str, whole: bool, display_path: str, layout: Layout, limits: Lim
     return replace(layout, columns=columns, array=array, plain=False)
 
 
-def _keys(lines: Sequence[str], display_path: str, limits: Limits) -> tuple[Cells, ...]:
+def _keys(lines: Sequence[str], display_path: str, limits: TableLimits) -> tuple[Cells, ...]:
     samples: dict[str, list[str]] = {}
     typed: set[str] = set()
     for number, line in enumerate(lines[:SAMPLED], 1):

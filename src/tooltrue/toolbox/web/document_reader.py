@@ -19,7 +19,7 @@ from typing import Any, Literal
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.toolbox.ending import settled
+from tooltrue.toolbox.completion import wait_until_done
 
 __all__ = ["Document", "Kind", "Part", "check_installed", "kind_of", "read"]
 
@@ -129,7 +129,7 @@ async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
     finally:
         if process.returncode is None:
             process.kill()
-            await settled(lambda: process.returncode is not None, process.wait)
+            await wait_until_done(lambda: process.returncode is not None, process.wait)
     if not output:
         raise ToolError.of("TT6413", url=url, problem="it takes more memory or time than a document may")
     made: dict[str, Any] = decode(output)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["ASKED", "HARMLESS", "OBEYED", "SECRET", "Group", "patterns"]
+__all__ = ["HARMLESS", "NEEDS_APPROVAL", "OBEYED", "SECRET", "PatternGroup", "patterns"]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PatternGroup:
     """A group of ``names`` with the same meaning, and the page that documents it."""
 
     about: str
@@ -24,17 +24,17 @@ class Group:
     names: tuple[str, ...]
 
 
-def _group(about: str, source: str, names: str) -> Group:
-    return Group(about, source, tuple(names.split()))
+def _group(about: str, source: str, names: str) -> PatternGroup:
+    return PatternGroup(about, source, tuple(names.split()))
 
 
-def patterns(groups: Iterable[Group]) -> tuple[str, ...]:
+def patterns(groups: Iterable[PatternGroup]) -> tuple[str, ...]:
     return tuple(name for group in groups for name in group.names)
 
 
 _GITHUB_IGNORES = "https://github.com/github/gitignore"
 
-SECRET: tuple[Group, ...] = (
+SECRET: tuple[PatternGroup, ...] = (
     _group(
         "environment files",
         "https://docs.docker.com/compose/how-tos/environment-variables/set-environment-variables/",
@@ -159,7 +159,7 @@ SECRET: tuple[Group, ...] = (
 )
 """Neither read nor written, in any spelling, and neither are their backups."""
 
-HARMLESS: tuple[Group, ...] = (
+HARMLESS: tuple[PatternGroup, ...] = (
     _group(
         "examples that are made to be shared",
         _GITHUB_IGNORES,
@@ -188,7 +188,7 @@ HARMLESS: tuple[Group, ...] = (
 )
 """Names that a pattern of :data:`SECRET` would wrongly take for a secret."""
 
-OBEYED: tuple[Group, ...] = (
+OBEYED: tuple[PatternGroup, ...] = (
     _group(
         "version control: hooks and settings that run commands",
         "https://git-scm.com/docs/githooks",
@@ -216,7 +216,7 @@ OBEYED: tuple[Group, ...] = (
 )
 """Read, and never written."""
 
-ASKED: tuple[Group, ...] = (
+NEEDS_APPROVAL: tuple[PatternGroup, ...] = (
     _group(
         "instructions of agents",
         "https://agents.md",

@@ -14,7 +14,7 @@ import re
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode
 
-__all__ = ["MENTIONS", "check_mentions", "mark_of", "marked", "quoted", "without_hidden_text"]
+__all__ = ["MENTIONS", "check_mentions", "mark_of", "quote_words", "with_mark", "without_hidden_text"]
 
 MENTIONS = 10
 """People and teams that one text may mention."""
@@ -120,11 +120,11 @@ def mark_of(key: str, *facts: Json) -> str:
     return f"<!-- tooltrue:{digest} -->"
 
 
-def marked(text: str, mark: str) -> str:
+def with_mark(text: str, mark: str) -> str:
     return f"{text}\n\n{mark}" if text else mark
 
 
-def quoted(query: str) -> str:
+def quote_words(query: str) -> str:
     """The words of a search query, each quoted as literal text. ``ToolError`` for a qualifier."""
     words = query.split()
     for word in words:

@@ -10,16 +10,16 @@ from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.engine import Query
 from tooltrue.toolbox.tables.filters import Node
 from tooltrue.toolbox.tables.formulas import is_formula
-from tooltrue.toolbox.tables.found import Found
-from tooltrue.toolbox.tables.reading import Limits
-from tooltrue.toolbox.tables.results import Rows
-from tooltrue.toolbox.tables.sql import Table
+from tooltrue.toolbox.tables.layout import TableLimits
+from tooltrue.toolbox.tables.open_table import OpenTable
+from tooltrue.toolbox.tables.sql import TableColumns
+from tooltrue.toolbox.tables.table_results import Rows
 
-__all__ = ["Order", "rows_of"]
+__all__ = ["RowOrder", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RowOrder:
     by: str | None
     descending: bool
     limit: int
@@ -35,7 +35,7 @@ class Order:
             raise ToolError.of("TT6334")
         return int(offset)
 
-    def keys(self, table: Table, cells: Sequence[str]) -> str:
+    def keys(self, table: TableColumns, cells: Sequence[str]) -> str:
         """The SQL sort keys: by number where there is one, then by text, then by all shown cells, so that pages do not
         overlap."""
         name = self.by or ""
@@ -46,13 +46,13 @@ class Order:
 
 
 def rows_of(
-    source: Found,
+    source: OpenTable,
     columns: Sequence[str],
     node: Node | None,
-    order: Order,
-    limits: Limits,
+    order: RowOrder,
+    limits: TableLimits,
     query: Query,
-    table: Table,
+    table: TableColumns,
 ) -> Rows:
     """The rows that match ``node``, from the cursor in ``order`` on, as many as one result holds."""
     offset = order.offset(source.version)
@@ -68,7 +68,12 @@ def rows_of(
 
 
 def _page(
-    source: Found, table: Table, names: list[str], rows: list[tuple[Any, ...]], order: Order, limits: Limits
+    source: OpenTable,
+    table: TableColumns,
+    names: list[str],
+    rows: list[tuple[Any, ...]],
+    order: RowOrder,
+    limits: TableLimits,
 ) -> Rows:
     """As many of ``rows`` as fit, at least one."""
     notations = [table.notations.get(name) for name in names]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tooltrue.toolbox.sql.catalog import Catalog, Relation
+from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
 from tooltrue.toolbox.sql.values import ForeignKey, TableColumn, TableDescription
 
-__all__ = ["described"]
+__all__ = ["visible_description"]
 
 
-def described(table: TableDescription, relation: Relation, catalog: Catalog) -> TableDescription:
+def visible_description(table: TableDescription, relation: Relation, catalog: SchemaCatalog) -> TableDescription:
     """``table`` as the caller may see it, without the names of hidden columns and hidden tables."""
     keys = [_key(key, relation, catalog) for key in table["foreign_keys"]]
     return TableDescription(
@@ -34,7 +34,7 @@ def _column(column: TableColumn, relation: Relation) -> TableColumn:
     return column
 
 
-def _key(key: ForeignKey, relation: Relation, catalog: Catalog) -> ForeignKey | None:
+def _key(key: ForeignKey, relation: Relation, catalog: SchemaCatalog) -> ForeignKey | None:
     """The key with its target table named as in statements; ``None`` where part of it is hidden."""
     for there in catalog.relations:
         if key["table"] == f"{there.schema}.{there.name}" or (

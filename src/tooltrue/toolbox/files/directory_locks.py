@@ -14,11 +14,11 @@ from tooltrue._internal.locking import locked
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.rooted_paths import Spot
 
-__all__ = ["alone"]
+__all__ = ["directory_locks"]
 
 
 @contextmanager
-def alone(*spots: Spot, seconds: float) -> Generator[None]:
+def directory_locks(*spots: Spot, seconds: float) -> Generator[None]:
     """Hold the advisory locks of the directories of ``spots`` for a change. ``ToolError`` when another process keeps
     one longer than ``seconds``. A directory on a file system without locks is used unlocked."""
     with ExitStack() as opened:

@@ -18,8 +18,8 @@ from typing import BinaryIO, cast
 
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.arrays import lines_of
-from tooltrue.toolbox.tables.reading import Layout, Limits
-from tooltrue.toolbox.tables.unpacking import unpacked
+from tooltrue.toolbox.tables.decompression import unpack
+from tooltrue.toolbox.tables.layout import Layout, TableLimits
 from tooltrue.toolbox.tables.workbooks import Sheet, sheet_of
 
 __all__ = ["Feed", "open_feed"]
@@ -43,7 +43,7 @@ class Feed:
 
 
 @contextmanager
-def open_feed(fd: int, display_path: str, layout: Layout, limits: Limits) -> Generator[Feed]:
+def open_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits) -> Generator[Feed]:
     """The file ``fd`` for one reading from its beginning to its end."""
     if layout.format == "parquet" or (layout.plain and not _needs_work(fd, display_path, layout, limits)):
         yield Feed(f"/proc/self/fd/{fd}", os.fstat(fd).st_size)
@@ -60,7 +60,7 @@ def open_feed(fd: int, display_path: str, layout: Layout, limits: Limits) -> Gen
 
 
 @contextmanager
-def _piped(fd: int, display_path: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> Generator[Feed]:
+def _piped(fd: int, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None) -> Generator[Feed]:
     read, write = os.pipe2(os.O_CLOEXEC)
     with suppress(OSError):  # a user may have reached the system's limit
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
@@ -105,12 +105,12 @@ class _Lengths:
         self.open = self.open + len(part) - at if last < 0 else len(part) - last - 1
 
 
-def _lengths(display_path: str, layout: Layout, limits: Limits) -> _Lengths | None:
+def _lengths(display_path: str, layout: Layout, limits: TableLimits) -> _Lengths | None:
     is_open = layout.format == "json lines" and layout.array is None
     return _Lengths(limits.row_bytes, display_path) if is_open else None
 
 
-def _needs_work(fd: int, display_path: str, layout: Layout, limits: Limits) -> bool:
+def _needs_work(fd: int, display_path: str, layout: Layout, limits: TableLimits) -> bool:
     """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, an object is too long, or the
     file is not text."""
     lengths = _lengths(display_path, layout, limits)
@@ -135,7 +135,7 @@ def _check_quotes(quotes: int, layout: Layout, display_path: str) -> None:
 
 
 def _write(
-    feed: Feed, fd: int, write: int, display_path: str, layout: Layout, limits: Limits, sheet: Sheet | None
+    feed: Feed, fd: int, write: int, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None
 ) -> None:
     lengths = _lengths(display_path, layout, limits)
     quotes = 0
@@ -157,7 +157,7 @@ def _write(
 
 
 def _text(
-    file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: Limits, sheet: Sheet | None
+    file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None
 ) -> Iterator[bytes]:
     if layout.content is not None:
         return _lines(iter((layout.content,)))
@@ -167,10 +167,10 @@ def _text(
     return lines_of(parts, layout.array, display_path, limits.row_bytes) if layout.array else _lines(parts)
 
 
-def _raw(file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
+def _raw(file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: TableLimits) -> Iterator[bytes]:
     file.seek(0)
     parts = (
-        unpacked(file, layout.packing, display_path, limits.bounds)
+        unpack(file, layout.packing, display_path, limits.bounds)
         if layout.packing
         else iter(lambda: file.read(CHUNK), b"")
     )

@@ -14,12 +14,12 @@ from typing import Any
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import CallToolResult, ResourceLink, replaced
-from tooltrue.toolbox.command.allowed import AllowList, Command
+from tooltrue.toolbox.command.allowlist import AllowList, Command
 from tooltrue.toolbox.openat2 import beneath
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, path_errors
 from tooltrue.toolbox.sandbox import HELD_BY
 from tooltrue.toolbox.sandbox.machine import HOLDS
-from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run, what_holds
+from tooltrue.toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run, what_holds
 from tooltrue.tools.content import structured
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.tools.vocabulary import Context, Slice
@@ -46,12 +46,12 @@ _SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _CommandPlan:
     """A call that is allowed: its command line, and its working directory."""
 
     command: Command
     argv: tuple[str, ...]
-    command_line: str
+    display_path: str
     names: tuple[str, ...]
     label: str
 
@@ -107,8 +107,8 @@ class Commands:
         """Run one command, and wait for its end. Cancelling ends it, with all that it has started."""
         plan = self._plan(arguments)
         folder = self._folders[plan.label]
-        with ExitStack() as opened, path_errors(plan.command_line, Target(folder, plan.names, plan.command_line)):
-            spot = opened.enter_context(folder.find((*plan.names, "."), plan.command_line, "read"))
+        with ExitStack() as opened, path_errors(plan.display_path, Target(folder, plan.names, plan.display_path)):
+            spot = opened.enter_context(folder.find((*plan.names, "."), plan.display_path, "read"))
             writable = self._writable(plan.command, opened)
             job = self._job(plan, opened.enter_context(spot.directory()), writable, arguments.get("seconds"))
             outcome = await run(job, lambda size, part: context.progress(size, None, _last_line(part)))
@@ -117,10 +117,10 @@ class Commands:
     def preview(self, arguments: dict[str, Any]) -> Worded:
         """The command line, for the person who is asked to approve it."""
         plan = self._plan(arguments)
-        facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.command_line}
+        facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.display_path}
         return Worded("TT6147" if plan.command.network else "TT6148", facts)
 
-    def _plan(self, arguments: dict[str, Any]) -> _Plan:
+    def _plan(self, arguments: dict[str, Any]) -> _CommandPlan:
         command = self.allowed.commands.get(arguments["command"])
         if command is None:
             raise ToolError.of("TT6120", known=", ".join(self.allowed.commands))
@@ -132,11 +132,13 @@ class Commands:
         if any(not word or any(ord(c) < 32 or ord(c) == 127 for c in word) for word in words):
             raise ToolError.of("TT6130")
         argv = command.argv(words, self._folders, target.display_path)
-        return _Plan(command, argv, target.display_path, target.names, target.folder.label)
+        return _CommandPlan(command, argv, target.display_path, target.names, target.folder.label)
 
-    def _job(self, plan: _Plan, folder: int, writable: tuple[str | int, ...], seconds: float | None) -> Job:
+    def _job(
+        self, plan: _CommandPlan, folder: int, writable: tuple[str | int, ...], seconds: float | None
+    ) -> SandboxJob:
         command = plan.command
-        return Job(
+        return SandboxJob(
             command.program,
             plan.argv,
             folder,
@@ -164,8 +166,8 @@ class Commands:
                 opened.callback(os.close, part)
                 yield part
 
-    def _bounds(self, command: Command, seconds: float | None) -> Bounds:
-        limits, usual = command.limits, Bounds()
+    def _bounds(self, command: Command, seconds: float | None) -> SandboxBounds:
+        limits, usual = command.limits, SandboxBounds()
         most = limits.get("seconds", usual.seconds)
         return replace(
             usual,
@@ -177,7 +179,9 @@ class Commands:
             processes=int(limits.get("processes", usual.processes)),
         )
 
-    def _result(self, plan: _Plan, bounds: Bounds, outcome: Ended, context: Context) -> CallToolResult:
+    def _result(
+        self, plan: _CommandPlan, bounds: SandboxBounds, outcome: ProcessOutcome, context: Context
+    ) -> CallToolResult:
         if outcome.cause == "confinement":
             raise ToolError.of("TT6140", command=plan.command.name, missing=", ".join(outcome.missing))
         if outcome.cause == "start":
@@ -187,7 +191,7 @@ class Commands:
         links: list[ResourceLink] = []
         value: dict[str, Any] = {
             "command": plan.command.name,
-            "working_directory": plan.command_line,
+            "working_directory": plan.display_path,
             "ended": outcome.cause,
             "stdout": _stream_text(outcome.output, "stdout", links, context),
             "stderr": _stream_text(outcome.errors, "stderr", links, context),

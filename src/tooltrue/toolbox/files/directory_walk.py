@@ -14,11 +14,11 @@ from tooltrue.errors import ToolError
 from tooltrue.toolbox.files.values import Closed
 from tooltrue.toolbox.rooted_paths import Folder, Folders, Names, Target, expressible
 
-__all__ = ["Guide", "Met", "Walk", "WalkEntries", "after_cursor", "inside", "inside_all"]
+__all__ = ["Guide", "Walk", "WalkEntries", "WalkEntry", "after_cursor", "entries_below", "entries_of_folders"]
 
 
 @dataclass(slots=True)
-class Met:
+class WalkEntry:
     """An entry of the walk. ``names`` lead to it from its folder, even where ``way`` goes through links. ``parent`` is
     open only until the walk goes on; ``closed`` is the reason for not entering it. ``left_out``: the guide skips it,
     and all entries in it."""
@@ -35,7 +35,7 @@ class Met:
         return stat.S_ISDIR(self.status.st_mode)
 
 
-WalkEntries = Generator[Met, None, None]
+WalkEntries = Generator[WalkEntry, None, None]
 
 
 class Guide(Protocol):
@@ -74,7 +74,7 @@ class Walk:
                 status = os.stat(name, dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
                 continue  # gone since it was listed
-            entry = Met((*above, name), (*base, name), status, fd)
+            entry = WalkEntry((*above, name), (*base, name), status, fd)
             entry.left_out = self._guide is not None and self._guide.passes(entry.way, entry.is_directory)
             if entry.left_out or not entry.is_directory or depth == 1:
                 if not skipped:
@@ -100,7 +100,7 @@ class Walk:
 
 
 @contextmanager
-def _entered(folder: Folder, entry: Met) -> Generator[int | None]:
+def _entered(folder: Folder, entry: WalkEntry) -> Generator[int | None]:
     """The directory ``entry``, opened; ``None`` when it is closed to us, with the reason stored in ``entry.closed``."""
     name = entry.way[-1]
     if folder.rules.denial_at(entry.names, "read"):
@@ -127,7 +127,7 @@ def _entered(folder: Folder, entry: Met) -> Generator[int | None]:
         os.close(fd)
 
 
-def inside(walk: Walk, target: Target, prefix: Names, depth: int, after: Names) -> WalkEntries:
+def entries_below(walk: Walk, target: Target, prefix: Names, depth: int, after: Names) -> WalkEntries:
     """The entries of the directory ``target``; each path begins with ``prefix``."""
     with (
         target.folder.find((*target.names, "."), target.display_path, "read") as spot,
@@ -136,7 +136,7 @@ def inside(walk: Walk, target: Target, prefix: Names, depth: int, after: Names) 
         yield from walk.entries(target.folder, fd, prefix, depth, after, base=spot.names[:-1])
 
 
-def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> WalkEntries:
+def entries_of_folders(walk: Walk, folders: Folders, depth: int, after: Names) -> WalkEntries:
     """The folders themselves, where there are several, and their entries."""
     for label in folders.labels:
         if label < "".join(after[:1]):
@@ -145,9 +145,9 @@ def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> WalkEn
         target = Target(folders[label], (), label)
         if not listed:
             with target.folder.find((), label, "read") as spot:
-                yield Met((label,), (), os.fstat(spot.fd), spot.fd)
+                yield WalkEntry((label,), (), os.fstat(spot.fd), spot.fd)
         if depth > 1:
-            yield from inside(walk, target, (label,), depth - 1, after[1:] if listed else ())
+            yield from entries_below(walk, target, (label,), depth - 1, after[1:] if listed else ())
 
 
 def after_cursor(cursor: str, start: Names) -> Names:

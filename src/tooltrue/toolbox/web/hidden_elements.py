@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tooltrue.toolbox.web.css import Declared, Rule, declarations
+from tooltrue.toolbox.web.css import Declared, StyleRule, declarations
 
 __all__ = ["TooMuch", "hidden_nodes"]
 
@@ -350,7 +350,7 @@ def _specificity(selector: str) -> tuple[int, int, int]:
 _NEUTRAL = frozenset((":is", ":not", ":has", ":where"))
 
 
-def hidden_nodes(select: Select, rules: Sequence[Rule], *, is_linked: bool) -> tuple[list[Node], list[Node]]:
+def hidden_nodes(select: Select, rules: Sequence[StyleRule], *, is_linked: bool) -> tuple[list[Node], list[Node]]:
     """The invisible elements, and those whose own text alone is invisible. ``is_linked``: the page also has external
     style sheets, so that its background is unknown. ``TooMuch`` where the styles cost too much."""
     every = select("*")
@@ -366,7 +366,7 @@ def hidden_nodes(select: Select, rules: Sequence[Rule], *, is_linked: bool) -> t
     return whole, _silent(styles, every, is_linked)
 
 
-def _variables(rules: Sequence[Rule]) -> dict[str, str]:
+def _variables(rules: Sequence[StyleRule]) -> dict[str, str]:
     """The custom properties of the page; those of its root take precedence."""
     variables: dict[str, str] = {}
     for root in (False, True):
@@ -376,7 +376,7 @@ def _variables(rules: Sequence[Rule]) -> dict[str, str]:
     return variables
 
 
-def _cascade(styles: _Styles, rules: Sequence[Rule], variables: Mapping[str, str]) -> None:
+def _cascade(styles: _Styles, rules: Sequence[StyleRule], variables: Mapping[str, str]) -> None:
     entries = [
         (order, rule, each.important, kind, verdict)
         for order, rule in enumerate(rules)

@@ -25,12 +25,17 @@ from tooltrue.errors import NeedsAgreement, ToolError
 from tooltrue.protocol.types import CallToolResult, TextContent
 from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files import media
-from tooltrue.toolbox.files.declared import TOOLS, WRITING, Cursor, PathArgument, Version
-from tooltrue.toolbox.files.editing import Change, Text, apply_changes, changes_of, unified_diff
-from tooltrue.toolbox.files.locking import alone
-from tooltrue.toolbox.files.patterns import Glob
-from tooltrue.toolbox.files.reading import Source, check_range, read_at
-from tooltrue.toolbox.files.rearranging import (
+from tooltrue.toolbox.files.arguments import TOOLS, WRITING, Cursor, PathArgument, Version
+from tooltrue.toolbox.files.directory_locks import directory_locks
+from tooltrue.toolbox.files.directory_walk import (
+    Walk,
+    WalkEntries,
+    WalkEntry,
+    after_cursor,
+    entries_below,
+    entries_of_folders,
+)
+from tooltrue.toolbox.files.entry_changes import (
     Deletion,
     check_source,
     delete,
@@ -39,9 +44,26 @@ from tooltrue.toolbox.files.rearranging import (
     make_directory,
     move,
 )
+from tooltrue.toolbox.files.file_reader import FileReader, check_range, read_at
+from tooltrue.toolbox.files.file_search import SearchCriteria, finder_of, place_of
+from tooltrue.toolbox.files.file_writer import (
+    Content,
+    Growth,
+    OldFile,
+    append,
+    check_version,
+    check_write,
+    content_of,
+    create,
+    opened_to_replace,
+    replace,
+    resolve_for_writing,
+    resolve_with_parents,
+)
+from tooltrue.toolbox.files.patterns import Glob
 from tooltrue.toolbox.files.searcher import Searcher
-from tooltrue.toolbox.files.searching import Wanted, finder_of, place_of
 from tooltrue.toolbox.files.text_codec import text_codec_of
+from tooltrue.toolbox.files.text_edits import FileText, TextChange, apply_changes, changes_of, unified_diff
 from tooltrue.toolbox.files.values import (
     KINDS,
     CreatedDirectory,
@@ -58,26 +80,11 @@ from tooltrue.toolbox.files.values import (
     Mode,
     MovedEntry,
     ReadEncoding,
-    Roots,
+    RootList,
     SearchResult,
     WriteEncoding,
     WrittenFile,
     version_of,
-)
-from tooltrue.toolbox.files.walking import Met, Walk, WalkEntries, after_cursor, inside, inside_all
-from tooltrue.toolbox.files.writing import (
-    Content,
-    Growth,
-    Old,
-    append,
-    check_version,
-    check_write,
-    content_of,
-    create,
-    opened_to_replace,
-    replace,
-    resolve_for_writing,
-    resolve_with_parents,
 )
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, path_errors
 from tooltrue.tools.binding.forms import Form
@@ -90,11 +97,11 @@ __all__ = ["Files", "toolset"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _EditPlan:
     """The result of an edit before it is written: the file's text, the changes, and the new content."""
 
-    text: Text
-    changes: list[Change]
+    text: FileText
+    changes: list[TextChange]
     data: bytes
 
 
@@ -142,12 +149,12 @@ class Files:
 
     # Looking
 
-    def list_roots(self) -> Roots:
+    def list_roots(self) -> RootList:
         """List the served folders, and how much can be written. (列出可用的根目录)
 
         Use to learn what paths begin with. Not for what is in a folder: use list_directory. Side effects: none.
         """
-        return Roots(
+        return RootList(
             roots=list(self._folders.labels) if self._folders.several else ["."],
             read_only=self._read_only,
             largest_write=0 if self._read_only else self._limits.write_bytes,
@@ -173,9 +180,9 @@ class Files:
         walk = Walk(self._limits.entries + 2)
         after = after_cursor(cursor, start)
         entries = (
-            inside_all(walk, self._folders, depth, after)
+            entries_of_folders(walk, self._folders, depth, after)
             if target is None
-            else inside(walk, target, start, depth, after)
+            else entries_below(walk, target, start, depth, after)
         )
         with path_errors(display_path, target), closing(entries):
             return self._page(display_path, entries, walk, min(limit, self._limits.entries))
@@ -245,7 +252,7 @@ class Files:
             spot.file() as fd,
         ):
             limits = replaced(self._limits, read_bytes=min(limit, self._limits.read_bytes))
-            source = Source(fd, target.display_path, limits, [] if context is None else context.slices)
+            source = FileReader(fd, target.display_path, limits, [] if context is None else context.slices)
             if encoding == "base64":
                 return source.as_base64(offset)
             if offset:
@@ -303,7 +310,7 @@ class Files:
         """
         if not name and not content:
             raise ToolError.of("TT6077")
-        criteria = Wanted(
+        criteria = SearchCriteria(
             Glob.of(name) if name else None,
             None if not content else finder_of(content, regex=regex, ignore_case=ignore_case),
             context_lines,
@@ -334,7 +341,7 @@ class Files:
         target = self._file(path)
         self._check_write(target, new_content, mode, create_parents, if_version)
         self._ask_to_write(target, context)
-        with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
+        with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._directory_locks(spot):
             self._ask_at(spot, context)
             status = spot.status()
             if mode == "create" or status is None:
@@ -363,7 +370,7 @@ class Files:
         endings stay. Side effects: changes the file; none with dry_run.
         """
         target = self._file(path)
-        with self._changes(target), resolve_for_writing(target) as spot, self._alone(spot):
+        with self._changes(target), resolve_for_writing(target) as spot, self._directory_locks(spot):
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
             with opened_to_replace(spot, if_version) as old:
@@ -380,24 +387,24 @@ class Files:
         self._show(result, plan.text, plan.changes)
         return result
 
-    def _plan_edit(self, old: Old, edits: Sequence[Edit], display_path: str) -> _Plan:
+    def _plan_edit(self, old: OldFile, edits: Sequence[Edit], display_path: str) -> _EditPlan:
         """The result of ``edits`` on a file. ``ToolError`` where they do not fit it."""
         text = self._text_of(old, display_path)
-        found = changes_of(text, edits, display_path)
-        data = text.encode(apply_changes(text.content, found))
+        changes = changes_of(text, edits, display_path)
+        data = text.encode(apply_changes(text.content, changes))
         if len(data) > self._limits.write_bytes:
             raise ToolError.of("TT6054", path=display_path, size=len(data), limit=self._limits.write_bytes)
-        return _Plan(text, found, data)
+        return _EditPlan(text, changes, data)
 
-    def _text_of(self, old: Old, display_path: str) -> Text:
+    def _text_of(self, old: OldFile, display_path: str) -> FileText:
         size = old.status.st_size
         if size > self._limits.write_bytes:
             raise ToolError.of("TT6078", path=display_path, size=size, limit=self._limits.write_bytes)
-        return Text.of(read_at(old.fd, size, 0), display_path)
+        return FileText.of(read_at(old.fd, size, 0), display_path)
 
-    def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
+    def _show(self, result: EditedFile, text: FileText, changes: list[TextChange]) -> None:
         """Add the diff, as many lines of it as fit; bytes that are not text are shown as replacement characters."""
-        room, lines = self._limits.diff_chars, unified_diff(text.content, found, result["path"])
+        room, lines = self._limits.diff_chars, unified_diff(text.content, changes, result["path"])
         diff_lines: list[str] = []
         for line in lines:
             room -= len(line)
@@ -443,7 +450,7 @@ class Files:
             with (
                 path_errors(there.display_path, there),
                 self._spot(there, create_parents) as new,
-                self._alone(old, new),
+                self._directory_locks(old, new),
             ):
                 self._ask_at(new, context)
                 return move(old, here.folder, new)
@@ -464,7 +471,7 @@ class Files:
         with (
             self._changes(target),
             target.folder.find(target.names, target.display_path, "write") as spot,
-            self._alone(spot),
+            self._directory_locks(spot),
         ):
             check_version(spot, spot.status(), if_version)
             deletion = deletion_of(spot, target.folder, recursive, self._limits)
@@ -626,8 +633,8 @@ class Files:
     def _spot(self, target: Target, create_parents: bool, size: int = 0) -> Spot:
         return resolve_with_parents(target, self._growth, size) if create_parents else resolve_for_writing(target)
 
-    def _alone(self, *spots: Spot) -> AbstractContextManager[None]:
-        return alone(*spots, seconds=self._limits.lock_seconds)
+    def _directory_locks(self, *spots: Spot) -> AbstractContextManager[None]:
+        return directory_locks(*spots, seconds=self._limits.lock_seconds)
 
     @contextmanager
     def _changes(self, target: Target) -> Generator[None]:
@@ -637,7 +644,7 @@ class Files:
             yield
 
 
-def _entry(item: Met) -> DirectoryEntry:
+def _entry(item: WalkEntry) -> DirectoryEntry:
     kind = KINDS.get(stat.S_IFMT(item.status.st_mode), "other")
     entry = DirectoryEntry(path="/".join(item.way), type=kind)
     if kind == "file":

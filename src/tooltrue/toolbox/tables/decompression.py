@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal, Protocol
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.extras import needs_extra
 
-__all__ = ["Bounds", "Packing", "packing_of", "unpacked"]
+__all__ = ["Packing", "UnpackingBounds", "packing_of", "unpack"]
 
 Packing = Literal["gzip", "zstd", "bzip2"]
 
@@ -24,7 +24,7 @@ _MAGIC: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class UnpackingBounds:
     """Limits of the unpacked size of a compressed file."""
 
     size: int = 64 << 30
@@ -60,7 +60,7 @@ def packing_of(head: bytes) -> Packing | None:
     return next((packing for magic, packing in _MAGIC if head.startswith(magic)), None)
 
 
-def unpacked(file: BinaryIO, packing: Packing, display_path: str, bounds: Bounds) -> Iterator[bytes]:
+def unpack(file: BinaryIO, packing: Packing, display_path: str, bounds: UnpackingBounds) -> Iterator[bytes]:
     """The content of ``file`` in parts. ``ToolError`` for data that is broken, cut off or out of bounds."""
     unpacker = _UNPACKERS[packing]()
     packed_size = size = 0

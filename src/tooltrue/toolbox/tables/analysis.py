@@ -10,12 +10,12 @@ from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.dates import BINS, binned, order_of
 from tooltrue.toolbox.tables.engine import Query
 from tooltrue.toolbox.tables.filters import Node
-from tooltrue.toolbox.tables.found import Found
-from tooltrue.toolbox.tables.reading import Layout
-from tooltrue.toolbox.tables.results import Analysis, Cell, Group, NotNumbers, Operation, divided, plain
-from tooltrue.toolbox.tables.sql import Table, is_number
+from tooltrue.toolbox.tables.layout import Layout
+from tooltrue.toolbox.tables.open_table import OpenTable
+from tooltrue.toolbox.tables.sql import TableColumns, is_number
+from tooltrue.toolbox.tables.table_results import Analysis, Cell, Group, NotNumbers, Operation, plain, quotient
 
-__all__ = ["Asked", "Sort", "analyzed"]
+__all__ = ["AnalysisRequest", "Sort", "analyze"]
 
 Sort = Literal["rows", "value", "key"]
 
@@ -23,7 +23,7 @@ _QUANTILES: Mapping[str, float] = {"median": 0.5, "p10": 0.1, "p25": 0.25, "p75"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnalysisRequest:
     operations: tuple[Operation, ...]
     """If empty, the rows of each group are counted."""
     columns: Sequence[str]
@@ -42,7 +42,9 @@ class Asked:
         return first + by_key
 
 
-def analyzed(source: Found, request: Asked, node: Node | None, exact: bool, query: Query, table: Table) -> Analysis:
+def analyze(
+    source: OpenTable, request: AnalysisRequest, node: Node | None, exact: bool, query: Query, table: TableColumns
+) -> Analysis:
     """The figures of the rows that match ``node``; quantiles are estimated unless ``exact``. ``ToolError`` if there is
     no group from ``asked.start`` on."""
     names = (request.columns or _numeric(table, source.layout)) if request.operations else ()
@@ -65,7 +67,7 @@ def analyzed(source: Found, request: Asked, node: Node | None, exact: bool, quer
     return _analysis(source, table, request, names, numeric, rows, exact)
 
 
-def _key(table: Table, layout: Layout, name: str) -> str:
+def _key(table: TableColumns, layout: Layout, name: str) -> str:
     """The text of a column, or the day, week, … of its date; a column of exactly that name takes precedence."""
     column, _, bin = name.rpartition(":")
     if name in table.names or bin not in BINS or column not in table.names:
@@ -78,7 +80,7 @@ def _needs_numbers(operations: Sequence[Operation]) -> bool:
     return any(operation not in ("count", "distinct") for operation in operations)
 
 
-def _numeric(table: Table, layout: Layout) -> list[str]:
+def _numeric(table: TableColumns, layout: Layout) -> list[str]:
     """The columns with numbers, at most 50: those whose cells in the beginning of the file are all numbers."""
     if table.natives:
         columns = [name for name in table.names if name in table.natives]
@@ -92,7 +94,7 @@ def _numeric(table: Table, layout: Layout) -> list[str]:
     return columns[:50]
 
 
-def _measure(table: Table, name: str, operation: Operation, exact: bool) -> str:
+def _measure(table: TableColumns, name: str, operation: Operation, exact: bool) -> str:
     cell = table.cell(name)
     if operation == "count":
         return f"count({cell})"
@@ -111,7 +113,7 @@ def _measure(table: Table, name: str, operation: Operation, exact: bool) -> str:
             return f"{how}(CAST({number} AS DOUBLE), {_QUANTILES[operation]})"
 
 
-def _missing(table: Table, name: str, grouped: bool) -> tuple[str, str, str]:
+def _missing(table: TableColumns, name: str, grouped: bool) -> tuple[str, str, str]:
     """The number of a column's cells that are numbers, of those that are not, and an example of the latter."""
     text, number = table.text(name), table.read(name)
     count, example = f"count({text}) - count({number})", f"left(min({text}) FILTER (({number}) IS NULL), 60)"
@@ -121,9 +123,9 @@ def _missing(table: Table, name: str, grouped: bool) -> tuple[str, str, str]:
 
 
 def _analysis(
-    source: Found,
-    table: Table,
-    request: Asked,
+    source: OpenTable,
+    table: TableColumns,
+    request: AnalysisRequest,
     names: Sequence[str],
     numeric: Sequence[str],
     rows: list[tuple[Any, ...]],
@@ -168,12 +170,12 @@ def _values(operations: Sequence[Operation], measured: Iterator[Any], numbers: i
     for operation in operations:
         value = next(measured)
         if operation == "average" and value is not None:
-            value = divided(value, numbers)
+            value = quotient(value, numbers)
         values[operation] = plain(value)
     return values
 
 
-def _inexact(table: Table, names: Sequence[str], operations: Sequence[Operation], exact: bool) -> list[str]:
+def _inexact(table: TableColumns, names: Sequence[str], operations: Sequence[Operation], exact: bool) -> list[str]:
     estimated = [op for op in operations if op == "distinct" or (op in _QUANTILES and not exact)]
     rounded = [name for name in names if _needs_numbers(operations) and not table.shape(name).exact]
     return [*estimated, *rounded]

@@ -18,7 +18,7 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.files import FileLimits, Files, rearranging, toolset, writing
+from tooltrue.toolbox.files import FileLimits, Files, entry_changes, file_writer, toolset
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
@@ -35,8 +35,8 @@ def rename(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         raise NotImplementedError
 
     if request.param == "without":
-        monkeypatch.setattr(writing, "rename_new", missing)
-        monkeypatch.setattr(rearranging, "rename_new", missing)
+        monkeypatch.setattr(file_writer, "rename_new", missing)
+        monkeypatch.setattr(entry_changes, "rename_new", missing)
     return request.param
 
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_moved_says_why(files: Files, root: Path, monkeypatch: py
     def elsewhere(*_: object) -> None:
         raise OSError(errno.EXDEV, "injected")
 
-    monkeypatch.setattr(rearranging, "rename_new", elsewhere)
+    monkeypatch.setattr(entry_changes, "rename_new", elsewhere)
     with refused("TT6069"):
         files.move_file("a", "b")
 
@@ -515,7 +515,7 @@ def test_d23_what_is_no_picture_is_not_shown_as_one(root: Path, data: bytes) -> 
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from tooltrue.toolbox.files import Edit, Files, rearranging, writing
+from tooltrue.toolbox.files import Edit, Files, entry_changes, file_writer
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 place, tool, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -538,11 +538,11 @@ CALLS = {
     "move_file": lambda files: files.move_file("d", "e"),
     "delete_file": lambda files: files.delete_file("d", RequestContext(LOCAL, SILENT, agreed=True), recursive=True),
 }
-def announced(*names, call=writing.rename_new):  # Python does not announce it
+def announced(*names, call=file_writer.rename_new):  # Python does not announce it
     until("os.rename", names)
     call(*names)
 
-writing.rename_new = rearranging.rename_new = announced
+file_writer.rename_new = entry_changes.rename_new = announced
 for when in range(1, times + 1):
     process = os.fork()  # what has been imported once
     if process == 0:

@@ -1,10 +1,9 @@
 """The tables tools: describe a file, query its rows, compute figures, draw a chart.
 
 The methods of :class:`Tables` are the tools; ``TOOLS`` has their registration. :mod:`tooltrue.toolbox.rooted_paths`
-decides which paths they accept, ``reading`` and ``feeding`` read a file, ``filters`` parses conditions, ``sql`` writes
-the queries, and ``engine`` runs them. ``describing``, ``paging`` and ``analyzing`` compose the queries. All tools are
-read-only.
-"""
+decides which paths they accept, ``layout`` and ``feed`` read a file, ``filters`` parses conditions, ``sql`` writes the
+queries, and ``engine`` runs them. ``column_facts``, ``row_pages`` and ``analysis`` compose the queries. All tools are
+read-only."""
 
 from __future__ import annotations
 
@@ -23,19 +22,28 @@ from pydantic import Field
 from tooltrue.errors import ToolError
 from tooltrue.protocol.types import CallToolResult, ImageContent, TextContent
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, is_directory, path_errors
-from tooltrue.toolbox.tables.analyzing import Asked, Sort, analyzed
+from tooltrue.toolbox.tables.analysis import AnalysisRequest, Sort, analyze
+from tooltrue.toolbox.tables.column_facts import describe
 from tooltrue.toolbox.tables.corrections import NOTHING, CorrectionsArgument, corrections_of
-from tooltrue.toolbox.tables.describing import described
-from tooltrue.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, open_query
+from tooltrue.toolbox.tables.engine import Query, QueryRun, TooWide, Unfit, check_pattern, open_query
 from tooltrue.toolbox.tables.extras import needs_extra
-from tooltrue.toolbox.tables.feeding import open_feed
+from tooltrue.toolbox.tables.feed import open_feed
 from tooltrue.toolbox.tables.filters import Node, Searched, leaves, parse
-from tooltrue.toolbox.tables.found import Found
+from tooltrue.toolbox.tables.layout import Corrections, TableLimits, detect_layout
 from tooltrue.toolbox.tables.notation import is_unclear
-from tooltrue.toolbox.tables.paging import Order, rows_of
-from tooltrue.toolbox.tables.reading import Corrections, Limits, lay_out
-from tooltrue.toolbox.tables.results import Analysis, Chart, Description, Group, Operation, Rows, Skipped, SkippedRow
-from tooltrue.toolbox.tables.sql import FLOAT, Shape, Table, shape_of
+from tooltrue.toolbox.tables.open_table import OpenTable
+from tooltrue.toolbox.tables.row_pages import RowOrder, rows_of
+from tooltrue.toolbox.tables.sql import FLOAT, Shape, TableColumns, shape_of
+from tooltrue.toolbox.tables.table_results import (
+    Analysis,
+    Chart,
+    Description,
+    Group,
+    Operation,
+    Rows,
+    Skipped,
+    SkippedRow,
+)
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.tools.vocabulary import RequestContext
 
@@ -82,9 +90,11 @@ class Tables:
     ``ConfigurationError`` when a root is no directory. Every refusal of a method is a ``ToolError``.
     """
 
-    def __init__(self, roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> None:
+    def __init__(
+        self, roots: Sequence[Path], *, limits: TableLimits | None = None, rules: PathRules | None = None
+    ) -> None:
         self._folders = Folders(roots, rules)
-        self._limits = limits or Limits()
+        self._limits = limits or TableLimits()
 
     def close(self) -> None:
         """Close the folders; every later call is refused."""
@@ -135,7 +145,7 @@ class Tables:
         next_cursor. Side effects: none.
         """
         corrections = corrections_of(read_as)
-        order = Order(order_by or None, descending, limit, cursor or None)
+        order = RowOrder(order_by or None, descending, limit, cursor or None)
         return await _while(context, lambda run: self._query(run, path, corrections, columns, filter, order))
 
     async def analyze_csv(
@@ -165,7 +175,7 @@ class Tables:
         number. For more groups pass next_start_group. Side effects: none.
         """
         corrections = corrections_of(read_as)
-        request = Asked(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
+        request = AnalysisRequest(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
         return await _while(context, lambda run: self._analyze(run, path, corrections, request))
 
     async def chart_csv(
@@ -188,11 +198,11 @@ class Tables:
         with needs_extra("chart_csv", "charts"):
             from tooltrue.toolbox.tables.charts import draw  # noqa: PLC0415 - drawing comes with an extra
         corrections = corrections_of(read_as)
-        request = Asked((operation,) if column else (), [column], [by], filter, sort, top)
+        request = AnalysisRequest((operation,) if column else (), [column], [by], filter, sort, top)
         if not column and operation != "count":
             raise ToolError.of("TT6333", operation=operation)
 
-        def work(run: Running) -> CallToolResult:
+        def work(run: QueryRun) -> CallToolResult:
             analysis = self._analyze(run, path, corrections, request)
             title = "rows" if operation == "count" and not column else f"{operation} of {column}"
             points = [(group["by"][by] or "", _height(group, column, operation)) for group in analysis["groups"]]
@@ -211,12 +221,12 @@ class Tables:
 
     # The work, on a thread
 
-    def _describe(self, run: Running, path: str, corrections: Corrections, start: int) -> Description:
+    def _describe(self, run: QueryRun, path: str, corrections: Corrections, start: int) -> Description:
         with self._opened(run, path, corrections) as source:
-            return source.note(self._run_query(run, source, None, partial(described, source, start)))
+            return source.note(self._run_query(run, source, None, partial(describe, source, start)))
 
     def _query(
-        self, run: Running, path: str, corrections: Corrections, columns: Sequence[str], filter: str, order: Order
+        self, run: QueryRun, path: str, corrections: Corrections, columns: Sequence[str], filter: str, order: RowOrder
     ) -> Rows:
         node = parse(filter) if filter else None
         with self._opened(run, path, corrections) as source:
@@ -224,14 +234,14 @@ class Tables:
             asking = partial(rows_of, source, columns, node, order, self._limits)
             return source.note(self._run_query(run, source, node, asking))
 
-    def _analyze(self, run: Running, path: str, corrections: Corrections, request: Asked) -> Analysis:
+    def _analyze(self, run: QueryRun, path: str, corrections: Corrections, request: AnalysisRequest) -> Analysis:
         node = parse(request.filter) if request.filter else None
         with self._opened(run, path, corrections) as source:
             exact = source.size <= self._limits.exact_bytes and source.layout.packing is None
-            return source.note(self._run_query(run, source, node, partial(analyzed, source, request, node, exact)))
+            return source.note(self._run_query(run, source, node, partial(analyze, source, request, node, exact)))
 
     @contextmanager
-    def _opened(self, run: Running, path: str, corrections: Corrections) -> Generator[Found]:
+    def _opened(self, run: QueryRun, path: str, corrections: Corrections) -> Generator[OpenTable]:
         target = self._file(path)
         with (
             path_errors(target.display_path, target),
@@ -240,8 +250,8 @@ class Tables:
         ):
             status = os.fstat(fd)
             version = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
-            layout = lay_out(fd, target.display_path, corrections, self._limits)
-            yield Found(fd, target.display_path, layout, version, status.st_size, [], run.slices)
+            layout = detect_layout(fd, target.display_path, corrections, self._limits)
+            yield OpenTable(fd, target.display_path, layout, version, status.st_size, [], run.slices)
 
     def _file(self, path: str) -> Target:
         target = self._folders.target(path)
@@ -249,7 +259,9 @@ class Tables:
             raise is_directory(target, self._folders.labels)
         return target
 
-    def _run_query(self, run: Running, source: Found, node: Node | None, ask: Callable[[Query, Table], T]) -> T:
+    def _run_query(
+        self, run: QueryRun, source: OpenTable, node: Node | None, ask: Callable[[Query, TableColumns], T]
+    ) -> T:
         """The result of ``ask``, repeated with wider columns until their numbers fit."""
         table = self._table(run, source)
         if node is not None:
@@ -277,7 +289,9 @@ class Tables:
                     table, shapes=dict.fromkeys(table.shapes, FLOAT), natives=dict.fromkeys(table.natives, FLOAT)
                 )
 
-    def _once(self, run: Running, source: Found, table: Table, ask: Callable[[Query, Table], T]) -> T:
+    def _once(
+        self, run: QueryRun, source: OpenTable, table: TableColumns, ask: Callable[[Query, TableColumns], T]
+    ) -> T:
         """Run ``ask`` over one reading of the file; rows that were left out are noted in the result."""
         with (
             open_feed(source.fd, source.display_path, source.layout, self._limits) as feed,
@@ -294,24 +308,24 @@ class Tables:
                 source.skipped[:] = [Skipped(rows=rows, first=[SkippedRow(line=at, problem=why) for at, why in first])]
             return result
 
-    def _table(self, run: Running, source: Found) -> Table:
+    def _table(self, run: QueryRun, source: OpenTable) -> TableColumns:
         if source.layout.format != "parquet":
             columns = source.layout.columns
             notations = source.layout.notations.by_column
             shapes = {c.name: shape_of(c.samples, notations.get(c.name)) for c in columns}
-            return Table(tuple(c.name for c in columns), {}, shapes, notations=notations)
+            return TableColumns(tuple(c.name for c in columns), {}, shapes, notations=notations)
         types = self._once(run, source, _NOTHING, _types)
         if len(types) > self._limits.columns:
             raise ToolError.of("TT6316", path=source.display_path, columns=len(types), limit=self._limits.columns)
         natives = {name: shape for name, kind in types if (shape := _native(kind))}
         texts = {name: Shape(12, 2) for name, kind in types if kind == "VARCHAR"}
         others = frozenset(name for name, _ in types if name not in natives and name not in texts)
-        return Table(tuple(name for name, _ in types), natives, texts, others)
+        return TableColumns(tuple(name for name, _ in types), natives, texts, others)
 
 
-async def _while(context: RequestContext, work: Callable[[Running], T]) -> T:
+async def _while(context: RequestContext, work: Callable[[QueryRun], T]) -> T:
     """Run ``work`` on a thread of its own and report its progress; cancelling the call stops it."""
-    run = Running()
+    run = QueryRun()
     task = asyncio.ensure_future(asyncio.to_thread(work, run))
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
@@ -340,19 +354,19 @@ def _native(kind: str) -> Shape | None:
     return Shape(38 if "HUGE" in kind else 20) if kind.endswith(("INT", "INTEGER")) else None
 
 
-_NOTHING = Table((), {}, {})
+_NOTHING = TableColumns((), {}, {})
 
 
-def _types(query: Query, table: Table) -> list[tuple[str, str]]:
+def _types(query: Query, table: TableColumns) -> list[tuple[str, str]]:
     return query.types()
 
 
-def _widest(name: str, query: Query, table: Table) -> Shape:
+def _widest(name: str, query: Query, table: TableColumns) -> Shape:
     [(before, behind, exponent)] = query.rows(f"SELECT {table.digits(name)} FROM {table.rows}", len(table.names))
     return FLOAT if exponent else Shape(before or 1, behind or 0)
 
 
-def _unclear(name: str, query: Query, table: Table) -> bool:
+def _unclear(name: str, query: Query, table: TableColumns) -> bool:
     [(unclear,)] = query.rows(f"SELECT {is_unclear(table.cell(name))} FROM {{table}}", len(table.names))
     return bool(unclear)
 
@@ -364,7 +378,9 @@ def _height(group: Group, column: str, operation: Operation) -> float:
     return math.nan if value is None else float(value)
 
 
-def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> LocalToolset:
+def toolset(
+    roots: Sequence[Path], *, limits: TableLimits | None = None, rules: PathRules | None = None
+) -> LocalToolset:
     """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder."""
     tables = Tables(roots, limits=limits, rules=rules)
     tools = LocalToolset()

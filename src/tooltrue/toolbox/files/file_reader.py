@@ -21,7 +21,7 @@ from tooltrue.toolbox.files.values import (
 )
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["Source", "check_range", "read_at"]
+__all__ = ["FileReader", "check_range", "read_at"]
 
 AutoEncoding = Literal["auto", TextEncoding]
 
@@ -43,7 +43,7 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
     return b"".join(parts)
 
 
-class Source:
+class FileReader:
     """An open file on its way into a result."""
 
     def __init__(self, fd: int, display_path: str, limits: FileLimits, slices: list[Slice]) -> None:

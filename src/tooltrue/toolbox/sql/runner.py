@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.engine import Engine, Session
+from tooltrue.toolbox.sql.engine import Engine, EngineSession
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import RequestContext
 
@@ -34,7 +34,7 @@ class _Run:
         self._writes = writes
         self._commits = commits
         self._using = threading.Lock()
-        self._session: Session | None = None
+        self._session: EngineSession | None = None
         self._deciding = threading.Lock()  # never held for long, so that a call is given up at once
         self._is_given_up = False
         self.is_committing = False
@@ -50,11 +50,11 @@ class _Run:
             if self._session is not None:
                 self._session.interrupt()
 
-    def _set(self, session: Session | None) -> None:
+    def _set(self, session: EngineSession | None) -> None:
         with self._using:
             self._session = session
 
-    def _commit(self, session: Session) -> None:
+    def _commit(self, session: EngineSession) -> None:
         with self._deciding:  # a caller who was told that no change was made must not be proven wrong by a late commit
             if self._is_given_up:
                 raise _Stopped
@@ -64,16 +64,18 @@ class _Run:
         try:
             session.commit()
         except Exception as error:
-            worded = self._engine.worded(error)
-            if worded is not None and worded.code == "TT6227":  # the server refused the commit, so its answer is known
-                raise ToolError.of("TT6237", problem=worded.facts["problem"]) from error
+            tool_error = self._engine.tool_error(error)
+            if (
+                tool_error is not None and tool_error.code == "TT6227"
+            ):  # the server refused the commit, so its answer is known
+                raise ToolError.of("TT6237", problem=tool_error.facts["problem"]) from error
             raise
 
-    def __call__(self, work: Callable[[Session], T]) -> T:
+    def __call__(self, work: Callable[[EngineSession], T]) -> T:
         try:
             session = self._engine.open(writes=self._writes)
         except Exception as error:
-            raise self._engine.worded(error) or error from error
+            raise self._engine.tool_error(error) or error from error
         try:
             self._set(session)
             if self._is_given_up:
@@ -82,7 +84,7 @@ class _Run:
             self._commit(session)
             return made
         except Exception as error:
-            raise self._engine.worded(error) or error from error
+            raise self._engine.tool_error(error) or error from error
         finally:
             self._set(None)
             session.close()
@@ -105,7 +107,7 @@ class Runner:
 
     async def run(
         self,
-        work: Callable[[Session], T],
+        work: Callable[[EngineSession], T],
         context: RequestContext | None,
         *,
         writes: bool = False,

@@ -8,12 +8,12 @@ from typing import Any
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.engine import Query
 from tooltrue.toolbox.tables.formulas import formula_of, is_formula
-from tooltrue.toolbox.tables.found import Found
-from tooltrue.toolbox.tables.results import ColumnDescription, ColumnType, Description, plain
-from tooltrue.toolbox.tables.sql import Table
+from tooltrue.toolbox.tables.open_table import OpenTable
+from tooltrue.toolbox.tables.sql import TableColumns
+from tooltrue.toolbox.tables.table_results import ColumnDescription, ColumnType, Description, plain
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["described"]
+__all__ = ["describe"]
 
 DESCRIBED = 50
 """Columns in one description."""
@@ -21,7 +21,7 @@ _EXAMPLE_CHARACTERS = 200
 """Characters of a cell that is an example."""
 
 
-def described(found: Found, start: int, query: Query, table: Table) -> Description:
+def describe(open_table: OpenTable, start: int, query: Query, table: TableColumns) -> Description:
     """The table ``source``, with its columns from number ``start`` on. ``ToolError`` if there is no such column."""
     names = table.names[start - 1 : start - 1 + DESCRIBED]
     if not names:
@@ -31,18 +31,20 @@ def described(found: Found, start: int, query: Query, table: Table) -> Descripti
     [row] = query.rows(f"SELECT count(*), {', '.join(parts)} FROM {source}", len(table.names))
     width = len(parts) // len(names)
     result = Description(
-        path=found.display_path,
-        read_as=found.layout.read_as,
+        path=open_table.display_path,
+        read_as=open_table.layout.read_as,
         rows=row[0],
         column_count=len(table.names),
-        columns=[_column(name, row[1 + width * n : 1 + width * (n + 1)], table, found) for n, name in enumerate(names)],
+        columns=[
+            _column(name, row[1 + width * n : 1 + width * (n + 1)], table, open_table) for n, name in enumerate(names)
+        ],
     )
     if start - 1 + len(names) < len(table.names):
         result["next_start_column"] = start + len(names)
     return result
 
 
-def _facts(table: Table, name: str) -> tuple[str, ...]:
+def _facts(table: TableColumns, name: str) -> tuple[str, ...]:
     text, cell = table.text(name), table.cell(name)
     number = table.read(name) if table.counts(name) else "CAST(NULL AS DOUBLE)"
     number_text = table.number_text(name) if name in table.notations else text
@@ -61,7 +63,7 @@ def _facts(table: Table, name: str) -> tuple[str, ...]:
     )
 
 
-def _column(name: str, facts: Sequence[Any], table: Table, source: Found) -> ColumnDescription:
+def _column(name: str, facts: Sequence[Any], table: TableColumns, source: OpenTable) -> ColumnDescription:
     filled, numbers, integers, dates, truths, distinct, least, most, first, last, formulas = facts
     kind: ColumnType = "text"
     if not filled:

@@ -20,10 +20,10 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.toolbox.github.api import API, Api, Found, OutcomeUnknown
+from tooltrue.toolbox.github.api import API, Api, ApiResponse, OutcomeUnknown
+from tooltrue.toolbox.github.issue_text import check_mentions, mark_of, quote_words, with_mark, without_hidden_text
 from tooltrue.toolbox.github.scope import Scope
-from tooltrue.toolbox.github.text import check_mentions, mark_of, marked, quoted, without_hidden_text
-from tooltrue.toolbox.service_client import Patience, check_urls
+from tooltrue.toolbox.service_client import ServicePatience, check_urls
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
@@ -224,7 +224,7 @@ class Written(TypedDict):
 class GitHub:
     """The tools, over the service and a scope."""
 
-    def __init__(self, api: Api, scope: Scope, *, key: str, patience: Patience) -> None:
+    def __init__(self, api: Api, scope: Scope, *, key: str, patience: ServicePatience) -> None:
         self._api = api
         self._scope = scope
         self._key = key
@@ -273,7 +273,7 @@ class GitHub:
         found yet. At most 30 a page. The texts are the words of strangers. Side effects: none; uses one search
         request.
         """
-        words = [quoted(query), *self._qualifiers(owner, repo)]
+        words = [quote_words(query), *self._qualifiers(owner, repo)]
         if language is not None:
             words.append(f"language:{language}")
         response = await self._api.get(
@@ -304,7 +304,7 @@ class GitHub:
         one: use github_get_issue. At most 30 a page. Titles are the words of strangers. Side effects: none; uses one
         search request.
         """
-        words = [quoted(query), _either(self._qualifiers(owner, repo))]
+        words = [quote_words(query), _either(self._qualifiers(owner, repo))]
         words += [f"is:{'pr' if kind == 'pull_request' else kind}"] if kind != "any" else []
         words += [f"state:{state}"] if state != "any" else []
         response = await self._api.get(
@@ -375,13 +375,13 @@ class GitHub:
         if labels:
             await self._check_labels(path, name, labels)
         mark = mark_of(self._key, "issue", name.casefold(), title, body, sorted(labels), key)
-        value: dict[str, Json] = {"title": title, "body": marked(body, mark), "labels": list[Json](labels)}
+        value: dict[str, Json] = {"title": title, "body": with_mark(body, mark), "labels": list[Json](labels)}
 
         async def find() -> dict[str, Any] | None:
             query = {"state": "all", "sort": "created", "direction": "desc", "per_page": _NEWEST}
             return _with(mark, (await self._api.get(f"{path}/issues", query, what=f"repository {name}")).items)
 
-        async def write() -> Found:
+        async def write() -> ApiResponse:
             return await self._api.post(f"{path}/issues", value, what=f"an issue in {name}")
 
         return await self._once(mark, find, write, what=f"the issue in {name}", number=None)
@@ -417,8 +417,8 @@ class GitHub:
                     return comment
             return None
 
-        async def write() -> Found:
-            return await self._api.post(path, {"body": marked(body, mark)}, what=what)
+        async def write() -> ApiResponse:
+            return await self._api.post(path, {"body": with_mark(body, mark)}, what=what)
 
         return await self._once(mark, find, write, what=f"the comment on {what}", number=number)
 
@@ -426,7 +426,7 @@ class GitHub:
         self,
         mark: str,
         find: Callable[[], Awaitable[dict[str, Any] | None]],
-        write: Callable[[], Awaitable[Found]],
+        write: Callable[[], Awaitable[ApiResponse]],
         *,
         what: str,
         number: int | None,
@@ -439,7 +439,7 @@ class GitHub:
             try:
                 return _write_result((await write()).item, number, created=True)
             except OutcomeUnknown:
-                there = await _found_or_nothing(find)
+                there = await _find_or_none(find)
         if there is None:
             raise ToolError.of("TT6540", what=what)
         return _write_result(there, number, created=True)
@@ -471,7 +471,7 @@ def _either(qualifiers: list[str]) -> str:
     return qualifiers[0] if len(qualifiers) == 1 else f"({' OR '.join(qualifiers)})"
 
 
-async def _found_or_nothing(find: Callable[[], Awaitable[dict[str, Any] | None]]) -> dict[str, Any] | None:
+async def _find_or_none(find: Callable[[], Awaitable[dict[str, Any] | None]]) -> dict[str, Any] | None:
     try:
         return await find()
     except ToolError:  # the service is unreachable, which the caller's error says
@@ -489,7 +489,7 @@ def _write_result(item: dict[str, Any], number: int | None, *, created: bool) ->
     return Written(number=issue_number, url=_line(item, "html_url"), created=created)
 
 
-def _paged(made: Any, response: Found) -> Any:
+def _paged(made: Any, response: ApiResponse) -> Any:
     if response.next_page is not None and 2 <= response.next_page <= 100:
         made["next_page"] = response.next_page
     if response.is_cut:
@@ -584,7 +584,7 @@ class GitHubSettings:
     token: str | None = field(default_factory=lambda: os.environ.get("GITHUB_TOKEN") or None, repr=False)
     url: str = API
     seconds: float = 20.0
-    patience: Patience = field(default_factory=Patience)
+    patience: ServicePatience = field(default_factory=ServicePatience)
     resolve: Resolve = fetch.resolve
 
 

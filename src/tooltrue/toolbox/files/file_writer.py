@@ -25,7 +25,7 @@ from tooltrue.toolbox.rooted_paths import Maker, Spot, Target
 __all__ = [
     "Content",
     "Growth",
-    "Old",
+    "OldFile",
     "append",
     "check_version",
     "check_write",
@@ -151,13 +151,13 @@ def check_write(
     return status
 
 
-def _check_growth(spot: Spot, old: Old, data: bytes, limits: FileLimits) -> None:
+def _check_growth(spot: Spot, old: OldFile, data: bytes, limits: FileLimits) -> None:
     size = old.status.st_size + len(data)
     if size > limits.file_bytes:
         raise ToolError.of("TT6054", path=spot.display_path, size=size, limit=limits.file_bytes)
 
 
-def _check_encoding(spot: Spot, old: Old, content: Content) -> None:
+def _check_encoding(spot: Spot, old: OldFile, content: Content) -> None:
     """``ToolError`` where a text would be appended in UTF-8 to one in another encoding."""
     codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
     if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
@@ -281,7 +281,7 @@ def create(spot: Spot, status: os.stat_result | None, data: bytes, growth: Growt
 
 
 @dataclass(frozen=True, slots=True)
-class Old:
+class OldFile:
     """A file that is to be replaced, and its status before anything was read from it."""
 
     fd: int
@@ -289,22 +289,22 @@ class Old:
 
 
 @contextmanager
-def opened_to_replace(spot: Spot, expected: str) -> Generator[Old]:
+def opened_to_replace(spot: Spot, expected: str) -> Generator[OldFile]:
     """The file at ``spot``, which must have the ``expected`` version. It is opened for writing although it is only
     read, so that the system decides whether it may change."""
     with spot.file(os.O_RDWR) as fd:
-        old = Old(fd, os.fstat(fd))
+        old = OldFile(fd, os.fstat(fd))
         check_version(spot, old.status, expected)
         yield old
 
 
-def append(spot: Spot, old: Old, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
+def append(spot: Spot, old: OldFile, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
     """Replace ``old`` by a new file: its content followed by ``data``."""
     _check_growth(spot, old, data, limits)
     return replace(spot, old, data, growth, after=old.fd)
 
 
-def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
+def replace(spot: Spot, old: OldFile, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
     """Replace ``old``, which stands at ``spot``, by a new file with its owner, permissions and attributes. The content
     is ``data``, preceded by that of ``after`` if given. ``ToolError`` when ``old`` has changed since it was opened."""
     more = len(data) - (0 if after is not None else old.status.st_size)
@@ -320,7 +320,7 @@ def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | N
         return draft.result(False, data)
 
 
-def _keep_attributes(old: Old, new: int) -> None:
+def _keep_attributes(old: OldFile, new: int) -> None:
     before = old.status
     permissions = stat.S_IMODE(before.st_mode) & 0o777  # not setuid and setgid: the content is another
     try:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tooltrue.toolbox.tables.notation import told_of
-from tooltrue.toolbox.tables.reading import Layout
-from tooltrue.toolbox.tables.results import Analysis, Description, Rows, Skipped
+from tooltrue.toolbox.tables.layout import Layout
+from tooltrue.toolbox.tables.notation import numbers_note
+from tooltrue.toolbox.tables.table_results import Analysis, Description, Rows, Skipped
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["Found"]
+__all__ = ["OpenTable"]
 
 R = TypeVar("R", "Description", "Rows", "Analysis")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OpenTable:
     """An open file, its layout, and its version, by which a cursor recognises it."""
 
     fd: int
@@ -38,7 +38,7 @@ class Found:
         """Mark a column as ambiguous whose first ambiguous number stands far down in the file."""
         notes = self.layout.read_as.setdefault("numbers", [])
         if not any(name in each["columns"] for each in notes):
-            notes.append(told_of(".", "", True, [name]))
+            notes.append(numbers_note(".", "", True, [name]))
 
     def note(self, result: R) -> R:
         if self.skipped:

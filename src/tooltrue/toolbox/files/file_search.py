@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tooltrue.errors import ToolError
+from tooltrue.toolbox.files.directory_walk import WalkEntries, WalkEntry
 from tooltrue.toolbox.files.lines import LinedFile, lined_file
 from tooltrue.toolbox.files.patterns import Glob, Ignores
 from tooltrue.toolbox.files.text_codec import UTF_8
 from tooltrue.toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
-from tooltrue.toolbox.files.walking import Met, WalkEntries
 from tooltrue.toolbox.rooted_paths import Folder, Names, path_errors
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["Ignoring", "Place", "Search", "Wanted", "finder_of", "place_of"]
+__all__ = ["Ignoring", "Search", "SearchCriteria", "SearchPlace", "finder_of", "place_of"]
 
 Finder = Callable[[bytes, int], int]
 """Returns the index of the first match in the bytes from an index on; -1 if there is no match."""
@@ -42,7 +42,7 @@ _PASSED_OVER = frozenset((errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, 
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchCriteria:
     name: Glob | None
     content: Finder | None
     context_lines: int
@@ -83,7 +83,7 @@ def _any_case(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchPlace:
     """An entry, and how many of its lines and bytes were searched; both 0 when all of it was."""
 
     way: str
@@ -94,13 +94,13 @@ class Place:
         return f"{self.lines}:{self.offset}:{self.way}"
 
 
-def place_of(cursor: str) -> Place | None:
+def place_of(cursor: str) -> SearchPlace | None:
     if not cursor:
         return None
     match = re.fullmatch(r"([0-9]{1,15}):([0-9]{1,15}):(.+)", cursor)
     if match is None:
         raise ToolError.of("TT6060")
-    return Place(match[3], int(match[1]), int(match[2]))
+    return SearchPlace(match[3], int(match[1]), int(match[2]))
 
 
 # Ignored entries
@@ -161,7 +161,7 @@ def _opened(name: str, parent: int, expected: os.stat_result | None = None) -> G
 class Search:
     """One page. :meth:`run` fills it, on a thread; :meth:`stop`, from any thread, makes it end soon."""
 
-    criteria: Wanted
+    criteria: SearchCriteria
     limits: FileLimits
     clock: Callable[[], float]
     tell: Callable[[int, int], None]
@@ -175,26 +175,28 @@ class Search:
     def stop(self) -> None:
         self._stopped.set()
 
-    def run(self, meetings: WalkEntries, folder_of: Callable[[Names], Folder], start: int, place: Place | None) -> None:
+    def run(
+        self, meetings: WalkEntries, folder_of: Callable[[Names], Folder], start: int, place: SearchPlace | None
+    ) -> None:
         """Fill ``result`` with the matches in ``meetings``. ``start``: number of leading names that lead to the
         searched directory."""
         self._room, self._until = self.limits.entry_bytes, self.clock() + self.limits.search_seconds
         for entry in meetings:
             way = "/".join(entry.way)
-            begin = place if place is not None and place.way == way else Place(way)
+            begin = place if place is not None and place.way == way else SearchPlace(way)
             if entry.left_out:
                 self._count("ignored")
             elif next_place := self._look(entry, begin, start, folder_of(entry.way)):
                 self.result["next_cursor"] = str(next_place)
                 return
             if self._is_over():
-                self.result["next_cursor"] = str(Place(way))
+                self.result["next_cursor"] = str(SearchPlace(way))
                 return
 
     def _is_over(self) -> bool:
         return self._stopped.is_set() or self.clock() >= self._until
 
-    def _look(self, entry: Met, begin: Place, start: int, folder: Folder) -> Place | None:
+    def _look(self, entry: WalkEntry, begin: SearchPlace, start: int, folder: Folder) -> SearchPlace | None:
         """Add the matches at ``entry``; return the place to continue from, once the page ends."""
         self.result["looked_at"] += 1
         if self.result["looked_at"] % 1_000 == 0:
@@ -203,7 +205,7 @@ class Search:
         if self.criteria.name is not None and not self.criteria.name.fits(entry.way[start:]):
             return None
         if self.criteria.content is None:
-            return self._add(_entry(entry, begin.way), Place(begin.way))
+            return self._add(_entry(entry, begin.way), SearchPlace(begin.way))
         if not stat.S_ISREG(entry.status.st_mode):
             return None
         with path_errors(begin.way):
@@ -217,7 +219,7 @@ class Search:
         self._count("closed")
         return None
 
-    def _lines(self, fd: int, place: Place) -> Place | None:
+    def _lines(self, fd: int, place: SearchPlace) -> SearchPlace | None:
         """Search one file from ``place`` on, in parts: at least one, however little time is left."""
         if (file := lined_file(fd)) is None:
             self._count("binary")
@@ -230,9 +232,9 @@ class Search:
                 self._surround(match, file, here, behind)
                 self._cut(match, file, part.data[begin:end].decode(errors="replace"), here, behind)
                 is_whole = end < len(part.data)  # the end of a line that is longer than a part is still to come
-                if full := self._add(match, Place(place.way, line if is_whole else line - 1, behind)):
+                if full := self._add(match, SearchPlace(place.way, line if is_whole else line - 1, behind)):
                     return full
-            place = Place(place.way, place.lines + part.data.count(b"\n"), part.end)
+            place = SearchPlace(place.way, place.lines + part.data.count(b"\n"), part.end)
             if self._is_over():
                 return place
         return None
@@ -287,7 +289,7 @@ class Search:
         text = line.removesuffix("\r")
         return text if len(text) <= self.limits.line_chars else text[: self.limits.line_chars] + "…"
 
-    def _add(self, match: SearchMatch, place: Place) -> Place | None:
+    def _add(self, match: SearchMatch, place: SearchPlace) -> SearchPlace | None:
         matches = self.result["matches"]
         matches.append(match)
         self._room -= _weight(match)
@@ -298,7 +300,7 @@ class Search:
             self.result[what] = self.result.get(what, 0) + more
 
 
-def _is_open(entry: Met, folder: Folder) -> bool:
+def _is_open(entry: WalkEntry, folder: Folder) -> bool:
     """Whether the rules allow reading the file."""
     is_second_name = entry.status.st_nlink > 1 and not folder.rules.allow_hard_links
     is_closed = folder.rules.denial_at(entry.names, "read") or folder.is_closed_file(entry.way[-1], entry.status)
@@ -310,7 +312,7 @@ def _weight(match: SearchMatch) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _entry(entry: Met, way: str) -> SearchMatch:
+def _entry(entry: WalkEntry, way: str) -> SearchMatch:
     kind = KINDS.get(stat.S_IFMT(entry.status.st_mode), "other")
     match = SearchMatch(path=way, type=kind)
     if kind == "file":

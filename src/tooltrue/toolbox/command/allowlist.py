@@ -25,7 +25,7 @@ from tooltrue.toolbox.rooted_paths import Folders, path_errors
 from tooltrue.toolbox.sandbox.machine import HOLDS
 from tooltrue.tools.vocabulary import EFFECTS, Effect
 
-__all__ = ["FILE", "AllowList", "Command", "Value", "confined", "read", "read_text", "simple"]
+__all__ = ["FILE", "AllowList", "Command", "WordRule", "confined", "read", "read_text", "simple"]
 
 PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LONGEST = 4096
@@ -152,7 +152,7 @@ _Kind = Literal["text", "integer", "path"]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class WordRule:
     """The rules for one word. ``schema`` validates it, as a number for an integer."""
 
     name: str
@@ -214,8 +214,8 @@ class Command:
     fixed: tuple[str, ...]
     description: str
     effect: Effect
-    options: Mapping[str, Value | None] = field(default_factory=dict[str, Value | None])
-    arguments: tuple[Value, ...] = ()
+    options: Mapping[str, WordRule | None] = field(default_factory=dict[str, WordRule | None])
+    arguments: tuple[WordRule, ...] = ()
     dashes: bool = True
     network: bool = False
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -296,7 +296,7 @@ class Command:
         expected = self._argument(place)
         return expected is not None and expected.kind == "integer" and word[1:].isdecimal() and word not in self.options
 
-    def _argument(self, place: int) -> Value | None:
+    def _argument(self, place: int) -> WordRule | None:
         if place < len(self.arguments):
             return self.arguments[place]
         return self.arguments[-1] if self.arguments and self.arguments[-1].many else None
@@ -423,7 +423,7 @@ def _program(name: str, word: str, path: Sequence[str]) -> str:
 _KEYWORDS = {"enum": "enum", "pattern": "pattern", "format": "format", "minimum": "minimum", "maximum": "maximum"}
 
 
-def _value(command: str, name: str, rule: Mapping[str, Any]) -> Value:
+def _value(command: str, name: str, rule: Mapping[str, Any]) -> WordRule:
     kind: _Kind = rule.get("type", "text")
     schema = {word: rule[key] for key, word in _KEYWORDS.items() if key in rule}
     if kind == "integer":
@@ -434,7 +434,7 @@ def _value(command: str, name: str, rule: Mapping[str, Any]) -> Value:
         compiled = compile_schema(schema, bounds=OWN)
     except SchemaError as error:
         raise ConfigurationError.of("TT6109", command=command, problem=str(error)) from error
-    return Value(
+    return WordRule(
         name,
         kind,
         compiled,
@@ -466,6 +466,6 @@ def _check_escapes(command: Command) -> None:
             raise ConfigurationError.of("TT6106", command=command.name, option=option)
 
 
-def _is_open(value: Value | None) -> bool:
+def _is_open(value: WordRule | None) -> bool:
     """Whether the model chooses the value without a check of ours."""
     return value is None or (value.kind == "text" and "enum" not in value.schema.definition)

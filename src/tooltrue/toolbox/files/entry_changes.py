@@ -13,9 +13,9 @@ import stat
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
+from tooltrue.toolbox.files.directory_walk import Walk
+from tooltrue.toolbox.files.file_writer import Growth, sync_directory
 from tooltrue.toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
-from tooltrue.toolbox.files.walking import Walk
-from tooltrue.toolbox.files.writing import Growth, sync_directory
 from tooltrue.toolbox.openat2 import rename_new
 from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Spot, Target
 

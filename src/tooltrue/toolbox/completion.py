@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-__all__ = ["settled"]
+__all__ = ["wait_until_done"]
 
 
-async def settled(is_done: Callable[[], bool], wait: Callable[[], Awaitable[object]]) -> None:
+async def wait_until_done(is_done: Callable[[], bool], wait: Callable[[], Awaitable[object]]) -> None:
     """Return when it is done, even if the wait is cancelled meanwhile; the cancellation is raised afterwards.
 
     A call must leave no process or task behind, and a loop that closes cancels all remaining tasks: no later code would

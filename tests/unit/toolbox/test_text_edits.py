@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooltrue.toolbox.files import Edit, FileLimits, Files
-from tooltrue.toolbox.files.editing import Change, apply_changes, unified_diff
+from tooltrue.toolbox.files.text_edits import TextChange, apply_changes, unified_diff
 from unit.toolbox.refusals import refused
 
 
@@ -137,14 +137,14 @@ TEXT = st.text(st.sampled_from("ab\n\r"), max_size=30)
 
 
 @st.composite
-def changed(draw: st.DrawFn) -> tuple[str, list[Change]]:
+def changed(draw: st.DrawFn) -> tuple[str, list[TextChange]]:
     text = draw(TEXT.filter(bool))
-    at, found = 0, list[Change]()
+    at, found = 0, list[TextChange]()
     while at < len(text) and len(found) < 4:
         start = draw(st.integers(at, len(text) - 1))
         end = draw(st.integers(start + 1, len(text)))
         new = draw(TEXT.filter(lambda new, old=text[start:end]: new != old))
-        found.append(Change(start, end, new))
+        found.append(TextChange(start, end, new))
         at = end
     return text, found
 
@@ -175,7 +175,7 @@ def applied(text: str, diff: list[str]) -> str:
 
 
 @given(changed())
-def test_a_diff_says_what_was_changed(case: tuple[str, list[Change]]) -> None:
+def test_a_diff_says_what_was_changed(case: tuple[str, list[TextChange]]) -> None:
     text, found = case
     assert applied(text, unified_diff(text, found, "a")) == apply_changes(text, found)
 
@@ -183,7 +183,7 @@ def test_a_diff_says_what_was_changed(case: tuple[str, list[Change]]) -> None:
 @pytest.mark.process
 @settings(max_examples=25, deadline=None)
 @given(changed())
-def test_git_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, case: tuple[str, list[Change]]) -> None:
+def test_git_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, case: tuple[str, list[TextChange]]) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     text, found = case

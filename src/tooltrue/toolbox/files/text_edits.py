@@ -18,7 +18,7 @@ from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue.toolbox.files.values import Edit
 
-__all__ = ["Change", "Text", "apply_changes", "changes_of", "unified_diff"]
+__all__ = ["FileText", "TextChange", "apply_changes", "changes_of", "unified_diff"]
 
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTEXT = 3
@@ -29,7 +29,7 @@ _LONGEST_COMPARED = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class FileText:
     """The text of a file, and how it becomes bytes again: ``encode`` is the exact inverse of ``of``."""
 
     content: str
@@ -37,7 +37,7 @@ class Text:
     mark: bytes = b""
 
     @classmethod
-    def of(cls, data: bytes, display_path: str) -> Text:
+    def of(cls, data: bytes, display_path: str) -> FileText:
         """Decode ``data`` in its detected encoding, or as ASCII text with opaque other bytes. ``ToolError`` for other
         data."""
         codec = text_codec_of(data[:HEAD]) or UTF_8
@@ -50,7 +50,7 @@ class Text:
         return text
 
     @classmethod
-    def _exact(cls, data: bytes, codec: TextCodec) -> Text | None:
+    def _exact(cls, data: bytes, codec: TextCodec) -> FileText | None:
         """The text in ``codec``; ``None`` where the bytes do not decode, or do not round-trip exactly."""
         mark = data[:2] if codec.is_wide and data.startswith(_MARKS) else b""
         try:
@@ -90,7 +90,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """``new`` in place of the text between ``start`` and ``end``."""
 
     start: int
@@ -98,17 +98,17 @@ class Change:
     new: str
 
 
-def changes_of(text: Text, edits: Sequence[Edit], display_path: str) -> list[Change]:
+def changes_of(text: FileText, edits: Sequence[Edit], display_path: str) -> list[TextChange]:
     """The changes that ``edits`` make, in the order of the text. ``ToolError`` when one of them does not fit."""
-    found = [change for number, edit in enumerate(edits, 1) for change in _of(text, edit, number, display_path)]
-    found.sort(key=lambda change: change.start)
-    for one, other in pairwise(found):
+    changes = [change for number, edit in enumerate(edits, 1) for change in _of(text, edit, number, display_path)]
+    changes.sort(key=lambda change: change.start)
+    for one, other in pairwise(changes):
         if other.start < one.end:
             raise ToolError.of("TT6059", path=display_path, line=_line(text.content, other.start))
-    return found
+    return changes
 
 
-def _of(text: Text, edit: Edit, number: int, display_path: str) -> list[Change]:
+def _of(text: FileText, edit: Edit, number: int, display_path: str) -> list[TextChange]:
     if edit.old_text == edit.new_text:
         raise ToolError.of("TT6057", number=number)
     if not edit.new_text.isascii() and not text.is_certain:
@@ -125,7 +125,7 @@ def _of(text: Text, edit: Edit, number: int, display_path: str) -> list[Change]:
         if text.may_divide(start) or text.may_divide(end):
             raise ToolError.of("TT6083", path=display_path, number=number, line=_line(text.content, start))
     if len(places) == edit.count:
-        return [Change(start, end, _new(text.content, edit, start, end)) for start, end in places]
+        return [TextChange(start, end, _new(text.content, edit, start, end)) for start, end in places]
     if not places:
         raise _nowhere(text.content, edit.old_text, number, display_path)
     lines = ", ".join(str(_line(text.content, start)) for start, _ in places[:_MOST_LINES_NAMED])
@@ -173,11 +173,11 @@ def _nowhere(content: str, old_text: str, number: int, display_path: str) -> Too
     return ToolError.of("TT6049", path=display_path, number=number, alike=alike)
 
 
-def apply_changes(content: str, found: Sequence[Change]) -> str:
+def apply_changes(content: str, changes: Sequence[TextChange]) -> str:
     """``content`` with the changes made."""
     parts: list[str] = []
     at = 0
-    for change in found:
+    for change in changes:
         parts += (content[at : change.start], change.new)
         at = change.end
     return "".join((*parts, content[at:]))
@@ -187,7 +187,7 @@ def apply_changes(content: str, found: Sequence[Change]) -> str:
 
 
 @dataclass(slots=True)
-class _Block:
+class _DiffBlock:
     """The lines from ``begin`` up to ``end`` (exclusive) become ``new``."""
 
     begin: int
@@ -195,10 +195,10 @@ class _Block:
     new: list[str]
 
 
-def unified_diff(content: str, found: Sequence[Change], display_path: str) -> list[str]:
+def unified_diff(content: str, changes: Sequence[TextChange], display_path: str) -> list[str]:
     """The lines of a unified diff, each with the line ending that it has in the file."""
     lines = _lines(content)
-    blocks = [trimmed for block in _blocks(content, lines, found) if (trimmed := _trimmed(block, lines))]
+    blocks = [trimmed for block in _blocks(content, lines, changes) if (trimmed := _trimmed(block, lines))]
     made = [f"--- {display_path}\n", f"+++ {display_path}\n"]
     shift = 0
     for hunk in _hunks(blocks):
@@ -222,28 +222,28 @@ def _lines(text: str) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _blocks(content: str, lines: list[str], found: Sequence[Change]) -> list[_Block]:
+def _blocks(content: str, lines: list[str], changes: Sequence[TextChange]) -> list[_DiffBlock]:
     """The changes as whole lines; those that share a line become one block."""
     starts = [0, *accumulate(map(len, lines))]
-    blocks: list[_Block] = []
-    texts: list[list[Change]] = []
-    for change in found:
+    blocks: list[_DiffBlock] = []
+    texts: list[list[TextChange]] = []
+    for change in changes:
         begin = min(bisect_right(starts, change.start) - 1, len(lines))
         end = min(max(bisect_right(starts, change.end), begin), len(lines))
         if blocks and begin < blocks[-1].end:
             blocks[-1].end = max(end, blocks[-1].end)
             texts[-1].append(change)
         else:
-            blocks.append(_Block(begin, end, []))
+            blocks.append(_DiffBlock(begin, end, []))
             texts.append([change])
     for block, inner in zip(blocks, texts, strict=True):
         offset = starts[block.begin]
-        moved = [Change(each.start - offset, each.end - offset, each.new) for each in inner]
+        moved = [TextChange(each.start - offset, each.end - offset, each.new) for each in inner]
         block.new = _lines(apply_changes(content[offset : starts[block.end]], moved))
     return blocks
 
 
-def _trimmed(block: _Block, lines: list[str]) -> _Block | None:
+def _trimmed(block: _DiffBlock, lines: list[str]) -> _DiffBlock | None:
     """``block`` without the unchanged lines at either end; ``None`` if no line is left."""
     old, new = lines[block.begin : block.end], block.new
     head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
@@ -252,11 +252,11 @@ def _trimmed(block: _Block, lines: list[str]) -> _Block | None:
     tail = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
     begin, end = block.begin + head, block.end - tail
     new = new[: len(new) - tail]
-    return _Block(begin, end, new) if new or begin < end else None
+    return _DiffBlock(begin, end, new) if new or begin < end else None
 
 
-def _hunks(blocks: list[_Block]) -> list[list[_Block]]:
-    hunks: list[list[_Block]] = []
+def _hunks(blocks: list[_DiffBlock]) -> list[list[_DiffBlock]]:
+    hunks: list[list[_DiffBlock]] = []
     for block in blocks:
         if hunks and block.begin - hunks[-1][-1].end <= 2 * _CONTEXT:
             hunks[-1].append(block)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from tooltrue.toolbox.tables.reading import ReadAs
+from tooltrue.toolbox.tables.layout import ReadAs
 
 __all__ = [
     "Analysis",
@@ -25,8 +25,8 @@ __all__ = [
     "Rows",
     "Skipped",
     "SkippedRow",
-    "divided",
     "plain",
+    "quotient",
 ]
 
 Cell = str | int | float | bool | None
@@ -177,7 +177,7 @@ def _decimal(value: Decimal) -> Cell:
     return float(short) if len(short.as_tuple().digits) <= 15 else format(short, "f")
 
 
-def divided(total: Any, count: int) -> Any:
+def quotient(total: Any, count: int) -> Any:
     if isinstance(total, float):
         return total / count
     # As many digits as a double shows: an average is seldom a finite decimal.

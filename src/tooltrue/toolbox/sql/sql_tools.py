@@ -17,13 +17,13 @@ from pydantic import Field
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Relation
-from tooltrue.toolbox.sql.describing import described
-from tooltrue.toolbox.sql.engine import Outcome, Session, engine_of
-from tooltrue.toolbox.sql.engine_errors import Asked, near_columns, redacted
+from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
+from tooltrue.toolbox.sql.engine import EngineSession, StatementOutcome, engine_of
+from tooltrue.toolbox.sql.engine_errors import PendingStatement, near_columns, redacted
 from tooltrue.toolbox.sql.exposure import check_exposure, walls_of
-from tooltrue.toolbox.sql.running import Runner
+from tooltrue.toolbox.sql.runner import Runner
 from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
+from tooltrue.toolbox.sql.table_description import visible_description
 from tooltrue.toolbox.sql.values import (
     Cell,
     ChangeResult,
@@ -106,7 +106,7 @@ class Database:
             finally:
                 session.close()
         except Exception as error:
-            tool_error = error if isinstance(error, ToolError) else self._engine.worded(error)
+            tool_error = error if isinstance(error, ToolError) else self._engine.tool_error(error)
             if tool_error is None:
                 raise
             raise ConfigurationError.of("TT6202", url=self._engine.place, problem=str(tool_error)) from None
@@ -149,10 +149,10 @@ class Database:
         Use before writing a statement about it. Not for its rows: use run_sql_query. Side effects: none.
         """
 
-        def work(session: Session) -> TableDescription:
+        def work(session: EngineSession) -> TableDescription:
             catalog = session.catalog()
             relation = catalog.named(table)
-            return described(session.describe(relation), relation, catalog)
+            return visible_description(session.describe(relation), relation, catalog)
 
         return await self._runner.run(work, context)
 
@@ -180,19 +180,19 @@ class Database:
             raise ToolError.of("TT6228", limit=self._limits.far)
         most = min(limit, self._limits.rows)
 
-        def work(session: Session, pending: Asked) -> QueryResult:
+        def work(session: EngineSession, pending: PendingStatement) -> QueryResult:
             pending.catalog = session.catalog()
             pending.statement = statement = query_of(sql, self._engine.dialect, pending.catalog, most=far + most + 1)
             outcome = session.run(statement, _values(statement, parameters), far + most + 1)
             return self._page(statement, outcome, far, most, _digest(sql, parameters))
 
-        return await self._ask(work, context, Asked(f"{sql} {parameters}"))
+        return await self._ask(work, context, PendingStatement(f"{sql} {parameters}"))
 
     async def _ask(
         self,
-        work: Callable[[Session, Asked], T],
+        work: Callable[[EngineSession, PendingStatement], T],
         context: RequestContext | None,
-        pending: Asked,
+        pending: PendingStatement,
         *,
         writes: bool = False,
         commits: bool = False,
@@ -211,7 +211,7 @@ class Database:
         except ToolError as error:  # the error with similar columns, or the reason why the second run failed
             raise (error if error.code in ("TT6224", "TT6241") else missing) from None
 
-    def _page(self, statement: Statement, outcome: Outcome, far: int, most: int, digest: str) -> QueryResult:
+    def _page(self, statement: Statement, outcome: StatementOutcome, far: int, most: int, digest: str) -> QueryResult:
         rows, more = self._rows(islice(outcome.rows, far, None), most)
         result = QueryResult(columns=list(outcome.columns), rows=rows)
         if more:
@@ -252,22 +252,22 @@ class Database:
         nothing; a second call changes it again. In MySQL, CREATE, ALTER, DROP and TRUNCATE cannot be undone.
         """
 
-        def work(session: Session, pending: Asked) -> ChangeResult:
+        def work(session: EngineSession, pending: PendingStatement) -> ChangeResult:
             statement = self._changing(session, pending, sql, parameters, is_undone=dry_run or at_most is not None)
             return self._change(session, statement, parameters, at_most, dry_run)
 
-        pending = Asked(f"{sql} {parameters}")
+        pending = PendingStatement(f"{sql} {parameters}")
         return await self._ask(work, context, pending, writes=True, commits=not dry_run)
 
     def _change(
         self,
-        session: Session,
+        session: EngineSession,
         statement: Statement,
         parameters: Mapping[str, Any] | None,
         at_most: int | None,
         dry_run: bool,
     ) -> ChangeResult:
-        before = None if statement.is_of_rows else _counted(session, statement, parameters)
+        before = None if statement.is_of_rows else _count_rows(session, statement, parameters)
         outcome = session.run(statement, _values(statement, parameters), self._limits.rows)
         rows, _ = self._rows(outcome.rows, self._limits.rows)
         affected = before if outcome.affected is None else outcome.affected
@@ -283,7 +283,13 @@ class Database:
         return result
 
     def _changing(
-        self, session: Session, pending: Asked, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
+        self,
+        session: EngineSession,
+        pending: PendingStatement,
+        sql: str,
+        parameters: Mapping[str, Any] | None,
+        *,
+        is_undone: bool,
     ) -> Statement:
         """The change in ``sql``. ``ToolError`` for one that is sure to fail."""
         pending.catalog = session.catalog()
@@ -299,25 +305,25 @@ class Database:
         sql, parameters = str(arguments.get("sql", "")), arguments.get("parameters")
         dry_run, at_most = bool(arguments.get("dry_run")), arguments.get("at_most")
 
-        def work(session: Session, pending: Asked) -> tuple[Statement, int | None]:
+        def work(session: EngineSession, pending: PendingStatement) -> tuple[Statement, int | None]:
             statement = self._changing(session, pending, sql, parameters, is_undone=dry_run or at_most is not None)
             session.check(statement, _values(statement, parameters))
-            counted = _counted(session, statement, parameters)
+            counted = _count_rows(session, statement, parameters)
             return statement, statement.rows if counted is None else counted
 
-        statement, count = await self._ask(work, None, Asked(f"{sql} {parameters}"))
-        return _worded(statement, count, dry_run=dry_run)
+        statement, count = await self._ask(work, None, PendingStatement(f"{sql} {parameters}"))
+        return _preview_text(statement, count, dry_run=dry_run)
 
 
-def _counted(session: Session, statement: Statement, parameters: Mapping[str, Any] | None) -> int | None:
+def _count_rows(session: EngineSession, statement: Statement, parameters: Mapping[str, Any] | None) -> int | None:
     """The number of rows that a change affects, before it is made."""
-    if statement.counting is None:
+    if statement.count_query is None:
         return None
-    outcome = session.run(statement.counting, _values(statement.counting, parameters, exactly=False), 1)
+    outcome = session.run(statement.count_query, _values(statement.count_query, parameters, exactly=False), 1)
     return int(next(iter(outcome.rows))[0])
 
 
-def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> Worded:
+def _preview_text(statement: Statement, count: int | None, *, dry_run: bool) -> Worded:
     code = "TT6252" if statement.leaves_out else "TT6251"
     rows = Worded("TT6253", {}) if count is None else Worded(code, {"count": count})
     everything = Worded("TT6254", {}) if statement.everything else ""
@@ -326,7 +332,7 @@ def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> Worded
     return Worded("TT6250", {**facts, "everything": everything, "undone": undone})
 
 
-def _entry(catalog: Catalog, relation: Relation) -> TableEntry:
+def _entry(catalog: SchemaCatalog, relation: Relation) -> TableEntry:
     entry = TableEntry(name=catalog.display_name(relation), kind=relation.kind)
     if relation.rows is not None:
         entry["rows"] = relation.rows
