@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.toolbox.database import SqliteStore
+from tooltrue.toolbox.registration import settings_of, tool
 from tooltrue.tools.local import LocalToolset
 from tooltrue.wording import sentence
 
@@ -127,6 +128,21 @@ class Catalog:
     def close(self) -> None:
         self._store.close()
 
+    @tool(
+        title="Search products",
+        description=(
+            "Search the products of the catalog by words (按名称或类别在目录中搜索产品): price and stock of each.\n\n"
+            "Use when the user looks for something to buy, or asks what it costs or whether it is in stock. Not for "
+            "orders: nothing is bought. A long result comes in parts: while it has next_cursor, call again with it. "
+            "Side effects: none. Limits: 20 words."
+        ),
+        effect="read",
+        idempotent=True,
+        examples=(
+            {"query": "wireless headphones"},
+            {"query": "jacket", "max_price": 100, "sort": "price_low", "in_stock": True},
+        ),
+    )
     def search_products(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The products that match arguments of :attr:`input_schema`, in the form of :attr:`output_schema`."""
         filters = tuple(_filters(arguments))
@@ -345,18 +361,6 @@ def toolset(path: Path | None = None, *, currency: str = "USD") -> LocalToolset:
         catalog.input_schema,
         catalog.search_products,
         output_schema=catalog.output_schema,
-        title="Search products",
-        description=(
-            "Search the products of the catalog by words (按名称或类别在目录中搜索产品): price and stock of each.\n\n"
-            "Use when the user looks for something to buy, or asks what it costs or whether it is in stock. Not for "
-            "orders: nothing is bought. A long result comes in parts: while it has next_cursor, call again with it. "
-            "Side effects: none. Limits: 20 words."
-        ),
-        effect="read",
-        idempotent=True,
-        examples=(
-            {"query": "wireless headphones"},
-            {"query": "jacket", "max_price": 100, "sort": "price_low", "in_stock": True},
-        ),
+        **settings_of(catalog.search_products),
     )
     return tools

@@ -12,27 +12,16 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
+from tooltrue.toolbox.registration import add_tools, tool
 from tooltrue.toolbox.service_client import ServicePatience, check_urls, json_of, wait_of, with_retries
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, Resolve
 
-__all__ = ["TOOLS", "Language", "LanguageSettings", "Translation", "toolset"]
+__all__ = ["Language", "LanguageSettings", "Translation", "toolset"]
 
 _KEY = "TRANSLATE_API_KEY"
 _CODE = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$"
-
-TOOLS: dict[str, ToolSettings] = {
-    "translate_text": {
-        "effect": "read",
-        "idempotent": True,
-        "open_world": True,
-        "sends": True,
-        "seconds": 60.0,
-        "title": "Translate a text",
-        "examples": ({"text": "Good morning", "target": "zh"}, {"text": "你好", "source": "zh", "target": "en"}),
-    },
-}
 
 
 class Translation(TypedDict):
@@ -63,6 +52,15 @@ class Language:
         self._key = settings.key
         self._patience = settings.patience
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        open_world=True,
+        sends=True,
+        seconds=60.0,
+        title="Translate a text",
+        examples=({"text": "Good morning", "target": "zh"}, {"text": "你好", "source": "zh", "target": "en"}),
+    )
     async def translate_text(
         self,
         text: Annotated[str, "Text to translate (要翻译的文本), no markup", Field(min_length=1, max_length=10_000)],
@@ -138,5 +136,5 @@ def toolset(settings: LanguageSettings | None) -> LocalToolset:
     check_urls(settings.url)
     fetcher = Fetcher((settings.url,), resolve=settings.resolve, seconds=settings.seconds, plain=not settings.key)
     tools = LocalToolset()
-    tools.add(Language(fetcher, settings).translate_text, **TOOLS["translate_text"])
+    add_tools(tools, Language(fetcher, settings))
     return tools

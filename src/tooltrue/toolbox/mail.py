@@ -30,6 +30,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ConfigurationError, NeedsAgreement, ToolError
 from tooltrue.extras import install_command
+from tooltrue.toolbox.registration import add_tools, preview_of, tool
 from tooltrue.tools.binding.forms import Form
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset
@@ -146,6 +147,13 @@ def _utc() -> datetime:
     return datetime.now(UTC)
 
 
+_EXAMPLE: Final = {
+    "to": ["ann@example.com"],
+    "subject": "Minutes of Monday",
+    "body": "Dear Ann,\n\nthey are below.\n",
+}
+
+
 class Mail:
     """The tools that send from ``sender`` by ``server`` to ``allowed``: addresses, or ``@domain`` for all of a domain.
 
@@ -169,6 +177,15 @@ class Mail:
             if not re.fullmatch(rf"(?:{_LOCAL})?@{_DOMAIN}", entry):
                 raise ConfigurationError.of("TT6704", what=entry)
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        title="Preview an email",
+        sends=True,  # it does not send, but refuses the same mails as send_email
+        examples=(_EXAMPLE,),
+        blocking=False,
+        excused={"TT9763": "It composes an email, here, and reaches nobody."},
+    )
     def preview_email(self, to: To, subject: Subject, body: Body, cc: Cc = []) -> MailDraft:  # noqa: B006 - never changed
         """Preview an email without sending it (预览邮件, 不发送): what send_email would send, with all checks.
 
@@ -180,6 +197,17 @@ class Mail:
             sender=self._sender, to=to, cc=cc, subject=subject, body=_lines(body), size=len(message.as_bytes())
         )
 
+    @tool(
+        effect="open-world",
+        idempotent=False,
+        open_world=True,
+        title="Send an email",
+        sends=True,
+        confirm=True,
+        seconds=120.0,
+        rate=Rate(per_second=20 / 3600, burst=10),
+        examples=(_EXAMPLE,),
+    )
     async def send_email(self, to: To, subject: Subject, body: Body, context: Context, cc: Cc = []) -> SentMail:  # noqa: B006
         """Send an email as plain text (发送邮件).
 
@@ -194,6 +222,7 @@ class Mail:
         await _submit(self._server, self._sender, recipients, message.as_bytes())
         return SentMail(message_id=str(message["Message-ID"]), recipients=recipients)
 
+    @preview_of(send_email)
     def preview(self, arguments: dict[str, Any]) -> str | Worded:
         """The mail, for the person who is asked. ``ToolError`` for one that would be refused, before the person is
         asked."""
@@ -312,28 +341,5 @@ def toolset(server: MailServer, sender: str, allowed: Sequence[str]) -> LocalToo
     """The mail tools, ready to be served; the settings are those of :class:`Mail`."""
     mail = Mail(server, sender, allowed)
     tools = LocalToolset()
-    example = {"to": ["ann@example.com"], "subject": "Minutes of Monday", "body": "Dear Ann,\n\nthey are below.\n"}
-    tools.add(
-        mail.preview_email,
-        effect="read",
-        idempotent=True,
-        title="Preview an email",
-        sends=True,  # it does not send, but refuses the same mails as send_email
-        examples=(example,),
-        blocking=False,
-        excused={"TT9763": "It composes an email, here, and reaches nobody."},
-    )
-    tools.add(
-        mail.send_email,
-        effect="open-world",
-        idempotent=False,
-        open_world=True,
-        title="Send an email",
-        sends=True,
-        confirm=True,
-        preview=mail.preview,
-        seconds=120.0,
-        rate=Rate(per_second=20 / 3600, burst=10),
-        examples=(example,),
-    )
+    add_tools(tools, mail)
     return tools

@@ -19,55 +19,10 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.database import Rows, SqliteStore
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.toolbox.registration import add_tools, tool
+from tooltrue.tools.local import LocalToolset
 
-__all__ = ["TOOLS", "SettingLimits", "Settings", "toolset"]
-
-TOOLS: tuple[tuple[str, ToolSettings], ...] = (
-    (
-        "add_log",
-        {
-            "effect": "write",
-            "idempotent": False,
-            "title": "Add to the log",
-            "examples": (
-                {"message": "Backup finished"},
-                {"message": "Order 17 was paid", "level": "info", "idempotency_key": "order-17-paid"},
-            ),
-        },
-    ),
-    (
-        "delete_config",
-        {"effect": "destructive", "idempotent": True, "title": "Delete a setting", "examples": ({"key": "theme"},)},
-    ),
-    ("get_config", {"effect": "read", "idempotent": True, "title": "Get a setting", "examples": ({"key": "theme"},)}),
-    (
-        "list_config",
-        {"effect": "read", "idempotent": True, "title": "List settings", "examples": ({}, {"prefix": "mail."})},
-    ),
-    (
-        "read_log",
-        {
-            "effect": "read",
-            "idempotent": True,
-            "title": "Read the log",
-            "examples": ({}, {"level": "error", "limit": 10}),
-        },
-    ),
-    (
-        "set_config",
-        {
-            # The old value is in the result, so that it can be restored.
-            "effect": "write",
-            "idempotent": True,
-            "title": "Set a setting",
-            "examples": (
-                {"key": "theme", "value": "dark"},
-                {"key": "mail.footer", "value": "Regards", "if_version": 3},
-            ),
-        },
-    ),
-)
+__all__ = ["SettingLimits", "Settings", "toolset"]
 
 _KIND = 0x7477_0001
 _TABLES = (
@@ -180,6 +135,16 @@ class Settings:
     def close(self) -> None:
         self._store.close()
 
+    @tool(
+        # The old value is in the result, so that it can be restored.
+        effect="write",
+        idempotent=True,
+        title="Set a setting",
+        examples=(
+            {"key": "theme", "value": "dark"},
+            {"key": "mail.footer", "value": "Regards", "if_version": 3},
+        ),
+    )
     def set_config(
         self,
         key: Key,
@@ -211,6 +176,7 @@ class Settings:
             result["previous"] = setting["value"]
         return result
 
+    @tool(effect="read", idempotent=True, title="Get a setting", examples=({"key": "theme"},))
     def get_config(self, key: Key) -> Setting:
         """Get the value of one setting (读取配置项).
 
@@ -225,6 +191,7 @@ class Settings:
         near = difflib.get_close_matches(key, keys, 3)
         raise ToolError.of("TT6630", key=key, nearest=", ".join(near) or "none")
 
+    @tool(effect="read", idempotent=True, title="List settings", examples=({}, {"prefix": "mail."}))
     def list_config(
         self,
         prefix: Annotated[
@@ -252,6 +219,7 @@ class Settings:
             result["next_cursor"] = page[-1]["key"]
         return result
 
+    @tool(effect="destructive", idempotent=True, title="Delete a setting", examples=({"key": "theme"},))
     def delete_config(self, key: Key) -> DeletedSetting:
         """Delete one setting (删除配置项).
 
@@ -268,6 +236,15 @@ class Settings:
             result["previous"] = setting["value"]
         return result
 
+    @tool(
+        effect="write",
+        idempotent=False,
+        title="Add to the log",
+        examples=(
+            {"message": "Backup finished"},
+            {"message": "Order 17 was paid", "level": "info", "idempotency_key": "order-17-paid"},
+        ),
+    )
     def add_log(
         self,
         message: Annotated[str, "What happened: one entry, as text", Field(min_length=1, max_length=8192)],
@@ -300,6 +277,7 @@ class Settings:
             number = store.execute("INSERT INTO log (time, level, message, once) VALUES (?, ?, ?, ?)", row).lastrowid
         return AddedEntry(number=number or 0, time=time, added=True)
 
+    @tool(effect="read", idempotent=True, title="Read the log", examples=({}, {"level": "error", "limit": 10}))
     def read_log(
         self,
         level: Annotated[Level | None, "Only entries of this level"] = None,
@@ -374,6 +352,5 @@ def toolset(path: Path | None, *, limits: SettingLimits | None = None) -> LocalT
     """The settings tools over the file at ``path``, ready to be served; in memory without one."""
     settings = Settings(path, limits=limits)
     tools = LocalToolset()
-    for name, said in TOOLS:
-        tools.add(getattr(settings, name), **said)
+    add_tools(tools, settings)
     return tools

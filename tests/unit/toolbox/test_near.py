@@ -12,7 +12,6 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.toolbox import rooted_paths as confined
 from tooltrue.toolbox.files import toolset as files
-from tooltrue.toolbox.files.arguments import TOOLS
 from tooltrue.toolbox.tables import layout
 from tooltrue.toolbox.tables.table_tools import toolset as tables
 from tooltrue.wording import SENTENCES
@@ -81,8 +80,8 @@ def test_a_few_of_many_names_are_told(root: Path) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(set(re.findall(r"TT\d{4}", Path(confined.__file__).read_text()))))
-def test_sentences_about_paths_name_no_tool(code: str) -> None:
-    names = {name for name, _ in TOOLS}
+def test_sentences_about_paths_name_no_tool(code: str, tmp_path: Path) -> None:
+    names = set(files([tmp_path]).names)
     assert not names & set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code])))
 
 

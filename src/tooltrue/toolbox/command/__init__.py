@@ -7,6 +7,6 @@
 from __future__ import annotations
 
 from tooltrue.toolbox.command.allowlist import AllowList, Command, confined, read, read_text, simple
-from tooltrue.toolbox.command.command_tools import TOOLS, Commands, toolset
+from tooltrue.toolbox.command.command_tools import Commands, toolset
 
-__all__ = ["TOOLS", "AllowList", "Command", "Commands", "confined", "read", "read_text", "simple", "toolset"]
+__all__ = ["AllowList", "Command", "Commands", "confined", "read", "read_text", "simple", "toolset"]

@@ -16,18 +16,17 @@ from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import CallToolResult, ResourceLink, replaced
 from tooltrue.toolbox.command.allowlist import AllowList, Command
 from tooltrue.toolbox.openat2 import beneath
+from tooltrue.toolbox.registration import preview_of, settings_of, tool
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, path_errors
 from tooltrue.toolbox.sandbox import HELD_BY
 from tooltrue.toolbox.sandbox.machine import HOLDS
 from tooltrue.toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run, what_holds
 from tooltrue.tools.content import structured
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import Context, Slice
 from tooltrue.wording import Worded, sentence
 
-__all__ = ["TOOLS", "Commands", "toolset"]
-
-TOOLS = ("execute_command", "list_commands")
+__all__ = ["Commands", "toolset"]
 
 AT_ONCE = 8
 """Programs that run at the same time, for all callers together."""
@@ -81,6 +80,7 @@ class Commands:
         """Close the folders; every later call is refused."""
         self._folders.close()
 
+    @tool(title="List commands", effect="read", idempotent=True, blocking=False, examples=({},))
     def list_commands(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """List the commands that execute_command runs (列出命令), with their options and arguments.
 
@@ -103,6 +103,7 @@ class Commands:
             "held_by": list(self.holds),
         }
 
+    @tool(title="Run a command", idempotent=False, at_once=AT_ONCE, untrusted=True)
     async def execute_command(self, arguments: dict[str, Any], context: Context) -> CallToolResult:
         """Run one command, and wait for its end. Cancelling ends it, with all that it has started."""
         plan = self._plan(arguments)
@@ -114,6 +115,7 @@ class Commands:
             outcome = await run(job, lambda size, part: context.progress(size, None, _last_line(part)))
         return self._result(plan, job.bounds, outcome, context)
 
+    @preview_of(execute_command)
     def preview(self, arguments: dict[str, Any]) -> Worded:
         """The command line, for the person who is asked to approve it."""
         plan = self._plan(arguments)
@@ -395,30 +397,21 @@ def toolset(allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | Non
     """The command tools over ``allowed``, working in ``roots``, ready to be served."""
     commands = Commands(allowed, roots, rules=rules)
     tools = LocalToolset()
-    execute: ToolSettings = {
-        "title": "Run a command",
-        "description": commands.description(),
-        "effect": allowed.effect(),
-        "idempotent": False,
-        "open_world": any(command.network for command in allowed.commands.values()),
-        "seconds": commands.longest() + _SECONDS,
-        "preview": commands.preview,
-        "at_once": AT_ONCE,
-        "untrusted": True,
-        "examples": _examples(allowed),
-        "meta": {HELD_BY: list(commands.holds)},
-    }
+    execute = settings_of(
+        commands.execute_command,
+        description=commands.description(),
+        effect=allowed.effect(),
+        open_world=any(command.network for command in allowed.commands.values()),
+        seconds=commands.longest() + _SECONDS,
+        examples=_examples(allowed),
+        meta={HELD_BY: list(commands.holds)},
+    )
     tools.add_raw("execute_command", _input(commands), commands.execute_command, output_schema=OUTPUT, **execute)
     tools.add_raw(
         "list_commands",
         {"type": "object", "properties": {}, "additionalProperties": False},
         commands.list_commands,
         output_schema=LISTED,
-        title="List commands",
-        examples=({},),
-        description=inspect.getdoc(commands.list_commands) or "",
-        effect="read",
-        idempotent=True,
-        blocking=False,
+        **settings_of(commands.list_commands, description=inspect.getdoc(commands.list_commands) or ""),
     )
     return tools

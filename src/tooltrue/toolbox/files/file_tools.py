@@ -1,8 +1,7 @@
 """The files tools as a model reads them, and the order in which each does its work.
 
-The methods of :class:`Files` are ordinary functions for a thread pool, except for the search, which can be cancelled;
-``declared`` has their registration. :mod:`tooltrue.toolbox.rooted_paths` decides which paths they accept and keeps them
-inside the folders.
+The methods of :class:`Files` are ordinary functions for a thread pool, except for the search, which can be cancelled.
+:mod:`tooltrue.toolbox.rooted_paths` decides which paths they accept and keeps them inside the folders.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -25,7 +24,6 @@ from tooltrue.errors import NeedsAgreement, ToolError
 from tooltrue.protocol.types import CallToolResult, TextContent
 from tooltrue.toolbox.encodings import HEAD
 from tooltrue.toolbox.files import media
-from tooltrue.toolbox.files.arguments import TOOLS, WRITING, Cursor, PathArgument, Version
 from tooltrue.toolbox.files.directory_locks import directory_locks
 from tooltrue.toolbox.files.directory_walk import (
     Walk,
@@ -67,6 +65,7 @@ from tooltrue.toolbox.files.text_edits import FileText, TextChange, apply_change
 from tooltrue.toolbox.files.values import (
     KINDS,
     CreatedDirectory,
+    Cursor,
     DeletedEntry,
     DirectoryEntry,
     DirectoryListing,
@@ -79,13 +78,16 @@ from tooltrue.toolbox.files.values import (
     Media,
     Mode,
     MovedEntry,
+    PathArgument,
     ReadEncoding,
     RootList,
     SearchResult,
+    Version,
     WriteEncoding,
     WrittenFile,
     version_of,
 )
+from tooltrue.toolbox.registration import add_tools, preview_of, tool
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, path_errors
 from tooltrue.tools.binding.forms import Form
 from tooltrue.tools.local import LocalToolset
@@ -149,6 +151,7 @@ class Files:
 
     # Looking
 
+    @tool(effect="read", idempotent=True, title="List the served folders", examples=({},))
     def list_roots(self) -> RootList:
         """List the served folders, and how much can be written. (列出可用的根目录)
 
@@ -162,6 +165,7 @@ class Files:
             entries_left=0 if self._read_only else self._growth.entries_left,
         )
 
+    @tool(effect="read", idempotent=True, title="List a directory", examples=({"path": "src", "depth": 3},))
     def list_directory(
         self,
         path: Annotated[str, "Directory"] = ".",
@@ -202,6 +206,13 @@ class Files:
             listing["unshown"] = walk.unshown
         return listing
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        title="Look at a file's properties",
+        excused={"TT9700": "Models know it by this name from other servers of files."},
+        examples=({"path": "data/orders.csv"},),
+    )
     def file_info(self, path: PathArgument) -> FileInfo:
         """Tell type, size, times, permissions and media type of a file or directory. (文件信息)
 
@@ -228,6 +239,12 @@ class Files:
                     _look_into(info, read_at(fd, HEAD, 0), spot.name)
             return info
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        title="Read a file",
+        examples=({"path": "src/main.py", "start_line": 100, "end_line": 180},),
+    )
     def read_file(
         self,
         path: PathArgument,
@@ -259,6 +276,13 @@ class Files:
                 return source.as_text(encoding, offset)
             return source.as_lines(encoding, start_line, end_line)
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        title="Show a picture or play a sound",
+        examples=({"path": "docs/logo.png"},),
+        max_bytes=4 << 20,
+    )
     def read_media(self, path: PathArgument, context: Context) -> Media | CallToolResult:
         """Read a picture, a sound or a PDF, as what it is. (读取图片、音频)
 
@@ -286,6 +310,13 @@ class Files:
 
     # Searching
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        title="Search files",
+        examples=({"content": r"TODO\(\w+\)", "regex": True, "name": "*.{py,pyi}"},),
+        seconds=60.0,
+    )
     async def search_files(
         self,
         context: Context,
@@ -321,6 +352,13 @@ class Files:
 
     # Changing
 
+    @tool(
+        # It may replace existing content, and a second "append" appends again.
+        effect="destructive",
+        idempotent=False,
+        title="Write a file",
+        examples=({"path": "notes/today.md", "content": "# Today\n"},),
+    )
     def write_file(
         self,
         path: PathArgument,
@@ -352,6 +390,14 @@ class Files:
                     return append(spot, old, data, self._limits, self._growth)
                 return replace(spot, old, data, self._growth)
 
+    @tool(
+        # The old text is in the call and in the diff, so it can be restored.
+        effect="write",
+        idempotent=False,
+        title="Edit a file",
+        read_when={"dry_run": True},
+        examples=({"path": "a.py", "edits": [{"old_text": "a = 3", "new_text": "a = 5"}]},),
+    )
     def edit_file(
         self,
         path: PathArgument,
@@ -414,6 +460,7 @@ class Files:
             diff_lines.append(line)
         result["diff"] = "".join(diff_lines).encode(errors="surrogateescape").decode(errors="replace")
 
+    @tool(effect="write", idempotent=True, title="Make a directory", examples=({"path": "reports/2026"},))
     def create_directory(self, path: PathArgument, context: Context | None = None) -> CreatedDirectory:
         """Make a directory, and those above it that are missing. (创建目录)
 
@@ -425,6 +472,13 @@ class Files:
         with self._changes(target):
             return make_directory(target, self._growth)
 
+    @tool(
+        # It never replaces an entry, and the same call the other way round undoes it.
+        effect="write",
+        idempotent=False,
+        title="Move or rename",
+        examples=({"source": "draft.md", "destination": "notes/final.md"},),
+    )
     def move_file(
         self,
         source: PathArgument,
@@ -455,6 +509,12 @@ class Files:
                 self._ask_at(new, context)
                 return move(old, here.folder, new)
 
+    @tool(
+        effect="destructive",
+        idempotent=True,
+        title="Delete a file or directory",
+        examples=({"path": "build", "recursive": True},),
+    )
     def delete_file(
         self,
         path: PathArgument,
@@ -570,10 +630,12 @@ class Files:
 
     # Previews, shown to a person before they agree
 
+    @preview_of(create_directory)
     def preview_create_directory(self, arguments: dict[str, Any]) -> str:
         self._check_directory(self._named(arguments["path"]))
         return ""
 
+    @preview_of(delete_file)
     def preview_delete_file(self, arguments: dict[str, Any]) -> Worded:
         target = self._named(arguments["path"])
         self._check_writable()
@@ -585,6 +647,7 @@ class Files:
             deletion = deletion_of(spot, target.folder, bool(arguments.get("recursive")), self._limits)
             return Worded("TT6092" if deletion.is_directory else "TT6091", _facts(deletion))
 
+    @preview_of(edit_file)
     def preview_edit_file(self, arguments: dict[str, Any]) -> Worded:
         target = self._file(arguments["path"])
         edits = [Edit(**edit) for edit in arguments["edits"]]
@@ -600,10 +663,12 @@ class Files:
                 self._growth.check(target.display_path, len(plan.data) - size)
         return Worded("TT6096", {"places": len(plan.changes), "size": size, "length": len(plan.data)})
 
+    @preview_of(move_file)
     def preview_move_file(self, arguments: dict[str, Any]) -> Worded:
         here, there = self._named(arguments["source"]), self._named(arguments["destination"])
         return Worded("TT6097", {"kind": self._check_move(here, there, bool(arguments.get("create_parents")))})
 
+    @preview_of(write_file)
     def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
         target, mode = self._file(arguments["path"]), arguments.get("mode", "create")
         content = content_of(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
@@ -686,18 +751,5 @@ def toolset(
     ``ConfigurationError`` for a root that is no folder."""
     tools = LocalToolset()
     files = Files(roots, limits=limits, rules=rules, read_only=read_only, threads=tools.pool)
-    previews: Mapping[str, Callable[[dict[str, Any]], str | Worded]] = {
-        "create_directory": files.preview_create_directory,
-        "delete_file": files.preview_delete_file,
-        "edit_file": files.preview_edit_file,
-        "move_file": files.preview_move_file,
-        "write_file": files.preview_write_file,
-    }
-    for name, settings in TOOLS:
-        if read_only and name in WRITING:
-            continue
-        said = settings.copy()
-        if name in previews:
-            said["preview"] = previews[name]
-        tools.add(getattr(files, name), **said)
+    add_tools(tools, files, read_only=read_only)
     return tools

@@ -18,6 +18,7 @@ __all__ = [
     "Closed",
     "ContentEncoding",
     "CreatedDirectory",
+    "Cursor",
     "DeletedEntry",
     "DirectoryEntry",
     "DirectoryListing",
@@ -30,11 +31,13 @@ __all__ = [
     "Media",
     "Mode",
     "MovedEntry",
+    "PathArgument",
     "ReadEncoding",
     "RootList",
     "SearchMatch",
     "SearchResult",
     "TextEncoding",
+    "Version",
     "WriteEncoding",
     "WrittenFile",
     "version_of",
@@ -48,6 +51,9 @@ Mode = Literal["create", "overwrite", "append"]
 Kind = Literal["file", "directory", "symlink", "other"]
 Closed = Literal["secret", "file system", "permission"]
 
+PathArgument = Annotated[str, "Below the served folder"]
+Version = Annotated[str, "Version it must still have"]
+Cursor = Annotated[str, "next_cursor of a result"]
 FoundEncoding = Annotated[TextEncoding, Field(description="Of the file, where that is not UTF-8")]
 
 CHUNK = 1 << 20

@@ -7,6 +7,6 @@ texts, ``github_tools`` has the functions that models call.
 from __future__ import annotations
 
 from tooltrue.toolbox.github.api import API
-from tooltrue.toolbox.github.github_tools import TOOLS, GitHub, GitHubSettings, toolset
+from tooltrue.toolbox.github.github_tools import GitHub, GitHubSettings, toolset
 
-__all__ = ["API", "TOOLS", "GitHub", "GitHubSettings", "toolset"]
+__all__ = ["API", "GitHub", "GitHubSettings", "toolset"]

@@ -23,13 +23,14 @@ from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.toolbox.github.api import API, Api, ApiResponse, OutcomeUnknown
 from tooltrue.toolbox.github.issue_text import check_mentions, mark_of, quote_words, with_mark, without_hidden_text
 from tooltrue.toolbox.github.scope import Scope
+from tooltrue.toolbox.registration import add_tools, tool
 from tooltrue.toolbox.service_client import ServicePatience, check_urls
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 
-__all__ = ["TOOLS", "GitHub", "GitHubSettings", "toolset"]
+__all__ = ["GitHub", "GitHubSettings", "toolset"]
 
 _NAMED = {"TT9703": "Beside other servers, the name alone says whose issues these are."}
 
@@ -51,48 +52,6 @@ _WRITES: ToolSettings = {
     "confirm": True,
     "rate": Rate(per_second=0.2, burst=5),
     "excused": _NAMED,
-}
-
-TOOLS: dict[str, ToolSettings] = {
-    "github_list_repos": {**_READS, "title": "List repositories", "examples": ({},)},
-    "github_search": {
-        **_READS,
-        "title": "Search repositories or code",
-        "examples": ({"query": "retry policy"}, {"query": "parse_header", "what": "code"}),
-    },
-    "github_search_issues": {
-        **_READS,
-        "title": "Search issues",
-        "examples": ({"query": "crash at start", "state": "open"},),
-    },
-    "github_get_issue": {
-        **_READS,
-        "title": "Read an issue",
-        "examples": ({"owner": "octo-org", "repo": "octo-repo", "number": 42},),
-    },
-    "github_list_labels": {
-        **_READS,
-        "title": "List labels",
-        "examples": ({"owner": "octo-org", "repo": "octo-repo"},),
-    },
-    "github_create_issue": {
-        **_WRITES,
-        "title": "Create an issue",
-        "examples": (
-            {
-                "owner": "octo-org",
-                "repo": "octo-repo",
-                "title": "Crash when the file is empty",
-                "body": "Steps: open an empty file.",
-                "labels": ["bug"],
-            },
-        ),
-    },
-    "github_comment_on_issue": {
-        **_WRITES,
-        "title": "Comment on an issue",
-        "examples": ({"owner": "octo-org", "repo": "octo-repo", "number": 42, "body": "Fixed on main."},),
-    },
 }
 
 _FRAGMENTS = "application/vnd.github.text-match+json"
@@ -232,6 +191,7 @@ class GitHub:
         # For identical concurrent calls: the second waits, and finds the text of the first.
         self._writing = WeakValueDictionary[str, asyncio.Lock]()
 
+    @tool(_READS, title="List repositories", examples=({},))
     async def github_list_repos(
         self,
         owner: Annotated[
@@ -251,6 +211,11 @@ class GitHub:
         repositories = [_repository(each) for each in response.items if self._scope.holds(str(each.get("full_name")))]
         return _paged(RepositoryList(repositories=repositories), response)
 
+    @tool(
+        _READS,
+        title="Search repositories or code",
+        examples=({"query": "retry policy"}, {"query": "parse_header", "what": "code"}),
+    )
     async def github_search(
         self,
         query: Query,
@@ -285,6 +250,7 @@ class GitHub:
         hits = [_hit(each) for each in response.items]
         return _paged(Hits(hits=[hit for hit in hits if self._scope.holds(hit["repository"])]), response)
 
+    @tool(_READS, title="Search issues", examples=({"query": "crash at start", "state": "open"},))
     async def github_search_issues(
         self,
         query: Query,
@@ -315,6 +281,7 @@ class GitHub:
         issues = [_summary(each, _repository_of(each)) for each in response.items]
         return _paged(IssueList(issues=[each for each in issues if self._scope.holds(each["repository"])]), response)
 
+    @tool(_READS, title="Read an issue", examples=({"owner": "octo-org", "repo": "octo-repo", "number": 42},))
     async def github_get_issue(
         self, owner: Owner, repo: Repo, number: Number, page: Page = 1, max_chars: MaxChars = 8000
     ) -> Issue:
@@ -338,6 +305,7 @@ class GitHub:
             comments,
         )
 
+    @tool(_READS, title="List labels", examples=({"owner": "octo-org", "repo": "octo-repo"},))
     async def github_list_labels(self, owner: Owner, repo: Repo, page: Page = 1) -> LabelList:
         """List the labels (标签) that a repository has.
 
@@ -350,6 +318,19 @@ class GitHub:
         labels = [Label(name=_line(each, "name"), description=_line(each, "description")) for each in response.items]
         return _paged(LabelList(labels=labels), response)
 
+    @tool(
+        _WRITES,
+        title="Create an issue",
+        examples=(
+            {
+                "owner": "octo-org",
+                "repo": "octo-repo",
+                "title": "Crash when the file is empty",
+                "body": "Steps: open an empty file.",
+                "labels": ["bug"],
+            },
+        ),
+    )
     async def github_create_issue(
         self,
         owner: Owner,
@@ -386,6 +367,11 @@ class GitHub:
 
         return await self._once(mark, find, write, what=f"the issue in {name}", number=None)
 
+    @tool(
+        _WRITES,
+        title="Comment on an issue",
+        examples=({"owner": "octo-org", "repo": "octo-repo", "number": 42, "body": "Fixed on main."},),
+    )
     async def github_comment_on_issue(
         self,
         owner: Owner,
@@ -596,6 +582,5 @@ def toolset(settings: GitHubSettings) -> LocalToolset:
     api = Api(fetcher, settings.url, settings.token, settings.patience)
     github = GitHub(api, scope, key=settings.token or "", patience=settings.patience)
     tools = LocalToolset()
-    for name, said in TOOLS.items():
-        tools.add(getattr(github, name), **said)
+    add_tools(tools, github)
     return tools

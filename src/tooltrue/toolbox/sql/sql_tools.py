@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 
 from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.toolbox.registration import add_tools, preview_of, tool
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
 from tooltrue.toolbox.sql.engine import EngineSession, StatementOutcome, engine_of
@@ -36,41 +37,11 @@ from tooltrue.toolbox.sql.values import (
     size_of,
 )
 from tooltrue.toolbox.walls import WALLS
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import Context, RequestContext
 from tooltrue.wording import Worded, sentence
 
-__all__ = ["TOOLS", "Database", "toolset"]
-
-TOOLS: tuple[tuple[str, ToolSettings], ...] = (
-    (
-        "list_tables",
-        {"title": "List tables", "effect": "read", "idempotent": True, "untrusted": True, "examples": ({},)},
-    ),
-    (
-        "describe_table",
-        {
-            "title": "Describe a table",
-            "effect": "read",
-            "idempotent": True,
-            "untrusted": True,  # names, defaults and comments are text of the table's author
-            "examples": ({"table": "orders"},),
-        },
-    ),
-    (
-        "run_sql_query",
-        {
-            "title": "Run a SQL query",
-            "effect": "read",
-            "idempotent": True,
-            "untrusted": True,
-            "examples": (
-                {"sql": "SELECT country, count(*) AS orders FROM orders GROUP BY country ORDER BY orders DESC"},
-                {"sql": "SELECT * FROM orders WHERE customer = :name ORDER BY id", "parameters": {"name": "Lin"}},
-            ),
-        },
-    ),
-)
+__all__ = ["Database", "toolset"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -117,6 +88,7 @@ class Database:
             _log.warning("%s [TT6206]", sentence("TT6206", "en", {"patterns": ", ".join(unmatched)}))
         return walls_of(self._engine.wall, exposure, unmatched)
 
+    @tool(title="List tables", effect="read", idempotent=True, untrusted=True, examples=({},))
     async def list_tables(
         self,
         context: Context,
@@ -139,6 +111,13 @@ class Database:
             listed["next_cursor"] = names[start + len(part) - 1]
         return listed
 
+    @tool(
+        title="Describe a table",
+        effect="read",
+        idempotent=True,
+        untrusted=True,  # names, defaults and comments are text of the table's author
+        examples=({"table": "orders"},),
+    )
     async def describe_table(
         self,
         context: Context,
@@ -156,6 +135,16 @@ class Database:
 
         return await self._runner.run(work, context)
 
+    @tool(
+        title="Run a SQL query",
+        effect="read",
+        idempotent=True,
+        untrusted=True,
+        examples=(
+            {"sql": "SELECT country, count(*) AS orders FROM orders GROUP BY country ORDER BY orders DESC"},
+            {"sql": "SELECT * FROM orders WHERE customer = :name ORDER BY id", "parameters": {"name": "Lin"}},
+        ),
+    )
     async def run_sql_query(
         self,
         context: Context,
@@ -232,6 +221,20 @@ class Database:
             fitting_rows.append(cells)
         return fitting_rows, False
 
+    @tool(
+        title="Change the database by SQL",
+        effect="destructive",
+        idempotent=False,
+        untrusted=True,
+        read_when={"dry_run": True},
+        examples=(
+            {
+                "sql": "UPDATE orders SET state = :state WHERE id = :id",
+                "parameters": {"state": "paid", "id": 7},
+                "at_most": 1,
+            },
+        ),
+    )
     async def execute_sql(
         self,
         context: Context,
@@ -299,6 +302,7 @@ class Database:
         _values(statement, parameters)
         return statement
 
+    @preview_of(execute_sql)
     async def preview(self, arguments: dict[str, Any]) -> Worded:
         """The effect of a call of ``execute_sql``, for the person who is asked to approve it. ``ToolError`` where the
         call is sure to fail, so that the person is not asked."""
@@ -376,24 +380,5 @@ def toolset(url: str, access: Access | None = None, *, limits: SqlLimits | None 
     database = Database(url, access, limits)
     meta = {WALLS: database.check()}
     tools = LocalToolset()
-    for name, settings in TOOLS:
-        tools.add(getattr(database, name), **{**settings, "meta": meta})
-    if access is not None and access.writes:
-        tools.add(
-            database.execute_sql,
-            title="Change the database by SQL",
-            effect="destructive",
-            idempotent=False,
-            untrusted=True,
-            meta=meta,
-            read_when={"dry_run": True},
-            preview=database.preview,
-            examples=(
-                {
-                    "sql": "UPDATE orders SET state = :state WHERE id = :id",
-                    "parameters": {"state": "paid", "id": 7},
-                    "at_most": 1,
-                },
-            ),
-        )
+    add_tools(tools, database, read_only=access is None or not access.writes, meta=meta)
     return tools

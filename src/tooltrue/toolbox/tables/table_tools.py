@@ -1,6 +1,6 @@
 """The tables tools: describe a file, query its rows, compute figures, draw a chart.
 
-The methods of :class:`Tables` are the tools; ``TOOLS`` has their registration. :mod:`tooltrue.toolbox.rooted_paths`
+The methods of :class:`Tables` are the tools. :mod:`tooltrue.toolbox.rooted_paths`
 decides which paths they accept, ``layout`` and ``feed`` read a file, ``filters`` parses conditions, ``sql`` writes the
 queries, and ``engine`` runs them. ``column_facts``, ``row_pages`` and ``analysis`` compose the queries. All tools are
 read-only."""
@@ -21,6 +21,7 @@ from pydantic import Field
 
 from tooltrue.errors import ToolError
 from tooltrue.protocol.types import CallToolResult, ImageContent, TextContent
+from tooltrue.toolbox.registration import add_tools, tool
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target, is_directory, path_errors
 from tooltrue.toolbox.tables.analysis import AnalysisRequest, Sort, analyze
 from tooltrue.toolbox.tables.column_facts import describe
@@ -47,36 +48,11 @@ from tooltrue.toolbox.tables.table_results import (
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.tools.vocabulary import RequestContext
 
-__all__ = ["TOOLS", "Analysis", "Chart", "Description", "Rows", "Tables", "toolset"]
+__all__ = ["Analysis", "Chart", "Description", "Rows", "Tables", "toolset"]
 
 T = TypeVar("T")
 
 _SETTINGS: ToolSettings = {"effect": "read", "idempotent": True, "seconds": 300.0, "at_once": 4, "untrusted": True}
-
-TOOLS: tuple[tuple[str, ToolSettings], ...] = (
-    (
-        "analyze_csv",
-        {
-            **_SETTINGS,
-            "title": "Analyze a table",
-            "examples": ({"path": "sales.csv", "operations": ["sum"], "columns": ["amount"], "group_by": ["city"]},),
-        },
-    ),
-    (
-        "chart_csv",
-        {**_SETTINGS, "title": "Draw a chart of a table", "examples": ({"path": "sales.csv", "by": "city"},)},
-    ),
-    ("describe_csv", {**_SETTINGS, "title": "Describe a table", "examples": ({"path": "sales.csv"},)}),
-    (
-        "query_csv",
-        {
-            **_SETTINGS,
-            "title": "Query rows of a table",
-            "examples": ({"path": "sales.csv", "filter": "city = 'Oslo'", "order_by": "amount"},),
-        },
-    ),
-)
-
 
 PathArgument = Annotated[str, "Below the served folder, e.g. 'data/sales.csv'"]
 FilterArgument = Annotated[str, "As for query_csv"]
@@ -106,6 +82,7 @@ class Tables:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @tool(_SETTINGS, title="Describe a table", examples=({"path": "sales.csv"},))
     async def describe_csv(
         self,
         path: PathArgument,
@@ -123,6 +100,11 @@ class Tables:
         corrections = corrections_of(read_as)
         return await _while(context, lambda run: self._describe(run, path, corrections, start_column))
 
+    @tool(
+        _SETTINGS,
+        title="Query rows of a table",
+        examples=({"path": "sales.csv", "filter": "city = 'Oslo'", "order_by": "amount"},),
+    )
     async def query_csv(
         self,
         path: PathArgument,
@@ -148,6 +130,11 @@ class Tables:
         order = RowOrder(order_by or None, descending, limit, cursor or None)
         return await _while(context, lambda run: self._query(run, path, corrections, columns, filter, order))
 
+    @tool(
+        _SETTINGS,
+        title="Analyze a table",
+        examples=({"path": "sales.csv", "operations": ["sum"], "columns": ["amount"], "group_by": ["city"]},),
+    )
     async def analyze_csv(
         self,
         path: PathArgument,
@@ -178,6 +165,7 @@ class Tables:
         request = AnalysisRequest(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
         return await _while(context, lambda run: self._analyze(run, path, corrections, request))
 
+    @tool(_SETTINGS, title="Draw a chart of a table", examples=({"path": "sales.csv", "by": "city"},))
     async def chart_csv(
         self,
         path: PathArgument,
@@ -384,6 +372,5 @@ def toolset(
     """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder."""
     tables = Tables(roots, limits=limits, rules=rules)
     tools = LocalToolset()
-    for name, settings in TOOLS:
-        tools.add(getattr(tables, name), **settings)
+    add_tools(tools, tables)
     return tools

@@ -12,6 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
+from tooltrue.toolbox.registration import tool
 from tooltrue.toolbox.service_client import BUSY, ServicePatience, wait_of, with_retries
 from tooltrue.toolbox.web.document_reader import Document, Kind, Part, kind_of, read
 from tooltrue.tools.vocabulary import RequestContext, Slice
@@ -70,6 +71,16 @@ class WebPages:
         self._now = now
         self._cache: OrderedDict[tuple[str, str, Part], tuple[float, _CacheEntry]] = OrderedDict()
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        open_world=True,
+        untrusted=True,
+        sends=True,
+        seconds=60.0,
+        title="Fetch a page",
+        examples=({"url": "https://example.com/"}, {"url": "https://example.com/report.pdf", "start": 20000}),
+    )
     async def fetch_url(
         self,
         context: RequestContext,

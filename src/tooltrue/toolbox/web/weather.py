@@ -13,6 +13,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import is_array, is_object
+from tooltrue.toolbox.registration import tool
 from tooltrue.toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
 from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
 
@@ -125,6 +126,15 @@ class Weather:
         self._forecasts = forecasts
         self._patience = patience or ServicePatience()
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        open_world=True,
+        sends=True,
+        seconds=60.0,
+        title="Get the weather",
+        examples=({"location": "New York"}, {"location": "北京", "days": 3}),
+    )
     async def get_weather(
         self,
         location: Annotated[

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tooltrue.toolbox.registration import add_tools
 from tooltrue.toolbox.service_client import ServicePatience, check_urls
 from tooltrue.toolbox.web.document_reader import check_installed
 from tooltrue.toolbox.web.pages import WebPages
 from tooltrue.toolbox.web.weather import FORECASTS, PLACES, Weather
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.version import __version__
@@ -17,32 +18,9 @@ from tooltrue.version import __version__
 if TYPE_CHECKING:
     from tooltrue.toolbox.web.robots import Robots
 
-__all__ = ["TOOLS", "WebSettings", "toolset"]
+__all__ = ["WebSettings", "toolset"]
 
-_SECONDS = 60.0
 _PORTS = (80, 443)
-
-TOOLS: dict[str, ToolSettings] = {
-    "fetch_url": {
-        "effect": "read",
-        "idempotent": True,
-        "open_world": True,
-        "untrusted": True,
-        "sends": True,
-        "seconds": _SECONDS,
-        "title": "Fetch a page",
-        "examples": ({"url": "https://example.com/"}, {"url": "https://example.com/report.pdf", "start": 20000}),
-    },
-    "get_weather": {
-        "effect": "read",
-        "idempotent": True,
-        "open_world": True,
-        "sends": True,
-        "seconds": _SECONDS,
-        "title": "Get the weather",
-        "examples": ({"location": "New York"}, {"location": "北京", "days": 3}),
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +61,8 @@ def toolset(settings: WebSettings | None = None) -> LocalToolset:
     tools = LocalToolset()
     web = WebPages(pages, program=options.program, robots=robots, patience=options.patience)
     weather = Weather(services, places=options.places, forecasts=options.forecasts, patience=options.patience)
-    tools.add(web.fetch_url, **TOOLS["fetch_url"])
-    tools.add(weather.get_weather, **TOOLS["get_weather"])
+    add_tools(tools, web)
+    add_tools(tools, weather)
     return tools
 
 

@@ -20,9 +20,9 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.client.results import Result
 from tooltrue.errors import ConfigurationError
+from tooltrue.toolbox.registration import settings_of
 from tooltrue.toolbox.sql import Access, Database, SqlLimits, toolset
 from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.sql_tools import TOOLS
 from tooltrue.toolbox.sql.statement import Statement
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import UNTRUSTED
@@ -60,7 +60,8 @@ class Shop:
     def unchecked(self, access: Access, limits: SqlLimits) -> LocalToolset:
         """The tool for queries, without a look at the database at the start, which the limits would end too."""
         tools = LocalToolset()
-        tools.add(Database(self.url, access, limits).run_sql_query, **dict(TOOLS)["run_sql_query"])
+        query = Database(self.url, access, limits).run_sql_query
+        tools.add(query, **settings_of(query))
         return tools
 
     def query(self, sql: str, **more: Any) -> Result[Any]:
