@@ -296,7 +296,7 @@ class _ExpressionParser:
                 value = MathValue(value.number / 100, value.exact)
             elif token.kind == "sign" and (binding := _BINDING.get(token.text)) and binding[0] >= least:
                 self._take()
-                value = _worked(token, _OPERATORS[token.text], value, self.expression(binding[1]))
+                value = _apply(token, _OPERATORS[token.text], value, self.expression(binding[1]))
             else:
                 self._depth -= 1
                 return value
@@ -337,7 +337,7 @@ class _ExpressionParser:
             most = f" to {function.most}" if function.most > function.fewest else ""
             expected_count = f"{function.fewest}{most}"
             raise ToolError.of("TT6735", name=name.text, column=opened.column, wanted=expected_count, got=len(values))
-        return _worked(name, function.work, *values)
+        return _apply(name, function.work, *values)
 
     def _close(self) -> None:
         token = self._take()
@@ -376,7 +376,7 @@ def _misread(token: _MathToken, expected: str) -> ToolError:
     return ToolError.of("TT6730", column=token.column, found=actual, wanted=expected)
 
 
-def _worked(token: _MathToken, work: Callable[..., MathValue], *values: MathValue) -> MathValue:
+def _apply(token: _MathToken, work: Callable[..., MathValue], *values: MathValue) -> MathValue:
     """Apply ``work``. ``ToolError`` where there is no value, or one beyond the bounds."""
     try:
         value = work(*values)

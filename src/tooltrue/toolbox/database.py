@@ -48,7 +48,7 @@ class SqliteStore:
     def check(self) -> None:
         """``ConfigurationError`` where the file cannot be used."""
         with self._lock:
-            self._opened()
+            self._connect()
 
     def close(self) -> None:
         with self._lock:
@@ -72,7 +72,7 @@ class SqliteStore:
     def _transaction(self, begin: str) -> Generator[sqlite3.Connection]:
         with self._lock:
             try:
-                connection = self._opened()
+                connection = self._connect()
             except ConfigurationError as error:
                 raise ToolError.of("TT6604", problem=error.facts["problem"]) from error
             self._ends = time.monotonic() + _SECONDS
@@ -86,7 +86,7 @@ class SqliteStore:
                     raise worded from error
                 raise
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         try:
             if self._connection is not None and self._file != self._identity():
                 self._connection.close()  # the file was replaced, for example by a backup

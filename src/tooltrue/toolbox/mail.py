@@ -311,7 +311,7 @@ async def _submit(server: MailServer, sender: str, recipients: Sequence[str], me
             code = "TT6724" if _is_passing(error) else "TT6721"
             raise ToolError.of(code, address=error.recipient, number=error.code) from error
         except aiosmtplib.SMTPResponseException as error:
-            raise _refused(error) from error
+            raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of("TT6720", problem=type(error).__name__) from error
         try:
@@ -319,7 +319,7 @@ async def _submit(server: MailServer, sender: str, recipients: Sequence[str], me
         except aiosmtplib.SMTPResponseException as error:
             if not 400 <= error.code < 600:  # not a refusal: another success code, or an invalid one
                 raise ToolError.of("TT6723", problem="its answer cannot be understood") from error
-            raise _refused(error) from error
+            raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of("TT6723", problem=type(error).__name__) from error
         # The mail is accepted; the outcome of QUIT does not matter.
@@ -329,7 +329,7 @@ async def _submit(server: MailServer, sender: str, recipients: Sequence[str], me
         smtp.close()
 
 
-def _refused(error: aiosmtplib.SMTPResponseException) -> ToolError:
+def _refusal(error: aiosmtplib.SMTPResponseException) -> ToolError:
     return ToolError.of("TT6725" if _is_passing(error) else "TT6722", number=error.code)
 
 

@@ -357,14 +357,14 @@ class Folders:
         if not self.several:
             (folder,) = self._folders.values()
             return Target(folder, names, "/".join(names) or ".")
-        return self._labelled(names) if names else None
+        return self._target_of_label(names) if names else None
 
     def _check(self, names: Names) -> None:
         """Check the names within a folder; the folder's own name is the operator's choice."""
         if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
             raise ToolError.of("TT6013", path=_brief("/".join(names)))
 
-    def _labelled(self, names: Names) -> Target:
+    def _target_of_label(self, names: Names) -> Target:
         folder = self._folders.get(names[0])
         if folder is None:
             raise ToolError.of("TT6015", name=_brief(names[0]), labels=", ".join(self.labels))

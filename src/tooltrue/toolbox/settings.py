@@ -168,7 +168,7 @@ class Settings:
             _check_version(key, setting, if_version)
             if setting is None:
                 self._check_room(store, "SELECT count(*) FROM settings", self._limits.settings, "TT6632")
-            version = (_deleted(store) if setting is None else setting["version"]) + 1
+            version = (_last_deleted_version(store) if setting is None else setting["version"]) + 1
             changed = self._stamp()
             store.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (key, value, version, changed))
         result = ChangedSetting(key=key, value=value, version=version, changed=changed, created=setting is None)
@@ -230,7 +230,7 @@ class Settings:
             setting = _setting(store, key)
             if setting is not None:
                 store.execute("DELETE FROM settings WHERE key = ?", (key,))
-                store.execute(f"PRAGMA user_version={max(setting['version'], _deleted(store))}")
+                store.execute(f"PRAGMA user_version={max(setting['version'], _last_deleted_version(store))}")
         result = DeletedSetting(key=key, deleted=setting is not None)
         if setting is not None:
             result["previous"] = setting["value"]
@@ -321,7 +321,7 @@ def _setting(store: Any, key: str) -> Setting | None:
     return None if row is None else _as_setting(row)
 
 
-def _deleted(store: Any) -> int:
+def _last_deleted_version(store: Any) -> int:
     """The highest version that a deleted setting had. A new one starts above it, so that it is not taken for the old
     one."""
     return store.execute("PRAGMA user_version").fetchone()[0]

@@ -163,7 +163,7 @@ class WordRule:
     optional: bool = False
     description: str = ""
 
-    def checked(self, word: str, where: str, folders: Folders, below: str) -> str:
+    def program_word(self, word: str, where: str, folders: Folders, below: str) -> str:
         """The word as the program gets it. ``ToolError`` for one that does not fit, or leads out of the folder."""
         value: Any = word
         if self.kind == "integer":
@@ -243,7 +243,7 @@ class Command:
     def argv(self, words: Sequence[str], folders: Folders, below: str) -> tuple[str, ...]:
         """The command line, the program's path first: fixed words, options, arguments. ``below`` is the working
         directory. ``ToolError`` for words that the entry does not allow."""
-        options, rest = self._divided(words)
+        options, rest = self._split_words(words)
         made: list[str] = []
         option_names: set[str] = set()
         for name, value, where in options:
@@ -254,13 +254,13 @@ class Command:
             if expected is None or value is None:
                 made.append(name)
             else:
-                word = expected.checked(value, where, folders, below)
+                word = expected.program_word(value, where, folders, below)
                 made += [f"{name}={word}"] if name.startswith("--") else [name, word]
         arguments = [*self._arguments(rest, folders, below)]
         between = ["--"] if self.dashes and arguments else []
         return (self.program, *self.fixed, *made, *between, *arguments)
 
-    def _divided(self, words: Sequence[str]) -> tuple[list[tuple[str, str | None, str]], list[tuple[str, str]]]:
+    def _split_words(self, words: Sequence[str]) -> tuple[list[tuple[str, str | None, str]], list[tuple[str, str]]]:
         """The options with their values, and the other words, each with its place."""
         options: list[tuple[str, str | None, str]] = []
         rest: list[tuple[str, str]] = []
@@ -306,7 +306,7 @@ class Command:
             expected = self._argument(place)
             if expected is None:
                 raise ToolError.of("TT6127", command=self.name, usage=self.usage())
-            yield expected.checked(word, where, folders, below)
+            yield expected.program_word(word, where, folders, below)
         if any(not value.optional for value in self.arguments[len(rest) :]):
             raise ToolError.of("TT6127", command=self.name, usage=self.usage())
 

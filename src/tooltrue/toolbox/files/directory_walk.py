@@ -41,7 +41,7 @@ WalkEntries = Generator[WalkEntry, None, None]
 class Guide(Protocol):
     """Decides which entries are looked at."""
 
-    def entered(self, way: Names, fd: int) -> None:
+    def on_directory(self, way: Names, fd: int) -> None:
         """Called when the directory ``way`` is open at ``fd``, after the same call for each directory above it."""
         ...
 
@@ -66,7 +66,7 @@ class Walk:
         its names in the folder."""
         names = self._names(fd, "".join(after[:1]))
         if self._guide is not None:
-            self._guide.entered(above, fd)
+            self._guide.on_directory(above, fd)
         for name in names:
             listed = after[:1] == (name,)
             skipped = listed and not (self._again and len(after) == 1)
@@ -80,7 +80,7 @@ class Walk:
                 if not skipped:
                     yield entry
                 continue
-            with _entered(folder, entry) as child:
+            with _open_directory(folder, entry) as child:
                 if not skipped:
                     yield entry
                 if child is not None:
@@ -100,7 +100,7 @@ class Walk:
 
 
 @contextmanager
-def _entered(folder: Folder, entry: WalkEntry) -> Generator[int | None]:
+def _open_directory(folder: Folder, entry: WalkEntry) -> Generator[int | None]:
     """The directory ``entry``, opened; ``None`` when it is closed to us, with the reason stored in ``entry.closed``."""
     name = entry.way[-1]
     if folder.rules.denial_at(entry.names, "read"):

@@ -24,7 +24,7 @@ from tooltrue.toolbox.files.values import KINDS, FileLimits, SearchMatch, Search
 from tooltrue.toolbox.rooted_paths import Folder, Names, path_errors
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["Ignoring", "Search", "SearchCriteria", "SearchPlace", "finder_of", "place_of"]
+__all__ = ["IgnoreGuide", "Search", "SearchCriteria", "SearchPlace", "finder_of", "place_of"]
 
 Finder = Callable[[bytes, int], int]
 """Returns the index of the first match in the bytes from an index on; -1 if there is no match."""
@@ -106,13 +106,13 @@ def place_of(cursor: str) -> SearchPlace | None:
 # Ignored entries
 
 
-class Ignoring:
+class IgnoreGuide:
     """A guide that follows the ``.gitignore`` of each directory, and skips the data of version control."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[Names, Ignores]] = []
 
-    def entered(self, way: Names, fd: int) -> None:
+    def on_directory(self, way: Names, fd: int) -> None:
         while self._rules and way[: len(self._rules[-1][0])] != self._rules[-1][0]:
             self._rules.pop()
         with path_errors("/".join((*way, ".gitignore"))):
@@ -133,7 +133,7 @@ class Ignoring:
 def _ignore_file(fd: int) -> str:
     """The text of the ``.gitignore`` in a directory; empty where it cannot be read, as for git."""
     try:
-        with _opened(".gitignore", fd) as ignore:
+        with _open_regular(".gitignore", fd) as ignore:
             return os.pread(ignore, _LARGEST_IGNORE, 0).decode(errors="replace").removeprefix("\ufeff")
     except OSError as error:
         if error.errno not in _PASSED_OVER:
@@ -142,7 +142,7 @@ def _ignore_file(fd: int) -> str:
 
 
 @contextmanager
-def _opened(name: str, parent: int, expected: os.stat_result | None = None) -> Generator[int]:
+def _open_regular(name: str, parent: int, expected: os.stat_result | None = None) -> Generator[int]:
     """Open a regular file, which must be the same as ``expected``; ``OSError`` for any other entry, links included."""
     fd = os.open(name, _OPEN, dir_fd=parent)
     try:
@@ -211,7 +211,7 @@ class Search:
         with path_errors(begin.way):
             try:
                 if _is_open(entry, folder):
-                    with _opened(entry.way[-1], entry.parent, entry.status) as fd:
+                    with _open_regular(entry.way[-1], entry.parent, entry.status) as fd:
                         return self._lines(fd, begin)
             except OSError as error:
                 if error.errno not in _PASSED_OVER:

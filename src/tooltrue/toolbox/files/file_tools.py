@@ -262,7 +262,7 @@ class Files:
         next_start_line or next_offset. Side effects: none.
         """
         check_range(encoding, start_line, end_line, offset)
-        target = self._file(path)
+        target = self._file_target(path)
         with (
             path_errors(target.display_path, target),
             target.folder.find(target.names, target.display_path, "read") as spot,
@@ -289,7 +289,7 @@ class Files:
         Use to see or hear a file. Not for text, SVG included: use read_file. A PDF, or more than 1 MiB, is a link for
         15 minutes. Side effects: none.
         """
-        target = self._file(path)
+        target = self._file_target(path)
         with (
             path_errors(target.display_path, target),
             target.folder.find(target.names, target.display_path, "read") as spot,
@@ -376,7 +376,7 @@ class Files:
         """
         new_content = content_of(content, encoding, self._limits.write_bytes)
         data = new_content.data
-        target = self._file(path)
+        target = self._file_target(path)
         self._check_write(target, new_content, mode, create_parents, if_version)
         self._ask_to_write(target, context)
         with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._directory_locks(spot):
@@ -415,7 +415,7 @@ class Files:
         Use to change a part of a file that you have read. Not for a whole file: use write_file. Encoding and line
         endings stay. Side effects: changes the file; none with dry_run.
         """
-        target = self._file(path)
+        target = self._file_target(path)
         with self._changes(target), resolve_for_writing(target) as spot, self._directory_locks(spot):
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
@@ -466,7 +466,7 @@ class Files:
 
         Use to prepare a place. Not for one file: use write_file. Side effects: makes directories.
         """
-        target = self._named(path)
+        target = self._entry_target(path)
         self._check_directory(target)
         self._ask_to_write(target, context)
         with self._changes(target):
@@ -491,7 +491,7 @@ class Files:
         Use to put something elsewhere. Not to replace: an existing destination is refused. Side
         effects: what was at source is at destination.
         """
-        here, there = self._named(source), self._named(destination)
+        here, there = self._entry_target(source), self._entry_target(destination)
         self._check_move(here, there, create_parents)
         self._ask_to_write(there, context)
         with (
@@ -527,7 +527,7 @@ class Files:
         Use only when the user wants it gone. Not to replace a file: use write_file. A person is asked, as a rule.
         Side effects: what is deleted is lost.
         """
-        target = self._named(path)
+        target = self._entry_target(path)
         with (
             self._changes(target),
             target.folder.find(target.names, target.display_path, "write") as spot,
@@ -632,12 +632,12 @@ class Files:
 
     @preview_of(create_directory)
     def preview_create_directory(self, arguments: dict[str, Any]) -> str:
-        self._check_directory(self._named(arguments["path"]))
+        self._check_directory(self._entry_target(arguments["path"]))
         return ""
 
     @preview_of(delete_file)
     def preview_delete_file(self, arguments: dict[str, Any]) -> Worded:
-        target = self._named(arguments["path"])
+        target = self._entry_target(arguments["path"])
         self._check_writable()
         with (
             path_errors(target.display_path, target),
@@ -649,7 +649,7 @@ class Files:
 
     @preview_of(edit_file)
     def preview_edit_file(self, arguments: dict[str, Any]) -> Worded:
-        target = self._file(arguments["path"])
+        target = self._file_target(arguments["path"])
         edits = [Edit(**edit) for edit in arguments["edits"]]
         self._check_writable()
         with path_errors(target.display_path, target), resolve_for_writing(target) as spot:
@@ -665,12 +665,12 @@ class Files:
 
     @preview_of(move_file)
     def preview_move_file(self, arguments: dict[str, Any]) -> Worded:
-        here, there = self._named(arguments["source"]), self._named(arguments["destination"])
+        here, there = self._entry_target(arguments["source"]), self._entry_target(arguments["destination"])
         return Worded("TT6097", {"kind": self._check_move(here, there, bool(arguments.get("create_parents")))})
 
     @preview_of(write_file)
     def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
-        target, mode = self._file(arguments["path"]), arguments.get("mode", "create")
+        target, mode = self._file_target(arguments["path"]), arguments.get("mode", "create")
         content = content_of(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
         length = len(content.data)
         create_parents = bool(arguments.get("create_parents"))
@@ -681,14 +681,14 @@ class Files:
 
     # Paths
 
-    def _named(self, path: str) -> Target:
+    def _entry_target(self, path: str) -> Target:
         """The target of ``path``, which must be an entry within a folder."""
         target = self._folders.target(path)
         if target is None or not target.names:
             raise ToolError.of("TT6070", path=target.display_path if target else ".")
         return target
 
-    def _file(self, path: str) -> Target:
+    def _file_target(self, path: str) -> Target:
         """The target of ``path``, which must be able to be a file."""
         target = self._folders.target(path)
         if target is None or path.endswith(("/", "/.")):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tooltrue.toolbox.files.directory_walk import Walk, after_cursor, entries_below, entries_of_folders
-from tooltrue.toolbox.files.file_search import Ignoring, Search, SearchCriteria, SearchPlace
+from tooltrue.toolbox.files.file_search import IgnoreGuide, Search, SearchCriteria, SearchPlace
 from tooltrue.toolbox.files.values import FileLimits, SearchResult
 from tooltrue.toolbox.rooted_paths import DEPTH, Folder, Folders, Names, Target, path_errors
 from tooltrue.tools.threads import Lane
@@ -37,7 +37,7 @@ class Searcher:
 
         result = SearchResult(path=display_path, matches=[], looked_at=0)
         search = Search(criteria, self.limits, self.clock, tell, result, context.slices)
-        guide = None if include_ignored else Ignoring()
+        guide = None if include_ignored else IgnoreGuide()
         try:
             # A thread cannot be stopped from here; the search is signalled, and ends at its next entry.
             await asyncio.shield(self.lane.run(partial(self._run, search, target, guide, place)))
@@ -45,7 +45,7 @@ class Searcher:
             search.stop()
         return result
 
-    def _run(self, search: Search, target: Target | None, guide: Ignoring | None, place: SearchPlace | None) -> None:
+    def _run(self, search: Search, target: Target | None, guide: IgnoreGuide | None, place: SearchPlace | None) -> None:
         display_path = search.result["path"]
         start = () if display_path == "." else tuple(display_path.split("/"))
         after = after_cursor(place.way if place else "", start)
@@ -62,7 +62,7 @@ class Searcher:
         return self.folders[way[0]] if target is None else target.folder
 
 
-def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> None:
+def _tell_of_parents(guide: IgnoreGuide | None, target: Target, start: Names) -> None:
     """Load the ignore rules of the directories above the one to search, which apply in it as well."""
     if guide is None:
         return
@@ -78,4 +78,4 @@ def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> No
             target.folder.find((*names[:depth], "."), target.display_path, "read") as spot,
             spot.directory() as fd,
         ):
-            guide.entered((*start[:above], *names[:depth]), fd)
+            guide.on_directory((*start[:above], *names[:depth]), fd)

@@ -64,7 +64,7 @@ class FileText:
         errors = "surrogateescape" if self.codec.name == "utf-8" else "strict"
         return self.mark + content.encode(self.codec.name, errors)
 
-    def lacking(self, content: str) -> str | None:
+    def first_unencodable(self, content: str) -> str | None:
         """The first character of ``content`` that the encoding cannot represent; ``None`` if it can represent all."""
         try:
             content.encode(self.codec.name)
@@ -113,7 +113,7 @@ def _of(text: FileText, edit: Edit, number: int, display_path: str) -> list[Text
         raise ToolError.of("TT6057", number=number)
     if not edit.new_text.isascii() and not text.is_certain:
         raise ToolError.of("TT6047", path=display_path, number=number)
-    if (character := text.lacking(edit.new_text)) is not None:
+    if (character := text.first_unencodable(edit.new_text)) is not None:
         raise ToolError.of(
             "TT6038", path=display_path, number=number, character=character, encoding=text.codec.encoding
         )
@@ -208,11 +208,11 @@ def unified_diff(content: str, changes: Sequence[TextChange], display_path: str)
         shift += growth
         at = begin
         for block in hunk:
-            made += _marked(" ", lines[at : block.begin])
-            made += _marked("-", lines[block.begin : block.end])
-            made += _marked("+", block.new)
+            made += _with_mark(" ", lines[at : block.begin])
+            made += _with_mark("-", lines[block.begin : block.end])
+            made += _with_mark("+", block.new)
             at = block.end
-        made += _marked(" ", lines[at:end])
+        made += _with_mark(" ", lines[at:end])
     return made
 
 
@@ -269,5 +269,5 @@ def _range(begin: int, count: int) -> str:
     return f"{begin + (count > 0)}" if count == 1 else f"{begin + (count > 0)},{count}"
 
 
-def _marked(mark: str, lines: Sequence[str]) -> list[str]:
+def _with_mark(mark: str, lines: Sequence[str]) -> list[str]:
     return [mark + (line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}\n") for line in lines]

@@ -54,7 +54,7 @@ Closed = Literal["secret", "file system", "permission"]
 PathArgument = Annotated[str, "Below the served folder"]
 Version = Annotated[str, "Version it must still have"]
 Cursor = Annotated[str, "next_cursor of a result"]
-FoundEncoding = Annotated[TextEncoding, Field(description="Of the file, where that is not UTF-8")]
+FileEncoding = Annotated[TextEncoding, Field(description="Of the file, where that is not UTF-8")]
 
 CHUNK = 1 << 20
 KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
@@ -145,7 +145,7 @@ class EditedFile(TypedDict):
 
     path: str
     dry_run: Annotated[bool, Field(description="Whether the file was left as it is")]
-    encoding: NotRequired[FoundEncoding]
+    encoding: NotRequired[FileEncoding]
     replaced: Annotated[int, Field(description="How many places were replaced", ge=1)]
     diff: Annotated[str, Field(description="Unified diff, line endings as they are in the file")]
     diff_cut: NotRequired[Annotated[int, Field(description="Lines that are left out at the end of diff", ge=1)]]
@@ -234,7 +234,7 @@ class SearchMatch(TypedDict):
     text: NotRequired[Annotated[str, Field(description="The line; '…' where it is longer")]]
     before: NotRequired[Annotated[list[str], Field(description="Lines before it, as context_lines asks")]]
     after: NotRequired[Annotated[list[str], Field(description="Lines after it, as context_lines asks")]]
-    encoding: NotRequired[FoundEncoding]
+    encoding: NotRequired[FileEncoding]
 
 
 class SearchResult(TypedDict):

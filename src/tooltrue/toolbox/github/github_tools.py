@@ -32,7 +32,7 @@ from tooltrue.transport.fetch import Fetcher, Resolve
 
 __all__ = ["GitHub", "GitHubSettings", "toolset"]
 
-_NAMED = {"TT9703": "Beside other servers, the name alone says whose issues these are."}
+_NAME_EXCUSE = {"TT9703": "Beside other servers, the name alone says whose issues these are."}
 
 _READS: ToolSettings = {
     "effect": "read",
@@ -41,7 +41,7 @@ _READS: ToolSettings = {
     "untrusted": True,
     "sends": True,
     "seconds": 60.0,
-    "excused": _NAMED,
+    "excused": _NAME_EXCUSE,
 }
 _WRITES: ToolSettings = {
     "effect": "open-world",
@@ -51,7 +51,7 @@ _WRITES: ToolSettings = {
     # Text of strangers may have caused the call, so a person sees it first.
     "confirm": True,
     "rate": Rate(per_second=0.2, burst=5),
-    "excused": _NAMED,
+    "excused": _NAME_EXCUSE,
 }
 
 _FRAGMENTS = "application/vnd.github.text-match+json"
@@ -174,7 +174,7 @@ class LabelList(TypedDict):
     next_page: NotRequired[Annotated[int, Field(description="There are more: call again with this as page", ge=2)]]
 
 
-class Written(TypedDict):
+class WriteResult(TypedDict):
     number: Annotated[int, Field(description="Of the issue", ge=1)]
     url: str
     created: Annotated[bool, Field(description="False: the same call had written it before, and nothing was added")]
@@ -209,7 +209,7 @@ class GitHub:
             "/search/repositories", {"q": query, "per_page": 30, "page": page}, what="such repository"
         )
         repositories = [_repository(each) for each in response.items if self._scope.holds(str(each.get("full_name")))]
-        return _paged(RepositoryList(repositories=repositories), response)
+        return _with_next_page(RepositoryList(repositories=repositories), response)
 
     @tool(
         _READS,
@@ -248,7 +248,7 @@ class GitHub:
             accept=_FRAGMENTS,
         )
         hits = [_hit(each) for each in response.items]
-        return _paged(Hits(hits=[hit for hit in hits if self._scope.holds(hit["repository"])]), response)
+        return _with_next_page(Hits(hits=[hit for hit in hits if self._scope.holds(hit["repository"])]), response)
 
     @tool(_READS, title="Search issues", examples=({"query": "crash at start", "state": "open"},))
     async def github_search_issues(
@@ -279,7 +279,9 @@ class GitHub:
             what="such issue",
         )
         issues = [_summary(each, _repository_of(each)) for each in response.items]
-        return _paged(IssueList(issues=[each for each in issues if self._scope.holds(each["repository"])]), response)
+        return _with_next_page(
+            IssueList(issues=[each for each in issues if self._scope.holds(each["repository"])]), response
+        )
 
     @tool(_READS, title="Read an issue", examples=({"owner": "octo-org", "repo": "octo-repo", "number": 42},))
     async def github_get_issue(
@@ -296,7 +298,7 @@ class GitHub:
             self._api.get(f"{path}/issues/{number}", what=what),
             self._api.get(f"{path}/issues/{number}/comments", {"per_page": 20, "page": page}, what=what),
         )
-        return _paged(
+        return _with_next_page(
             Issue(
                 issue=_summary(issue.item, f"{owner}/{repo}"),
                 body=_text(issue.item, max_chars),
@@ -316,7 +318,7 @@ class GitHub:
             f"{path}/labels", {"per_page": 100, "page": page}, what=f"repository {owner}/{repo}"
         )
         labels = [Label(name=_line(each, "name"), description=_line(each, "description")) for each in response.items]
-        return _paged(LabelList(labels=labels), response)
+        return _with_next_page(LabelList(labels=labels), response)
 
     @tool(
         _WRITES,
@@ -343,7 +345,7 @@ class GitHub:
             Field(max_length=20, json_schema_extra={"uniqueItems": True}),
         ] = [],  # noqa: B006 - only read; it is the published default
         key: Key = "",
-    ) -> Written:
+    ) -> WriteResult:
         """Create a new issue in a GitHub repository (创建GitHub问题).
 
         Use when the user asks to file, report or open an issue. Not for adding to one that exists: look with
@@ -381,7 +383,7 @@ class GitHub:
             str, "Markdown text of the comment (评论)", Field(min_length=1, max_length=60_000, pattern=r"\S")
         ],
         key: Key = "",
-    ) -> Written:
+    ) -> WriteResult:
         """Comment on an issue or pull request (评论问题).
 
         Use when the user wants something said on it. Not for a new subject: use github_create_issue. Fails where more
@@ -416,7 +418,7 @@ class GitHub:
         *,
         what: str,
         number: int | None,
-    ) -> Written:
+    ) -> WriteResult:
         """Write with ``write``, unless ``find`` finds the text already. After a missing response it searches again."""
         lock = self._writing.setdefault(mark, asyncio.Lock())
         async with lock:
@@ -468,14 +470,14 @@ def _with(mark: str, items: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     return next((each for each in items if mark in str(each.get("body") or "")), None)
 
 
-def _write_result(item: dict[str, Any], number: int | None, *, created: bool) -> Written:
+def _write_result(item: dict[str, Any], number: int | None, *, created: bool) -> WriteResult:
     issue_number = number if number is not None else item.get("number")
     if not isinstance(issue_number, int) or issue_number < 1:
         raise ToolError.of("TT6540", what="what was sent")
-    return Written(number=issue_number, url=_line(item, "html_url"), created=created)
+    return WriteResult(number=issue_number, url=_line(item, "html_url"), created=created)
 
 
-def _paged(made: Any, response: ApiResponse) -> Any:
+def _with_next_page(made: Any, response: ApiResponse) -> Any:
     if response.next_page is not None and 2 <= response.next_page <= 100:
         made["next_page"] = response.next_page
     if response.is_cut:

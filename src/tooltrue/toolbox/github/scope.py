@@ -35,7 +35,7 @@ class Scope:
         return cls(frozenset(allowed))
 
     @property
-    def named(self) -> tuple[tuple[str, str], ...]:
+    def sorted_pairs(self) -> tuple[tuple[str, str], ...]:
         """Owner and name, sorted; ``*`` for all of an owner."""
         return tuple(sorted(self.allowed))
 
@@ -56,9 +56,9 @@ class Scope:
             self.check(owner, repo)
             yield f"repo:{owner}/{repo}"
             return
-        for served, name in self.named:
+        for served, name in self.sorted_pairs:
             if owner is None or served == owner.casefold():
                 yield f"user:{served}" if name == "*" else f"repo:{served}/{name}"
 
     def _first_names(self) -> list[str]:
-        return [f"{owner}/{name}" for owner, name in self.named[:20]]
+        return [f"{owner}/{name}" for owner, name in self.sorted_pairs[:20]]

@@ -168,7 +168,7 @@ async def run(job: SandboxJob, tell: Callable[[int, bytes], None]) -> ProcessOut
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    async with _supervised(job, tell) as (supervisor, status):
+    async with _supervisor_of(job, tell) as (supervisor, status):
         timer = loop.call_later(job.bounds.seconds, supervisor.stop, "time")
         try:
             await asyncio.wait([supervisor.exited])
@@ -180,9 +180,11 @@ async def run(job: SandboxJob, tell: Callable[[int, bytes], None]) -> ProcessOut
 
 
 @asynccontextmanager
-async def _supervised(job: SandboxJob, tell: Callable[[int, bytes], None]) -> AsyncGenerator[tuple[_Supervisor, int]]:
+async def _supervisor_of(
+    job: SandboxJob, tell: Callable[[int, bytes], None]
+) -> AsyncGenerator[tuple[_Supervisor, int]]:
     """The supervisor with its job, and the descriptor of its status. It is gone afterwards."""
-    with _meeting() as (scratch, status, theirs):
+    with _scratch_and_pipe() as (scratch, status, theirs):
         _, supervisor = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Supervisor(job, tell),
             *_command(),
@@ -202,7 +204,7 @@ async def _supervised(job: SandboxJob, tell: Callable[[int, bytes], None]) -> As
 
 
 @contextmanager
-def _meeting() -> Generator[tuple[str, int, int]]:
+def _scratch_and_pipe() -> Generator[tuple[str, int, int]]:
     """A folder for the program alone, and the two ends of the pipe for the supervisor's status."""
     with ExitStack() as stack:
         status, theirs = os.pipe()
@@ -270,7 +272,7 @@ def what_holds() -> tuple[str, ...]:
     """The mechanisms that confine a program on this machine, determined by a trial."""
     folder = os.open("/", os.O_PATH | os.O_DIRECTORY)
     try:
-        with _meeting() as (scratch, status, theirs):
+        with _scratch_and_pipe() as (scratch, status, theirs):
             job = SandboxJob("/", ("",), folder)  # a directory: it is confined, and then cannot be run
             with subprocess.Popen(
                 _command(),

@@ -99,10 +99,10 @@ class SchemaCatalog:
         key = name.lower() if self._folds and not quoted else self._key(name)
         relation = None if database else self._by_name.get(((schema or self.home).lower(), key))
         if relation is None:
-            raise self._missing(f"{schema}.{name}" if schema else name)
+            raise self._missing_relation(f"{schema}.{name}" if schema else name)
         return relation
 
-    def named(self, name: str) -> Relation:
+    def visible_relation(self, name: str) -> Relation:
         """The relation of a tool's argument: the exact name as listed."""
         for relation in self.relations:
             if self.display_name(relation) == name:
@@ -110,7 +110,7 @@ class SchemaCatalog:
         schema, _, bare = name.rpartition(".")
         return self.find(bare, schema)
 
-    def _missing(self, name: str) -> ToolError:
+    def _missing_relation(self, name: str) -> ToolError:
         names = [self.display_name(relation) for relation in self.relations]
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         return ToolError.of("TT6215", name=name[:80], near=", ".join(near) or "(none)")

@@ -188,7 +188,7 @@ class _DuckSession:
             return self._query(text, arguments, most)
         if statement.kind == "plan":
             self._check_tree(next(text.removeprefix(start) for start in _PLANS if text.startswith(start)))
-        executable = self._one(text, _expected(statement))
+        executable = self._one(text, _statement_type(statement))
         if statement.kind == "change":
             self._check_change(statement, arguments)
         rows = self._db.execute(executable, arguments).fetchall()
@@ -201,7 +201,7 @@ class _DuckSession:
         return StatementOutcome([], iter(()), int(rows[0][0]) if is_counted and rows else None)
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
-        self._one(text_with_parameters(change, "${name}"), _expected(change))
+        self._one(text_with_parameters(change, "${name}"), _statement_type(change))
         plan = self._plan(change)  # EXPLAIN of a change is refused where the file is open for reading
         problem = f"{str(plan.get('error_type', '')).title()} Error: {plan.get('error_message', '')}".partition("\n")[0]
         if _NO_COLUMN.match(problem) or (problem.startswith(("Binder", "Catalog")) and not change.names):
@@ -220,7 +220,7 @@ class _DuckSession:
         whole = f"SELECT {select_list} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
         self._check_tree(whole)
         self._db.execute(self._one(whole, duckdb.StatementType.SELECT), arguments)
-        return StatementOutcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
+        return StatementOutcome([Column(name=name, type=kind) for name, kind in types], _rows_in_batches(self._db))
 
     def _one(self, text: str, kind: duckdb.StatementType) -> duckdb.Statement:
         """The only statement that DuckDB's own parser finds in ``text``: ``execute`` would run several."""
@@ -280,13 +280,13 @@ class _DuckSession:
 _KINDS = {"TRUNCATE": "DELETE", "MERGE": "MERGE_INTO"}
 
 
-def _expected(statement: Statement) -> duckdb.StatementType:
+def _statement_type(statement: Statement) -> duckdb.StatementType:
     """The type of statement that DuckDB's parser must find for a plan or a change."""
     verb = statement.verb.partition(" ")[0]
     return getattr(duckdb.StatementType, _KINDS.get(verb, verb))
 
 
-def _fetched(db: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
+def _rows_in_batches(db: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
     while rows := db.fetchmany(1000):
         yield from rows
 

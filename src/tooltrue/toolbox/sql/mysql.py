@@ -243,13 +243,15 @@ class _MysqlSession:
 
     def exposure(self) -> Exposure:
         catalog, hidden = self.catalog(), not _hides_nothing(self._access)
-        reached = list(self._reached(catalog)) if hidden else []
+        reached = list(self._reachable(catalog)) if hidden else []
         if mighty := _mighty(self._db):
             reached.append(mighty[1])
         account = self._all("SELECT CURRENT_USER()")[0][0]
-        return Exposure(account, tuple(reached), tuple(self._ending(catalog, _account(account))) if reached else ())
+        return Exposure(
+            account, tuple(reached), tuple(self._revocations(catalog, _account(account))) if reached else ()
+        )
 
-    def _reached(self, catalog: SchemaCatalog) -> Iterator[str]:
+    def _reachable(self, catalog: SchemaCatalog) -> Iterator[str]:
         visible = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
         for schema, table, column in self._all(_REACHED, "select|insert|update" if self._writes else "select"):
             columns = visible.get((schema, table))
@@ -263,7 +265,7 @@ class _MysqlSession:
             if what not in visible_tables and rights & _ENDS_TABLES:
                 yield f"{min(rights & _ENDS_TABLES)} on {what}"
 
-    def _ending(self, catalog: SchemaCatalog, account: str) -> Iterator[str]:
+    def _revocations(self, catalog: SchemaCatalog, account: str) -> Iterator[str]:
         """The statements that revoke all rights, and grant those on visible relations."""
         yield from (f"REVOKE {role} FROM {account}" for role in self._roles())
         for rights, what, role in _grants(self._db):
@@ -304,7 +306,7 @@ class _MysqlSession:
         cursor.execute(*_bound(statement, values))
         columns = [Column(name=str(c[0]), type=_TYPES.get(c[1], str(c[1]))) for c in cursor.description or ()]
         if statement.kind != "change":
-            return StatementOutcome(columns, _fetched(cursor))
+            return StatementOutcome(columns, _rows_of(cursor))
         rows = list(cursor.fetchall()) if columns else []
         return StatementOutcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
 
@@ -351,7 +353,7 @@ def _bound(statement: Statement, values: Mapping[str, Any]) -> tuple[str, dict[s
     return text, {f"p{number}": values[name] for number, name in enumerate(statement.names, 1)}
 
 
-def _fetched(cursor: Any) -> Iterator[Sequence[Any]]:
+def _rows_of(cursor: Any) -> Iterator[Sequence[Any]]:
     while (row := cursor.fetchone()) is not None:
         yield row
 

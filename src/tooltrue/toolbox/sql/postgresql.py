@@ -267,16 +267,16 @@ class _PostgresSession:
         if not self._access.hidden and not self._access.tables:
             return Exposure(role)
         catalog = self.catalog()
-        columns = list(self._reached(catalog))
+        columns = list(self._reachable(catalog))
         functions = list(self._run_as_others(catalog))
         reached = [f"{schema}.{table}.{column}" for schema, table, column, _ in columns]
         reached += [f"the function {function}, which runs with its owner's rights" for function, _ in functions]
-        return Exposure(role, tuple(reached), tuple(self._ending(catalog, role, columns, functions)))
+        return Exposure(role, tuple(reached), tuple(self._revocations(catalog, role, columns, functions)))
 
     def _value(self, sql: str) -> Any:
         return (self._db.execute(sql.encode()).fetchone() or (None,))[0]
 
-    def _reached(self, catalog: SchemaCatalog) -> Iterator[tuple[str, str, str, bool]]:
+    def _reachable(self, catalog: SchemaCatalog) -> Iterator[tuple[str, str, str, bool]]:
         rights = ("SELECT, INSERT, UPDATE", "DELETE, TRUNCATE") if self._writes else ("SELECT", "")
         hides = {(r.schema, r.name): r.hides for r in catalog.relations}
         for schema, table, column, is_own in self._db.execute(_REACHED, rights).fetchall():
@@ -289,7 +289,7 @@ class _PostgresSession:
             if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
                 yield function, roles
 
-    def _ending(
+    def _revocations(
         self,
         catalog: SchemaCatalog,
         role: str,
@@ -365,10 +365,10 @@ def _behind(first: Sequence[Any] | None, rest: Iterator[Sequence[Any]]) -> Itera
 
 
 def _columns(db: psycopg.Connection, cursor: psycopg.Cursor[Any]) -> list[Column]:
-    return [_typed(db, column.name, column.type_code) for column in cursor.description or ()]
+    return [_column_of(db, column.name, column.type_code) for column in cursor.description or ()]
 
 
-def _typed(db: psycopg.Connection, name: str, oid: int) -> Column:
+def _column_of(db: psycopg.Connection, name: str, oid: int) -> Column:
     type_info = db.adapters.types.get(oid)
     if type_info is None:
         return Column(name=name)

@@ -130,7 +130,7 @@ class Database:
 
         def work(session: EngineSession) -> TableDescription:
             catalog = session.catalog()
-            relation = catalog.named(table)
+            relation = catalog.visible_relation(table)
             return visible_description(session.describe(relation), relation, catalog)
 
         return await self._runner.run(work, context)
@@ -256,7 +256,9 @@ class Database:
         """
 
         def work(session: EngineSession, pending: PendingStatement) -> ChangeResult:
-            statement = self._changing(session, pending, sql, parameters, is_undone=dry_run or at_most is not None)
+            statement = self._change_statement(
+                session, pending, sql, parameters, is_undone=dry_run or at_most is not None
+            )
             return self._change(session, statement, parameters, at_most, dry_run)
 
         pending = PendingStatement(f"{sql} {parameters}")
@@ -285,7 +287,7 @@ class Database:
             result["columns"], result["rows"] = list(outcome.columns), rows
         return result
 
-    def _changing(
+    def _change_statement(
         self,
         session: EngineSession,
         pending: PendingStatement,
@@ -310,7 +312,9 @@ class Database:
         dry_run, at_most = bool(arguments.get("dry_run")), arguments.get("at_most")
 
         def work(session: EngineSession, pending: PendingStatement) -> tuple[Statement, int | None]:
-            statement = self._changing(session, pending, sql, parameters, is_undone=dry_run or at_most is not None)
+            statement = self._change_statement(
+                session, pending, sql, parameters, is_undone=dry_run or at_most is not None
+            )
             session.check(statement, _values(statement, parameters))
             counted = _count_rows(session, statement, parameters)
             return statement, statement.rows if counted is None else counted

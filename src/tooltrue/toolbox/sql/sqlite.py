@@ -165,14 +165,14 @@ class _SqliteSession:
             text_with_parameters(statement, ":{name}"), {name: values[name] for name in statement.names}
         )
         if cursor.description is None:
-            return StatementOutcome([], iter(()), self._affected(statement, cursor.rowcount, before))
+            return StatementOutcome([], iter(()), self._affected_rows(statement, cursor.rowcount, before))
         columns = [Column(name=str(column[0])) for column in cursor.description]
         if statement.kind != "change":
             return StatementOutcome(columns, iter(cursor))
         rows = cursor.fetchall()
         return StatementOutcome(columns, iter(rows), self._db.total_changes - before)
 
-    def _affected(self, statement: Statement, counted: int, before: int) -> int | None:
+    def _affected_rows(self, statement: Statement, counted: int, before: int) -> int | None:
         """The number of changed rows. Python's package does not count those of statements that begin with WITH."""
         if counted >= 0:
             return counted

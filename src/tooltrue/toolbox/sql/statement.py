@@ -112,7 +112,7 @@ def change_of(text: str, dialect: Dialect, catalog: SchemaCatalog) -> Statement:
         "change",
         named,
         verb=_verb(tree),
-        changes=tuple(_changed(tree)),
+        changes=tuple(_changed_tables(tree)),
         counting=_count_query(tree, dialect),
         rows=_rows(tree),
         leaves_out=_leaves_out(tree),
@@ -129,18 +129,18 @@ def _checked_tree(
 ) -> tuple[Node, tuple[Relation, ...]]:
     """The tree from which the engine's text is written: that of our own spelling of ``text``, with its tables resolved.
     Also returns the relations of these tables."""
-    tree = _parsed(text, dialect)
+    tree = _parse(text, dialect)
     _check_tree(tree, dialect, catalog, kind)
     names = _take_parameters(tree)
-    name_counts = _named(tree)
-    tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
-    if name_counts - _named(tree):  # the parser's writer leaves out clauses that an engine does not have
+    name_counts = _name_counts(tree)
+    tree = _reparse(_text_of(tree, dialect, _verb(tree)), names, dialect)
+    if name_counts - _name_counts(tree):  # the parser's writer leaves out clauses that an engine does not have
         raise ToolError.of("TT6238")
     _check_tree(tree, dialect, catalog, kind)
     return tree, tuple(_resolve(tree, catalog))
 
 
-def _named(tree: Node) -> Counter[str]:
+def _name_counts(tree: Node) -> Counter[str]:
     """How often each name occurs in a tree."""
     return Counter(name.name.lower() for name in tree.find_all(exp.Identifier))
 
@@ -163,7 +163,7 @@ def _check_tree(tree: Node, dialect: Dialect, catalog: SchemaCatalog, kind: Lite
     check_alone(tree, _verb(tree))
 
 
-def _parsed(text: str, dialect: Dialect) -> Node:
+def _parse(text: str, dialect: Dialect) -> Node:
     if any(ord(sign) < 32 and sign not in "\t\n\r" for sign in text):
         raise ToolError.of("TT6219")
     _tokens(text, dialect)
@@ -172,7 +172,7 @@ def _parsed(text: str, dialect: Dialect) -> Node:
             tree for tree in sqlglot.parse(text, read=dialect) if not (tree is None or type(tree) is exp.Semicolon)
         ]
     except SqlglotError as error:
-        raise _misspelt(error) from None
+        raise _syntax_error(error) from None
     except RecursionError:
         raise ToolError.of("TT6218", limit=MOST_NODES) from None
     except Exception as error:  # some texts crash the parser
@@ -188,7 +188,7 @@ def _tokens(text: str, dialect: Dialect) -> list[Any]:
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
     except SqlglotError as error:
-        raise _misspelt(error) from None
+        raise _syntax_error(error) from None
     # MySQL and MariaDB run these; for all other readers they are comments.
     if any(comment.startswith(("!", "M!")) for token in tokens for comment in token.comments):
         raise ToolError.of("TT6217")
@@ -201,7 +201,7 @@ def _without_comments(text: str, dialect: Dialect) -> str:
     return text[tokens[0].start :] if tokens else ""
 
 
-def _misspelt(error: SqlglotError) -> ToolError:
+def _syntax_error(error: SqlglotError) -> ToolError:
     places: Sequence[Mapping[str, Any]] = getattr(error, "errors", ())
     place: Mapping[str, Any] = places[0] if places else {}
     return ToolError.of("TT6211", line=place.get("line") or 1, column=place.get("col") or 1, problem=_problem(place))
@@ -227,10 +227,10 @@ def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: s
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         _check_function(node, functions)
     elif isinstance(node, exp.Func):
-        if name not in syntax_allowlist.TYPED and name not in nodes and _spelt(node) not in functions:
-            raise _unknown_function(_spelt(node), functions)
+        if name not in syntax_allowlist.TYPED and name not in nodes and _function_name(node) not in functions:
+            raise _unknown_function(_function_name(node), functions)
         if isinstance(node.parent, exp.Dot):
-            _check_owner(_spelt(node), node.parent, functions)
+            _check_owner(_function_name(node), node.parent, functions)
     elif name not in nodes:
         code = "TT6213" if name not in syntax_allowlist.CHANGES else "TT6212"
         raise ToolError.of(code, what=_node_name(node), verb=_node_name(node))
@@ -265,7 +265,7 @@ def _unknown_function(name: str, functions: frozenset[str]) -> ToolError:
     return ToolError.of("TT6214", name=name[:60], near=", ".join(near) or "(none)")
 
 
-def _spelt(node: exp.Func) -> str:
+def _function_name(node: exp.Func) -> str:
     return node.sql_name().lower()
 
 
@@ -399,9 +399,9 @@ def _fresh(query: exp.CTE, number: int, catalog: SchemaCatalog) -> Node:
     return exp.to_identifier(name, quoted=True)
 
 
-def _changed(tree: Node) -> Iterator[str]:
+def _changed_tables(tree: Node) -> Iterator[str]:
     """The tables that a change writes to, its main target first."""
-    yield from {table.name: None for table in (*_targets(tree), *_defined(tree))}
+    yield from {table.name: None for table in (*_targets(tree), *_defined_tables(tree))}
 
 
 def _targets(tree: Node) -> Iterator[exp.Table]:
@@ -414,7 +414,7 @@ def _targets(tree: Node) -> Iterator[exp.Table]:
         yield target
 
 
-def _defined(tree: Node) -> Iterator[exp.Table]:
+def _defined_tables(tree: Node) -> Iterator[exp.Table]:
     """The tables and views that a change creates, alters or drops."""
     if isinstance(tree, exp.Drop):
         yield from tree.args.get("tables") or ()
@@ -459,7 +459,7 @@ def _statement_of(
     copy = tree.copy()
     names = _take_parameters(copy)
     sql = _text_of(copy, dialect, verb)
-    if not are_same(_reparsed(sql, names, dialect), tree):
+    if not are_same(_reparse(sql, names, dialect), tree):
         raise ToolError.of("TT6238")
     return Statement(
         sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns, named, leaves_out
@@ -488,13 +488,13 @@ def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
         raise ToolError.of("TT6213", what=f"{verb} as it stands here", verb=verb) from error
 
 
-def _reparsed(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
+def _reparse(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
     """The tree of a text that we have written. ``ToolError`` where its quotes are not where the scanner has them."""
     text = PARAMETER.sub(lambda match: f":{names[int(match[1])]}", sql)
     if quote_ends(sql, dialect) is None or quote_ends(text, dialect) != list(_quote_ends(text, dialect)):
         raise ToolError.of("TT6238")
     try:
-        return _parsed(text, dialect)
+        return _parse(text, dialect)
     except ToolError:
         raise ToolError.of("TT6238") from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.dates import BINS, binned, order_of
+from tooltrue.toolbox.tables.dates import BINS, bin_expression, order_of
 from tooltrue.toolbox.tables.engine import Query
 from tooltrue.toolbox.tables.filters import Node
 from tooltrue.toolbox.tables.layout import Layout
@@ -57,7 +57,7 @@ def analyze(
     where = f" WHERE {table.condition(node, values)}" if node else ""
     parts = [*keys, "count(*)", *totals, *measures, *misses]
     numbered = ", ".join(f"{part} AS r{n}" for n, part in enumerate(parts))
-    sql = f"SELECT {numbered} FROM {table.numbered(numeric, where)}"
+    sql = f"SELECT {numbered} FROM {table.numbered_rows(numeric, where)}"
     if keys:
         sql += f" GROUP BY {', '.join(keys)} ORDER BY {request.order(len(keys))}"
         sql += f" LIMIT {request.top} OFFSET {request.start - 1}"
@@ -73,7 +73,7 @@ def _key(table: TableColumns, layout: Layout, name: str) -> str:
     if name in table.names or bin not in BINS or column not in table.names:
         return table.text(name, "$.group_by")
     samples = next((each.samples for each in layout.columns if each.name == column), ())
-    return binned(table.text(column), bin, order_of(samples))
+    return bin_expression(table.text(column), bin, order_of(samples))
 
 
 def _needs_numbers(operations: Sequence[Operation]) -> bool:

@@ -27,7 +27,7 @@ def describe(open_table: OpenTable, start: int, query: Query, table: TableColumn
     if not names:
         raise ToolError.of("TT6332", start=start, columns=len(table.names))
     parts = [part for name in names for part in _facts(table, name)]
-    source = table.numbered([name for name in names if table.counts(name)])
+    source = table.numbered_rows([name for name in names if table.counts(name)])
     [row] = query.rows(f"SELECT count(*), {', '.join(parts)} FROM {source}", len(table.names))
     width = len(parts) // len(names)
     result = Description(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["BINS", "binned", "order_of"]
+__all__ = ["BINS", "bin_expression", "order_of"]
 
 BINS: Mapping[str, str] = {
     "day": "strftime({date}, '%Y-%m-%d')",
@@ -38,7 +38,7 @@ def order_of(cells: Iterable[str]) -> str | None:
     return None if day_first == month_first else r"\3-\2-\1" if day_first else r"\3-\1-\2"
 
 
-def binned(cell: str, bin: str, slashes: str | None) -> str:
+def bin_expression(cell: str, bin: str, slashes: str | None) -> str:
     """The group of a cell, in SQL: the day, week, … of its date, or its text if it is no date."""
     forms = [*_FORMS.values()]
     if slashes:

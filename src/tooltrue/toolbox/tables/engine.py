@@ -134,7 +134,7 @@ class Query:
             "store_rejects=true, rejects_limit=0)"
         )
 
-    def rejected(self) -> tuple[int, list[tuple[int, str]]]:
+    def rejected_rows(self) -> tuple[int, list[tuple[int, str]]]:
         """The number of rows that were left out for having too many or too few cells, and the first of them.
         ``ToolError`` for an error that makes everything after it uncertain."""
         if self._layout.format != "delimited":

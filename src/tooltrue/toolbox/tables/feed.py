@@ -51,16 +51,16 @@ def open_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits) -
     if layout.sheet is not None and layout.content is None:
         with (
             sheet_of(fd, layout.sheet, display_path, limits.bounds, limits.memory_mib) as sheet,
-            _piped(fd, display_path, layout, limits, sheet) as feed,
+            _pipe_feed(fd, display_path, layout, limits, sheet) as feed,
         ):
             yield feed
         return
-    with _piped(fd, display_path, layout, limits, None) as feed:
+    with _pipe_feed(fd, display_path, layout, limits, None) as feed:
         yield feed
 
 
 @contextmanager
-def _piped(fd: int, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None) -> Generator[Feed]:
+def _pipe_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None) -> Generator[Feed]:
     read, write = os.pipe2(os.O_CLOEXEC)
     with suppress(OSError):  # a user may have reached the system's limit
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
@@ -163,7 +163,7 @@ def _text(
         return _lines(iter((layout.content,)))
     if sheet is not None:
         return _lines(sheet.parts())
-    parts = _decoded(_raw(file, feed, display_path, layout, limits), display_path, layout)
+    parts = _as_utf8(_raw(file, feed, display_path, layout, limits), display_path, layout)
     return lines_of(parts, layout.array, display_path, limits.row_bytes) if layout.array else _lines(parts)
 
 
@@ -179,7 +179,7 @@ def _raw(file: BinaryIO, feed: Feed, display_path: str, layout: Layout, limits: 
         yield part
 
 
-def _decoded(parts: Iterator[bytes], display_path: str, layout: Layout) -> Iterator[bytes]:
+def _as_utf8(parts: Iterator[bytes], display_path: str, layout: Layout) -> Iterator[bytes]:
     """UTF-8 without a byte order mark; the engine validates input that is UTF-8 already."""
     if layout.encoding == "utf-8":
         first = True

@@ -28,14 +28,14 @@ from tooltrue.errors import ToolError
 
 __all__ = [
     "Both",
-    "Compared",
+    "ColumnComparison",
+    "ColumnMembership",
+    "ColumnSearch",
     "Either",
     "Empty",
-    "Listed",
     "Node",
     "Not",
     "Search",
-    "Searched",
     "Value",
     "columns_of",
     "leaves",
@@ -53,20 +53,20 @@ Search = Literal["contains", "starts with", "ends with", "matches"]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ColumnComparison:
     column: str
     operator: Comparison
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ColumnMembership:
     column: str
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class ColumnSearch:
     column: str
     how: Search
     text: str
@@ -92,7 +92,7 @@ class Either:
     parts: tuple[Node, ...]
 
 
-Leaf = Compared | Listed | Searched | Empty
+Leaf = ColumnComparison | ColumnMembership | ColumnSearch | Empty
 Node = Leaf | Not | Both | Either
 
 
@@ -226,18 +226,18 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def _both(self) -> Node:
-        parts = [self._negated()]
+        parts = [self._negation()]
         while self._skip("and"):
-            parts.append(self._negated())
+            parts.append(self._negation())
         return parts[0] if len(parts) == 1 else Both(tuple(parts))
 
-    def _negated(self) -> Node:
+    def _negation(self) -> Node:
         self._depth += 1
         if self._depth > DEPTH:
             raise ToolError.of("TT6322", limit=DEPTH)
         try:
             if self._skip("not"):
-                return Not(self._negated())
+                return Not(self._negation())
             if self._skip("("):
                 node = self._either()
                 self._expect(")")
@@ -251,23 +251,23 @@ class _Parser:
             self._fail('a column, "not" or "("')
         column = self._take().text
         if self._is(*_SIGNS):
-            return Compared(column, _SIGNS[self._take().text], self._value())
+            return ColumnComparison(column, _SIGNS[self._take().text], self._value())
         if self._skip("is"):
             negated = self._skip("not")
             self._expect("empty")
             return Not(Empty(column)) if negated else Empty(column)
         negated = self._skip("not")
-        test = self._named(column)
+        test = self._column_test(column)
         return Not(test) if negated else test
 
-    def _named(self, column: str) -> Leaf:
+    def _column_test(self, column: str) -> Leaf:
         if self._skip("in"):
-            return Listed(column, self._list())
+            return ColumnMembership(column, self._list())
         if not self._is(*_SEARCHES):
             self._fail('a comparison: = != < <= > >= in contains "starts with" "ends with" matches "is empty"')
-        return self._searched(column)
+        return self._text_search(column)
 
-    def _searched(self, column: str) -> Searched:
+    def _text_search(self, column: str) -> ColumnSearch:
         how = self._search(self._take().text)
         text = self._value()
         if not isinstance(text, str):
@@ -275,7 +275,7 @@ class _Parser:
             self._fail("text in quotes")
         if how == "matches" and len(str(text)) > PATTERN:
             raise ToolError.of("TT6323", limit=PATTERN)
-        return Searched(column, how, str(text))
+        return ColumnSearch(column, how, str(text))
 
     def _search(self, word: str) -> Search:
         match word:

@@ -283,7 +283,7 @@ def _columns(
     first = rows[0]
     if len(first) > limits.columns or (not whole and len(rows) == 1):
         raise ToolError.of("TT6316", path=display_path, columns=len(first), limit=limits.columns)
-    names, renamed = _named(first if corrections.header else [""] * len(first))
+    names, renamed = _column_names(first if corrections.header else [""] * len(first))
     if renamed and corrections.header:
         read_as["renamed"] = renamed
     cells = rows[1:] if corrections.header else rows
@@ -292,7 +292,7 @@ def _columns(
     )
 
 
-def _named(header: Sequence[str]) -> tuple[list[str], list[Renamed]]:
+def _column_names(header: Sequence[str]) -> tuple[list[str], list[Renamed]]:
     """A name for each column, unique even without regard to case; and the list of changed names."""
     names: list[str] = []
     renamed: list[Renamed] = []

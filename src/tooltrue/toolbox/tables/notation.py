@@ -209,7 +209,7 @@ class _Evidence:
             return None
         return "." if self.point >= self.comma else ","
 
-    def decided(self, whole: Decimal | None, likely: Decimal) -> tuple[Notation, bool]:
+    def choose(self, whole: Decimal | None, likely: Decimal) -> tuple[Notation, bool]:
         """The notation of the column, and whether it is only a guess."""
         decimal = whole or self.decimal
         if decimal is not None:
@@ -238,7 +238,7 @@ def notations_of(columns: Iterable[Cells], likely: Decimal, override: Decimal | 
     notations: dict[str, Notation] = {}
     groups: dict[tuple[Decimal, str, bool], list[str]] = {}
     for name, evidence in numeric:
-        notation, ambiguous = evidence.decided(override or (None if evidence.decimal else whole), likely)
+        notation, ambiguous = evidence.choose(override or (None if evidence.decimal else whole), likely)
         needed = evidence.odd or notation.decimal == "," or override is not None
         if needed:
             notations[name] = notation

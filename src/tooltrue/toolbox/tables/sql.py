@@ -20,14 +20,14 @@ from decimal import Decimal
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.filters import (
     Both,
-    Compared,
+    ColumnComparison,
+    ColumnMembership,
+    ColumnSearch,
     Either,
     Empty,
-    Listed,
     Node,
     Not,
     Search,
-    Searched,
     Value,
     leaves,
 )
@@ -101,10 +101,10 @@ class TableColumns:
         return f"c{self.at(name, where)}"
 
     def text(self, name: str, where: str = "$.columns") -> str:
-        return f"CAST({self.cell(name, where)} AS VARCHAR)" if name in self.typed else self.cell(name, where)
+        return f"CAST({self.cell(name, where)} AS VARCHAR)" if name in self.typed_value else self.cell(name, where)
 
     @property
-    def typed(self) -> frozenset[str]:
+    def typed_value(self) -> frozenset[str]:
         return frozenset(self.natives) | self.truths
 
     def counts(self, name: str) -> bool:
@@ -156,7 +156,7 @@ class TableColumns:
             f"WHEN {number} THEN CAST(error('unfit {column} ' || left({cell}, 20)) AS {kind}) END)"
         )
 
-    def numbered(self, names: Sequence[str], where: str = "") -> str:
+    def numbered_rows(self, names: Sequence[str], where: str = "") -> str:
         """The rows that match ``where``, with the numbers of ``names`` beside their cells, each read once."""
         numbers = "".join(f", {self.number(name)} AS n{self.names.index(name)}" for name in dict.fromkeys(names))
         return f"(SELECT *{numbers} FROM {self.rows}{where})"
@@ -178,12 +178,18 @@ class TableColumns:
 
     # Filters
 
-    def widened(self, node: Node) -> dict[str, Shape]:
+    def widened_shapes(self, node: Node) -> dict[str, Shape]:
         """The shapes, widened to hold also the numbers that ``node`` compares with."""
         shapes = dict(self.shapes)
         for leaf in leaves(node):
             self.at(leaf.column, "$.filter")
-            values = leaf.values if isinstance(leaf, Listed) else (leaf.value,) if isinstance(leaf, Compared) else ()
+            values = (
+                leaf.values
+                if isinstance(leaf, ColumnMembership)
+                else (leaf.value,)
+                if isinstance(leaf, ColumnComparison)
+                else ()
+            )
             for value in values:
                 if isinstance(value, Decimal) and leaf.column in shapes:
                     shapes[leaf.column] = shapes[leaf.column].wide(_one(format(value, "f")))
@@ -200,18 +206,18 @@ class TableColumns:
                 return f"(NOT {self.condition(part, values)})"
             case Empty(column):
                 return f"(coalesce({self.text(column, '$.filter')}, '') = '')"
-            case Listed(column, listed):
-                parts = [self._compared(column, "=", value, values) for value in listed]
+            case ColumnMembership(column, listed):
+                parts = [self._comparison(column, "=", value, values) for value in listed]
                 return "(" + " OR ".join(parts) + ")"
-            case Searched(column, how, text):
+            case ColumnSearch(column, how, text):
                 values.append(text)
                 return f"coalesce({_SEARCHES[how]}({self.text(column, '$.filter')}, CAST(? AS VARCHAR)), false)"
-            case Compared(column, operator, value):
+            case ColumnComparison(column, operator, value):
                 if operator == "!=":
-                    return f"(NOT {self._compared(column, '=', value, values)})"
-                return self._compared(column, operator, value, values)
+                    return f"(NOT {self._comparison(column, '=', value, values)})"
+                return self._comparison(column, operator, value, values)
 
-    def _compared(self, column: str, operator: str, value: Value, values: list[object]) -> str:
+    def _comparison(self, column: str, operator: str, value: Value, values: list[object]) -> str:
         if isinstance(value, bool):
             values.append(str(value).lower())
             return f"coalesce(lower({self.text(column, '$.filter')}) {operator} CAST(? AS VARCHAR), false)"

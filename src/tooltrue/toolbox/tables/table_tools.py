@@ -29,7 +29,7 @@ from tooltrue.toolbox.tables.corrections import NOTHING, CorrectionsArgument, co
 from tooltrue.toolbox.tables.engine import Query, QueryRun, TooWide, Unfit, check_pattern, open_query
 from tooltrue.toolbox.tables.extras import needs_extra
 from tooltrue.toolbox.tables.feed import open_feed
-from tooltrue.toolbox.tables.filters import Node, Searched, leaves, parse
+from tooltrue.toolbox.tables.filters import ColumnSearch, Node, leaves, parse
 from tooltrue.toolbox.tables.layout import Corrections, TableLimits, detect_layout
 from tooltrue.toolbox.tables.notation import is_unclear
 from tooltrue.toolbox.tables.open_table import OpenTable
@@ -210,26 +210,26 @@ class Tables:
     # The work, on a thread
 
     def _describe(self, run: QueryRun, path: str, corrections: Corrections, start: int) -> Description:
-        with self._opened(run, path, corrections) as source:
+        with self._open_table(run, path, corrections) as source:
             return source.note(self._run_query(run, source, None, partial(describe, source, start)))
 
     def _query(
         self, run: QueryRun, path: str, corrections: Corrections, columns: Sequence[str], filter: str, order: RowOrder
     ) -> Rows:
         node = parse(filter) if filter else None
-        with self._opened(run, path, corrections) as source:
+        with self._open_table(run, path, corrections) as source:
             order.offset(source.version)  # before the file is read: a cursor of another file is refused
             asking = partial(rows_of, source, columns, node, order, self._limits)
             return source.note(self._run_query(run, source, node, asking))
 
     def _analyze(self, run: QueryRun, path: str, corrections: Corrections, request: AnalysisRequest) -> Analysis:
         node = parse(request.filter) if request.filter else None
-        with self._opened(run, path, corrections) as source:
+        with self._open_table(run, path, corrections) as source:
             exact = source.size <= self._limits.exact_bytes and source.layout.packing is None
             return source.note(self._run_query(run, source, node, partial(analyze, source, request, node, exact)))
 
     @contextmanager
-    def _opened(self, run: QueryRun, path: str, corrections: Corrections) -> Generator[OpenTable]:
+    def _open_table(self, run: QueryRun, path: str, corrections: Corrections) -> Generator[OpenTable]:
         target = self._file(path)
         with (
             path_errors(target.display_path, target),
@@ -254,9 +254,9 @@ class Tables:
         table = self._table(run, source)
         if node is not None:
             for leaf in leaves(node):
-                if isinstance(leaf, Searched) and leaf.how == "matches":
+                if isinstance(leaf, ColumnSearch) and leaf.how == "matches":
                     check_pattern(leaf.text)
-            table = replace(table, shapes=table.widened(node))
+            table = replace(table, shapes=table.widened_shapes(node))
         while True:
             try:
                 return self._once(run, source, table, ask)
@@ -291,7 +291,7 @@ class Tables:
                 feed.check()
                 raise
             feed.check()
-            rows, first = query.rejected()
+            rows, first = query.rejected_rows()
             if rows:
                 source.skipped[:] = [Skipped(rows=rows, first=[SkippedRow(line=at, problem=why) for at, why in first])]
             return result

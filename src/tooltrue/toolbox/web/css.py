@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Declared", "StyleRule", "data_sheet", "declarations", "media_holds", "rules"]
+__all__ = ["Declaration", "StyleRule", "data_sheet", "declarations", "media_holds", "rules"]
 
 NESTED = 16
 """The deepest nesting of blocks. Deeper ones are skipped."""
@@ -35,7 +35,7 @@ _DATA = re.compile(r"data:text/css(?:;[^,;]*)*?(;base64)?,(.*)", re.IGNORECASE |
 _IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?(data:[^"')]+)["']?\s*\)?\s*(.*)""", re.IGNORECASE | re.DOTALL)
 
 
-class Declared(NamedTuple):
+class Declaration(NamedTuple):
     """One declaration: its name in lower case, its value without comments and escapes."""
 
     name: str
@@ -46,7 +46,7 @@ class Declared(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class StyleRule:
     selectors: tuple[str, ...]
-    declared: tuple[Declared, ...]
+    declarations: tuple[Declaration, ...]
     sure: bool
 
 
@@ -70,23 +70,23 @@ def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[StyleRule]
         elif token in (")", "]"):
             brackets = max(brackets - 1, 0)
         if token == "{" and not brackets:
-            blocks.append(_opened(blocks[-1], _WRAPPED.sub("", "".join(words)).strip(), len(blocks)))
+            blocks.append(_nested_block(blocks[-1], _WRAPPED.sub("", "".join(words)).strip(), len(blocks)))
         elif token == "}":
             brackets = 0
             blocks[-1].texts.append("".join(words))
-            yield from _closed(blocks.pop())
+            yield from _rules_of(blocks.pop())
             blocks = blocks or [_RuleBlock((), holds, [])]
         elif token == ";" and not brackets:
             statement = "".join(words).strip()
             blocks[-1].texts.append(statement)
-            yield from _imported(statement, depth)
+            yield from _imported_rules(statement, depth)
         else:
             words.append(token)
             continue
         words = []
     blocks[-1].texts.append("".join(words))
     while blocks:  # a sheet may end within its blocks
-        yield from _closed(blocks.pop())
+        yield from _rules_of(blocks.pop())
 
 
 def _tokens(css: str) -> Iterator[str]:
@@ -95,11 +95,11 @@ def _tokens(css: str) -> Iterator[str]:
             yield token[0]
 
 
-def _opened(around: _RuleBlock, prelude: str, depth: int) -> _RuleBlock:
+def _nested_block(around: _RuleBlock, prelude: str, depth: int) -> _RuleBlock:
     if depth > NESTED:
         return _RuleBlock((), "no", [])
     if not prelude.startswith("@"):
-        return _RuleBlock(_nested(around.selectors, _split(prelude)), around.holds, [])
+        return _RuleBlock(_nested_selectors(around.selectors, _split(prelude)), around.holds, [])
     named = _AT.match(prelude)
     name = named[1].lower() if named else ""
     holds: Holds = "no"
@@ -118,14 +118,14 @@ def _both(one: Holds, other: Holds) -> Holds:
     return "unsure" if "unsure" in (one, other) else "yes"
 
 
-def _closed(block: _RuleBlock) -> Iterator[StyleRule]:
+def _rules_of(block: _RuleBlock) -> Iterator[StyleRule]:
     if block.selectors and block.holds != "no":
         declared = tuple(each for text in block.texts for each in declarations(text))
         if declared:
             yield StyleRule(block.selectors, declared, block.holds == "yes")
 
 
-def _imported(statement: str, depth: int) -> Iterator[StyleRule]:
+def _imported_rules(statement: str, depth: int) -> Iterator[StyleRule]:
     match = _IMPORT.match(statement)
     sheet = data_sheet(match[1]) if match and depth < 4 else None
     if match and sheet:
@@ -160,7 +160,7 @@ def _split(prelude: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in (*parts, "".join(words)) if part.strip())
 
 
-def _nested(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
+def _nested_selectors(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
     if not around:
         return inner
     outer = around[0] if len(around) == 1 else f":is({','.join(around)})"
@@ -169,7 +169,7 @@ def _nested(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(each.replace("&", outer) if "&" in each else f"{outer} {each}" for each in inner)
 
 
-def declarations(text: str) -> Iterator[Declared]:
+def declarations(text: str) -> Iterator[Declaration]:
     """The declarations of a block, or of a ``style`` attribute."""
     words: list[str] = []
     brackets = 0
@@ -181,13 +181,13 @@ def declarations(text: str) -> Iterator[Declared]:
         name, colon, value = "".join(words).partition(":")
         words = []
         if colon:
-            yield _declared(name.strip(), value.strip())
+            yield _declaration(name.strip(), value.strip())
 
 
-def _declared(name: str, value: str) -> Declared:
+def _declaration(name: str, value: str) -> Declaration:
     important = _IMPORTANT.search(value)
     value = value[: important.start()] if important else value
-    return Declared(_plain(name).lower(), _plain(value).strip().lower(), important is not None)
+    return Declaration(_plain(name).lower(), _plain(value).strip().lower(), important is not None)
 
 
 def _plain(text: str) -> str:
@@ -255,16 +255,16 @@ def _feature(text: str) -> Holds:
         return "yes" if value == _FEATURES[name] else "no"
     least, size = name.startswith("min-"), name.removeprefix("min-").removeprefix("max-")
     if value and size in _SIZES and name != size:
-        return _compared(_SIZES[size], ">=" if least else "<=", value)
+        return _compare_length(_SIZES[size], ">=" if least else "<=", value)
     match = _RANGE.fullmatch(text)
     if match is None or match[3] not in _SIZES or not (match[2] or match[4]):
         return "unsure"
     turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
-    lower = _compared(_SIZES[match[3]], turned[match[2]], match[1]) if match[2] else "yes"
-    return _both(lower, _compared(_SIZES[match[3]], match[4], match[5]) if match[4] else "yes")
+    lower = _compare_length(_SIZES[match[3]], turned[match[2]], match[1]) if match[2] else "yes"
+    return _both(lower, _compare_length(_SIZES[match[3]], match[4], match[5]) if match[4] else "yes")
 
 
-def _compared(size: float, sign: str, value: str) -> Holds:
+def _compare_length(size: float, sign: str, value: str) -> Holds:
     match = _LENGTH.fullmatch(value)
     if match is None:
         return "unsure"

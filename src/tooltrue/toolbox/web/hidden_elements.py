@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tooltrue.toolbox.web.css import Declared, StyleRule, declarations
+from tooltrue.toolbox.web.css import Declaration, StyleRule, declarations
 
 __all__ = ["TooMuch", "hidden_nodes"]
 
@@ -197,7 +197,7 @@ _ALIKE = {"-webkit-transform": "transform", "-webkit-clip-path": "clip-path", "b
           "-webkit-filter": "filter", "-webkit-text-fill-color": "color", "-webkit-opacity": "opacity"}  # fmt: skip
 
 
-def _verdicts(declared: Declared, variables: Mapping[str, str]) -> Iterator[tuple[str, Verdict]]:
+def _verdicts(declared: Declaration, variables: Mapping[str, str]) -> Iterator[tuple[str, Verdict]]:
     """The verdicts of a declaration, by property; empty where a browser would reject its value."""
     name = _ALIKE.get(declared.name, declared.name)
     value = _without_variables(declared.value, variables)
@@ -252,10 +252,10 @@ def _color(value: str) -> Color | None:
         parts = [int(digits[at : at + 2], 16) for at in range(0, len(digits), 2)]
         return (parts[0], parts[1], parts[2], parts[3] / 255 if len(parts) > 3 else 1.0)
     match = _FUNCTION.fullmatch(value)
-    return _computed(match[1], match[2]) if match else None
+    return _color_of_function(match[1], match[2]) if match else None
 
 
-def _computed(kind: str, inner: str) -> Color | None:
+def _color_of_function(kind: str, inner: str) -> Color | None:
     parts = [part for part in re.split(r"[\s,/]+", inner.strip()) if part]
     numbers = [_NUMBER.fullmatch(part) for part in parts]
     if len(parts) not in (3, 4) or not all(numbers):
@@ -372,7 +372,7 @@ def _variables(rules: Sequence[StyleRule]) -> dict[str, str]:
     for root in (False, True):
         for rule in rules:
             if root == any(selector in (":root", "html", "body", "*") for selector in rule.selectors):
-                variables |= {each.name: each.value for each in rule.declared if each.name.startswith("--")}
+                variables |= {each.name: each.value for each in rule.declarations if each.name.startswith("--")}
     return variables
 
 
@@ -380,7 +380,7 @@ def _cascade(styles: _Styles, rules: Sequence[StyleRule], variables: Mapping[str
     entries = [
         (order, rule, each.important, kind, verdict)
         for order, rule in enumerate(rules)
-        for each in rule.declared
+        for each in rule.declarations
         for kind, verdict in _verdicts(each, variables)
         if rule.sure or verdict is True
     ]

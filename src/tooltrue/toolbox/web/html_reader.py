@@ -96,7 +96,7 @@ def _rules(page: LexborHTMLParser) -> tuple[list[StyleRule], bool]:
     is_linked = False
     size = 0
     for node in page.css("style,link[href]"):
-        sheet = node.text() if node.tag == "style" else _linked(node)
+        sheet = node.text() if node.tag == "style" else _sheet_of_link(node)
         is_linked = is_linked or sheet is None
         size += len(sheet or "")
         if size > _SHEETS:
@@ -105,7 +105,7 @@ def _rules(page: LexborHTMLParser) -> tuple[list[StyleRule], bool]:
     return page_rules, is_linked
 
 
-def _linked(link: LexborNode) -> str | None:
+def _sheet_of_link(link: LexborNode) -> str | None:
     """The style sheet in the ``data:`` address of a link; ``None`` for an external one."""
     if "stylesheet" not in (link.attributes.get("rel") or "").lower().split():
         return ""

@@ -107,7 +107,7 @@ class WebPages:
         """
         address = _address(url)
         key = (context.principal.id, address, part)
-        entry = self._cached(key)
+        entry = self._cache_entry(key)
         if entry is None:
             entry = await self._read(address, part, context)
             self._store(key, entry)
@@ -141,7 +141,7 @@ class WebPages:
         _check_status(answer, url, self._patience)
         return answer
 
-    def _cached(self, key: tuple[str, str, Part]) -> _CacheEntry | None:
+    def _cache_entry(self, key: tuple[str, str, Part]) -> _CacheEntry | None:
         until, entry = self._cache.get(key, (0.0, None))
         return entry if until > self._now() else None
 

@@ -38,14 +38,14 @@ class Robots:
         site = f"{parts.scheme}://{parts.netloc}"
         until, rules = self._cache.get(site, (0.0, None))
         if until <= self._now():
-            rules = await self._fetched(f"{site}/robots.txt")
+            rules = await self._fetch_rules(f"{site}/robots.txt")
             seconds = _SECONDS_OUT_OF_REACH if rules is None else _SECONDS
             self._cache[site] = (self._now() + seconds, rules)
             while len(self._cache) > _SITES:
                 self._cache.popitem(last=False)
         return rules is not None and rules.can_fetch(url, self._program)
 
-    async def _fetched(self, url: str) -> Protego | None:
+    async def _fetch_rules(self, url: str) -> Protego | None:
         try:
             answer = await self._fetcher.request("GET", url)
         except NotFetched:

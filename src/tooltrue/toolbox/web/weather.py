@@ -181,7 +181,7 @@ class Weather:
         places = [_place(each) for each in results if is_object(each)] if is_array(results) else []
         if not places:
             raise ToolError.of("TT6421", location=location)
-        return places[0], [_named(each) for each in places[1:]]
+        return places[0], [_place_name(each) for each in places[1:]]
 
     async def _get_json(self, url: str, query: Mapping[str, Any]) -> dict[str, Any]:
         async def ask() -> Answer:
@@ -214,7 +214,7 @@ def _place(result: Mapping[str, Any]) -> Place:
     return place
 
 
-def _named(place: Place) -> str:
+def _place_name(place: Place) -> str:
     return ", ".join(filter(None, (place["name"], place.get("region"), place.get("country"))))
 
 
