@@ -258,7 +258,7 @@ CACHED = {
     "protocol/characters.py:_bounded": "our own kinds of characters",
     "state/log_thread.py:take": "no key",
     "observe/telemetry.py:_telemetry": "the providers of this process",
-    "toolbox/rooted_paths.py:_judged": "_is_secret passes long names by",
+    "toolbox/rooted_paths.py:_matches_secrets": "_is_secret passes long names by",
     "toolbox/rooted_paths.py:_table": "settings of the operator",
     "toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
     "toolbox/tables/notation.py:_pattern": "a sign and a currency",

@@ -152,12 +152,12 @@ def _spellings(name: str) -> Names:
 
 
 def _is_secret(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
-    judge = _is_secret_name if max(map(len, near)) <= LONGEST else _is_secret_name.__wrapped__
+    judge = _matches_secrets if max(map(len, near)) <= LONGEST else _matches_secrets.__wrapped__
     return judge(near, secrets, harmless)
 
 
 @lru_cache(maxsize=4096)
-def _is_secret_name(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
+def _matches_secrets(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
     above = tuple(_spellings(name)[-1] for name in near[:-1])
     spellings = [(*way, name) for name in _spellings(near[-1]) for way in {near[:-1], above}]
     if any(_fits(each, harmless) for each in spellings):

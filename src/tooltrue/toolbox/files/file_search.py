@@ -176,12 +176,12 @@ class Search:
         self._stopped.set()
 
     def run(
-        self, meetings: WalkEntries, folder_of: Callable[[Names], Folder], start: int, place: SearchPlace | None
+        self, walk_entries: WalkEntries, folder_of: Callable[[Names], Folder], start: int, place: SearchPlace | None
     ) -> None:
-        """Fill ``result`` with the matches in ``meetings``. ``start``: number of leading names that lead to the
+        """Fill ``result`` with the matches in ``walk_entries``. ``start``: number of leading names that lead to the
         searched directory."""
         self._room, self._until = self.limits.entry_bytes, self.clock() + self.limits.search_seconds
-        for entry in meetings:
+        for entry in walk_entries:
             way = "/".join(entry.way)
             begin = place if place is not None and place.way == way else SearchPlace(way)
             if entry.left_out:

@@ -191,11 +191,11 @@ class Files:
         with path_errors(display_path, target), closing(entries):
             return self._page(display_path, entries, walk, min(limit, self._limits.entries))
 
-    def _page(self, display_path: str, meetings: WalkEntries, walk: Walk, most: int) -> DirectoryListing:
+    def _page(self, display_path: str, walk_entries: WalkEntries, walk: Walk, most: int) -> DirectoryListing:
         """One page: as many entries as fit, at least one."""
         listing = DirectoryListing(path=display_path, entries=[])
         room = self._limits.entry_bytes
-        for item in meetings:
+        for item in walk_entries:
             entry = _entry(item)
             room -= len(entry["path"].encode())
             if listing["entries"] and (room < 0 or len(listing["entries"]) >= most):

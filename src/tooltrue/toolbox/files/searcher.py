@@ -51,12 +51,12 @@ class Searcher:
         after = after_cursor(place.way if place else "", start)
         walk = Walk(guide=guide, again=place is not None and place.offset > 0)
         if target is None:
-            meetings = entries_of_folders(walk, self.folders, DEPTH, after)
+            walk_entries = entries_of_folders(walk, self.folders, DEPTH, after)
         else:
             _tell_of_parents(guide, target, start)
-            meetings = entries_below(walk, target, start, DEPTH, after)
-        with path_errors(display_path, target), closing(meetings):
-            search.run(meetings, partial(self._folder_of, target), len(start), place)
+            walk_entries = entries_below(walk, target, start, DEPTH, after)
+        with path_errors(display_path, target), closing(walk_entries):
+            search.run(walk_entries, partial(self._folder_of, target), len(start), place)
 
     def _folder_of(self, target: Target | None, way: Names) -> Folder:
         return self.folders[way[0]] if target is None else target.folder

@@ -1,8 +1,8 @@
 """Checks for objects that a statement reaches without naming them: by CASCADE, a view or a type. It is refused.
 
 A type of PostgreSQL may be the row of a hidden table, turn a number into the name of one, or run a user-defined
-function; so types are checked against an allowlist, and those of the database by their names (:attr:`Catalog.types`).
-"""
+function; so types are checked against an allowlist, and those of the database by their names
+(:attr:`SchemaCatalog.types`)."""
 
 from __future__ import annotations
 

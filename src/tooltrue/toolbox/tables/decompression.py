@@ -1,7 +1,7 @@
 """Compressed files, unpacked as a stream within bounds.
 
 A compressed file is small on disk and may be of any size in memory, so both the unpacked size and the compression ratio
-are limited (:class:`Bounds`), and data is unpacked no further than it is read.
+are limited (:class:`UnpackingBounds`), and data is unpacked no further than it is read.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class TableColumns:
         return f"(SELECT *{numbers} FROM {self.rows}{where})"
 
     def read(self, name: str) -> str:
-        """The number of a cell, as a column of :meth:`numbered`."""
+        """The number of a cell, as a column of :meth:`numbered_rows`."""
         return f"n{self.at(name, '$.columns')}"
 
     def digits(self, name: str) -> str:
