@@ -424,13 +424,14 @@ def test_i11_an_issue_whose_answer_is_lost_is_found_and_not_written_again(lost: 
 
 WRITING = """
 import asyncio, json, sys
-from tooltrue.toolbox.service_client import Patience
+from tooltrue.toolbox.service_client import ServicePatience
 from tooltrue.toolbox.github import GitHub
 from tooltrue.toolbox.github.api import Api
 from tooltrue.toolbox.github.scope import Scope
 from tooltrue.transport.fetch import Fetcher
 url, token, tool, arguments = sys.argv[1:]
-github = GitHub(Api(Fetcher([url]), url, token, Patience()), Scope.of(["octo/tea"]), key=token, patience=Patience())
+patience = ServicePatience()
+github = GitHub(Api(Fetcher([url]), url, token, patience), Scope.of(["octo/tea"]), key=token, patience=patience)
 asyncio.run(getattr(github, f"github_{tool}")(**json.loads(arguments)))
 """
 

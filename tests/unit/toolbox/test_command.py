@@ -268,7 +268,7 @@ FALLBACK = """
 import asyncio, os, sys
 sys.path.insert(0, sys.argv[-1])
 from pathlib import Path
-from tooltrue.toolbox.sandbox.process import Bounds, Job, run
+from tooltrue.toolbox.sandbox.process import SandboxBounds, SandboxJob, run
 
 def line(file):
     try:
@@ -278,8 +278,9 @@ def line(file):
 
 def program(text):
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    bounds = Bounds(seconds=60 if text.endswith("done") else 1, processes=20)
-    return Job("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"}, readable=(os.getcwd(),), bounds=bounds)
+    bounds = SandboxBounds(seconds=60 if text.endswith("done") else 1, processes=20)
+    path = {"PATH": "/usr/bin:/bin"}
+    return SandboxJob("/bin/sh", ("sh", "-c", text), folder, path, readable=(os.getcwd(),), bounds=bounds)
 
 async def main():
     for text in sys.argv[1:-1]:
@@ -335,7 +336,7 @@ def kill_it(size, part):
 async def main():
     for text in sys.argv[1:-1]:
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-        job = process.Job("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
+        job = process.SandboxJob("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
         ended = await process.run(job, kill_it)
         print("namespaces" in ended.holds, ended.cause, left_in_the_end(text.count("&")), flush=True)
 
