@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, Unpack
+from types import MethodType
+from typing import Any, TypeVar, Unpack, cast
 
 from tooltrue.tools.local import LocalToolset, ToolSettings
 
@@ -54,7 +55,7 @@ def settings_of(function: Callable[..., Any], **changes: Unpack[ToolSettings]) -
     registration = _registration(function)
     settings: ToolSettings = {**registration.settings, **changes}
     if registration.preview is not None:
-        settings["preview"] = registration.preview.__get__(getattr(function, "__self__"))  # noqa: B009 - of a method
+        settings["preview"] = MethodType(registration.preview, cast("MethodType", function).__self__)
     return settings
 
 
