@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tooltrue.toolbox.registration import add_tools, preview_of, settings_of, tool
@@ -32,6 +33,10 @@ class Notes:
     def helper(self) -> None: ...
 
 
+def settings(method: Callable[..., Any], **changes: Any) -> dict[str, Any]:
+    return dict(settings_of(method, **changes))
+
+
 def test_marked_methods_become_tools_and_others_do_not() -> None:
     tools = LocalToolset()
     add_tools(tools, Notes("a"))
@@ -46,14 +51,14 @@ def test_read_only_leaves_out_a_tool_that_writes() -> None:
 
 def test_settings_override_shared_ones_and_run_time_changes_override_both() -> None:
     method = Notes("a").write_note
-    assert settings_of(method)["title"] == "Write the note"
-    changed = settings_of(method, title="At run time", meta={"x": 1})
+    assert settings(method)["title"] == "Write the note"
+    changed = settings(method, title="At run time", meta={"x": 1})
     assert (changed["title"], changed["effect"], changed["meta"]) == ("At run time", "write", {"x": 1})
-    assert settings_of(method)["title"] == "Write the note"
+    assert settings(method)["title"] == "Write the note"
 
 
 def test_a_preview_is_bound_to_the_object_of_its_tool() -> None:
     one, other = Notes("one"), Notes("other")
-    assert settings_of(one.write_note)["preview"]({"text": "new"}) == "one becomes new"
-    assert settings_of(other.write_note)["preview"]({"text": "new"}) == "other becomes new"
-    assert "preview" not in settings_of(one.read_note)
+    assert settings(one.write_note)["preview"]({"text": "new"}) == "one becomes new"
+    assert settings(other.write_note)["preview"]({"text": "new"}) == "other becomes new"
+    assert "preview" not in settings(one.read_note)
