@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from tooltrue.errors import InvalidArguments
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import Settings, bind
+from tooltrue.tools.binding import ToolOptions, bind
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
@@ -144,7 +144,7 @@ def bound(type_: Any) -> tuple[Any, list[Any]]:
         return ""
 
     tool.__annotations__["value"] = type_
-    return bind(tool, Settings(blocking=False), POOL), received
+    return bind(tool, ToolOptions(blocking=False), POOL), received
 
 
 def judge(type_: Any, value: Any) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tooltrue import ApiKeys, OAuth, Principal, Public, TrustedProxy
 from tooltrue.errors import RpcError
-from tooltrue.server.identity import challenge, known, ways_of
+from tooltrue.server.identity import challenge, principal_of, ways_of
 from tooltrue.server.keys import Key, new_key
 from tooltrue.transport.carrier import Carrier
 
@@ -50,7 +50,7 @@ bearers = (latin | signed | latin.map(lambda junk: f"tt_ada_{junk}")).map(lambda
 
 def asked(headers: dict[str, str], peer: str | None = "198.51.100.1") -> Principal | RpcError:
     try:
-        return asyncio.run(known(Carrier("http", headers, peer), WAYS))
+        return asyncio.run(principal_of(Carrier("http", headers, peer), WAYS))
     except RpcError as error:
         return error
 

@@ -16,7 +16,7 @@ from tooltrue import Client, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Annotations, Icon, replaced
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import Settings, TextFunction, bind
+from tooltrue.tools.binding import TextFunction, ToolOptions, bind
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings
 from tooltrue.tools.local import LocalToolset, ToolSettings
@@ -151,7 +151,7 @@ def test_no_spelling_drops_a_setting_of_a_tool(
     made = make()
     register(made, written, settings)
     reference = LocalToolset()
-    assert comparable(bound(made)) == comparable(bind(written, Settings.of(settings), reference.pool))
+    assert comparable(bound(made)) == comparable(bind(written, ToolOptions.of(settings), reference.pool))
 
 
 @pytest.mark.parametrize("setting", sorted(SETTINGS))

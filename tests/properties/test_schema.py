@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tooltrue.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema, explain
+from tooltrue.protocol.schema import FOREIGN, OWN, Schema, SchemaBounds, SchemaError, compile_schema, explain
 from tooltrue.protocol.wrapping import wrapped
 
 MARKER = "hunter2"  # stands in every string that a value holds; no schema of these tests has it
@@ -89,7 +89,7 @@ schemas = st.builds(
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
-def compiled(definition: Any, bounds: Bounds = FOREIGN) -> Schema | SchemaError:
+def compiled(definition: Any, bounds: SchemaBounds = FOREIGN) -> Schema | SchemaError:
     """The schema or its refusal; anything else that is raised fails the test."""
     try:
         return compile_schema(definition, bounds=bounds)
@@ -99,7 +99,7 @@ def compiled(definition: Any, bounds: Bounds = FOREIGN) -> Schema | SchemaError:
 
 @patient
 @given(schemas, values, st.sampled_from([OWN, FOREIGN]))
-def test_problems_are_found_exactly_where_a_value_is_refused(schema: dict[str, Any], value: Any, bounds: Bounds):
+def test_problems_are_found_exactly_where_a_value_is_refused(schema: dict[str, Any], value: Any, bounds: SchemaBounds):
     judge = compiled(schema, bounds)
     assume(isinstance(judge, Schema))  # the references may run in circles
     problems = judge.problems(value)

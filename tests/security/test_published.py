@@ -398,7 +398,7 @@ HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint", "idempotentHint")
 def test_a22_no_annotations_make_a_tool_more_harmless_than_the_operator_says() -> None:
     for values in itertools.product((None, True, False), repeat=len(HINTS)):
         hints = {key: value for key, value in zip(HINTS, values, strict=True) if value is not None}
-        claimed = wire.Tool("t", {}, annotations=msgspec.convert(hints, wire.ToolAnnotations))
+        claimed = wire.ToolDefinition("t", {}, annotations=msgspec.convert(hints, wire.ToolAnnotations))
         tried(hints)
         assert effects_by(lambda name: None)(claimed) == "destructive"
         for said in WORSE:

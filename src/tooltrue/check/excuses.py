@@ -14,7 +14,7 @@ from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.spelling import closest
 
 if TYPE_CHECKING:  # a check without an operator's file does not import the guard
-    from tooltrue.policy.config import Config
+    from tooltrue.policy.config import OperatorConfig
 
 __all__ = ["Excuse", "Excused", "excuses_in", "excuses_of", "unused"]
 
@@ -53,7 +53,7 @@ def excuses_of(source: Source) -> Iterator[Excuse]:
             yield _known(Excuse(code, globs(tool), globs(source.server), reason, place, in_source=True))
 
 
-def excuses_in(config: Config) -> Iterator[Excuse]:
+def excuses_in(config: OperatorConfig) -> Iterator[Excuse]:
     """The excuses of ``[[check.excused]]``. ``ConfigurationError`` names the line of an unknown rule code."""
     rows: Sequence[Mapping[str, Any]] = config.tables.get("check", {}).get("excused", ())
     for number, row in enumerate(rows):

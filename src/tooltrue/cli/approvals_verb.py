@@ -26,7 +26,7 @@ from tooltrue.cli.usage import Verbs
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url
-from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.lookalikes import shown_name
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.state.new_file import write_new
@@ -203,10 +203,10 @@ def _whole(ticket: Ticket, names: Collection[str]) -> str:
         "server": whose,
         "tool": f"{tool} ({wanted.effect})",
         "for": principal,
-        "reason": shown_text(wanted.reason),
+        "reason": display_text(wanted.reason),
     }
     parts = ["\n".join(f"{name:<8}{text}" for name, text in head.items() if text)]
-    parts += [f"arguments, in full:\n{shown(wanted.arguments)}"]
-    parts += [f"what it would do:\n{shown_text(wanted.preview)}"] if wanted.preview else []
-    parts += [f"pattern:\n{shown_text(json.dumps(ticket.pattern))}"] if ticket.pattern is not None else []
+    parts += [f"arguments, in full:\n{display_arguments(wanted.arguments)}"]
+    parts += [f"what it would do:\n{display_text(wanted.preview)}"] if wanted.preview else []
+    parts += [f"pattern:\n{display_text(json.dumps(ticket.pattern))}"] if ticket.pattern is not None else []
     return "\n\n".join(parts)

@@ -24,7 +24,7 @@ from tooltrue.state.log import LOWEST, Entry, Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.retention import Prunable, examine, prune, signing_key
 from tooltrue.state.seal import is_log, name_of, read_seals, seals_in
-from tooltrue.state.verify import Report
+from tooltrue.state.verify import VerifyReport
 from tooltrue.wording import sentence
 
 __all__ = ["command"]
@@ -180,7 +180,7 @@ def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bo
     found = seal or beside(place, ".seal")
     kept = _kept(found, place) if seal or Path(found).is_file() else []
     secret = signing_key(key_file(key), make=False)
-    report: Report = with_log(place, lambda log: examine(log, kept, secret))
+    report: VerifyReport = with_log(place, lambda log: examine(log, kept, secret))
     for fault in report.faults:
         _say(_FAULTS[fault.kind], err=True, position=fault.position)
     facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}

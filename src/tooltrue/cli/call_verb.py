@@ -28,7 +28,7 @@ from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.protocol.names import REPLACES
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.wording import Worded
 
 __all__ = ["command", "read_arguments"]
@@ -119,13 +119,13 @@ async def _call_one(
             return await host.call_tool(name, arguments, progress=_show_progress), tools
 
 
-def _by_names(tools: Iterable[Tool]) -> dict[str, Tool]:
+def _by_names(tools: Iterable[ToolDefinition]) -> dict[str, ToolDefinition]:
     """Tools by all names under which they can be called, current and old ones."""
     old = {name: tool for tool in tools for name in _old_names(tool)}
     return old | {tool.name: tool for tool in tools}
 
 
-def _old_names(tool: Tool) -> list[str]:
+def _old_names(tool: ToolDefinition) -> list[str]:
     told = (tool.meta or {}).get(REPLACES)
     return [name for name in told if isinstance(name, str)] if is_array(told) else []
 
@@ -155,7 +155,7 @@ def _whole(text: str | None) -> dict[str, Any]:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
-def read_arguments(pairs: tuple[str, ...], tool: Tool | None) -> dict[str, Any]:
+def read_arguments(pairs: tuple[str, ...], tool: ToolDefinition | None) -> dict[str, Any]:
     """Parse ``key=value`` and ``key:=json`` pairs into arguments, by the types of the tool's schema."""
     properties: Mapping[str, Any] = tool.inputSchema.get("properties", {}) if tool else {}
     arguments: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.host.calls import Ended
 from tooltrue.host.chat import Event, Offered
-from tooltrue.policy.consent.argument_display import shown
+from tooltrue.policy.consent.argument_display import display_arguments
 
 __all__ = ["Json", "Person", "Screen", "size", "why"]
 
@@ -82,7 +82,7 @@ class Person:
     def _call(self, event: Event) -> None:
         whose = ", ".join(filter(None, (event["server"], event["effect"])))
         self._mark(one_line(f"▶ {event['tool']} ({whose})"), fg="yellow")
-        self._mark(indent(shown(event["arguments"]), "    "))
+        self._mark(indent(display_arguments(event["arguments"]), "    "))
 
     def _progress(self, event: Event) -> None:
         total = "" if event["total"] is None else f" of {event['total']:g}"
@@ -144,7 +144,7 @@ def why(ended: Ended) -> str:
     use, trail, step = ended.reply.use, ended.trail, ended.step
     facts = {
         "call": use.name if step is None else step.tool,
-        "arguments": str(use.arguments) if step is None else "\n" + indent(shown(step.arguments), "    "),
+        "arguments": str(use.arguments) if step is None else "\n" + indent(display_arguments(step.arguments), "    "),
         "decided": " ".join(filter(None, (trail.decision, trail.rule))) or "by no rule",
         "ran": "yes" if trail.ran else "no",
         "code": trail.code,

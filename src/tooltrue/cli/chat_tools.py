@@ -17,9 +17,9 @@ from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, Once, Quest
 from tooltrue.host.host import Host
 from tooltrue.host.logs import Heard
 from tooltrue.host.prompters import terminal
-from tooltrue.policy.consent.approvals import Request
+from tooltrue.policy.consent.approvals import ApprovalRequest
 from tooltrue.policy.guard import Guard
-from tooltrue.policy.tasks.lethal_trifecta import STAKE
+from tooltrue.policy.tasks.lethal_trifecta import TRIFECTA
 from tooltrue.state.log import Log
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider
@@ -40,10 +40,10 @@ class Allowed:
     def add(self, pin: str, name: str) -> None:
         self.names[pin], self._met[pin] = name, self._sources()
 
-    def holds(self, wanted: Request) -> bool:
+    def holds(self, wanted: ApprovalRequest) -> bool:
         """Whether exactly this tool was allowed, and no more is at stake than at the time: content of its own server
         may go back there; content of servers read since then, and secrets, require a question."""
-        if self.names.get(wanted.pin) != wanted.tool or wanted.stake not in ("", STAKE):
+        if self.names.get(wanted.pin) != wanted.tool or wanted.stake not in ("", TRIFECTA):
             return False
         return not wanted.stake or self._sources() <= self._met[wanted.pin] | {wanted.server}
 

@@ -48,7 +48,7 @@ def _ours(target: str, family: Family, text: str | None = None) -> Source:
         "" if said is None else file,
         said or "",
         rewrite=None if said is None else partial(_rewritten, family),
-        written={tool.name: Place(_shown(tool.written[0]), tool.written[1]) for tool in tools if tool.written},
+        written={tool.name: Place(_shown(tool.source[0]), tool.source[1]) for tool in tools if tool.source},
         excused={tool.name: tool.excused for tool in tools if tool.excused},
     )
 

@@ -170,9 +170,9 @@ class _Wish:
     def _excuses(self) -> list[Excuse]:
         if self.config is None:
             return []
-        from tooltrue.policy.config import read  # noqa: PLC0415 - only an operator's file needs it
+        from tooltrue.policy.config import read_operator_config  # noqa: PLC0415 - only an operator's file needs it
 
-        return [*excuses_in(read(self.config))]
+        return [*excuses_in(read_operator_config(self.config))]
 
     def _is_told(self) -> Callable[[Finding], bool]:
         least = Level(self.level).rank

@@ -39,7 +39,7 @@ from tooltrue.host.evaluation.told import Report, as_json, as_text
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model
 from tooltrue.jsonrpc.messages import Json, is_object
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.wording import sentence
 
 __all__ = ["command"]
@@ -149,14 +149,16 @@ class _Wish:
             check_tools(self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(listed))
         return asyncio.run(self._evaluated(listed))
 
-    async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
+    async def _evaluated(self, listed: Mapping[str, list[ToolDefinition] | None]) -> Report:
         kept = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
         # Not streamed: output is not shown, and whole answers always have token counts. Retries are made by the caller.
         model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
         async with model:
             return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
 
-    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: Kept) -> Evaluation:
+    async def _evaluation(
+        self, model: Model, target: str, tools: list[ToolDefinition] | None, kept: Kept
+    ) -> Evaluation:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
                 tell(one_line(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
@@ -173,7 +175,9 @@ class _Wish:
         return questions
 
     @contextlib.asynccontextmanager
-    async def _asks(self, model: Model, target: str, tools: list[Tool] | None) -> AsyncGenerator[Choosing | Running]:
+    async def _asks(
+        self, model: Model, target: str, tools: list[ToolDefinition] | None
+    ) -> AsyncGenerator[Choosing | Running]:
         if tools is not None:
             yield Choosing(model, tools, self.system, self._settings)
             return
@@ -199,7 +203,7 @@ class _Wish:
         except UnicodeDecodeError:
             raise ConfigurationError.of("TT9006", file=self.file, problem="it is not UTF-8") from None
 
-    def _tools(self, target: str) -> list[Tool]:
+    def _tools(self, target: str) -> list[ToolDefinition]:
         """All tools of a target, sorted by name. A name that several servers use is prefixed with the server."""
         sources, unread = sources_of([target], self.family, self.timeout)
         if unread:
@@ -234,9 +238,9 @@ def _told_apart(source: Source) -> Mapping[str, Definition]:
         raise
 
 
-def _tool(name: str, definition: Mapping[str, Json]) -> Tool:
+def _tool(name: str, definition: Mapping[str, Json]) -> ToolDefinition:
     schema, said = definition.get("inputSchema"), definition.get("description")
-    return Tool(
+    return ToolDefinition(
         name, schema if is_object(schema) else {"type": "object"}, description=said if isinstance(said, str) else None
     )
 

@@ -19,7 +19,7 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.client.client import Target
 from tooltrue.client.eras import ServerFacts
 from tooltrue.protocol import versions
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.toolbox.sandbox import HELD_BY
 from tooltrue.toolbox.walls import WALLS
 
@@ -58,7 +58,7 @@ def command(
     show_json(report) if as_json else _show(report)
 
 
-async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[Tool]]:
+async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[ToolDefinition]]:
     async with connected(target, timeout=timeout, revision=revision) as client:
         return client.facts, await client.list_tools()
 
@@ -131,7 +131,7 @@ async def _exceptions(target: Target) -> list[dict[str, str]]:
     return [{"tool": tool, "setting": setting} for tool, setting in await target.exceptions()]
 
 
-def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
+def _held(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
     """The confinement of the programs that a tool of a tooltrue server starts on this machine. Claims of other
     servers are ignored."""
     said = [(tool.name, (tool.meta or {}).get(HELD_BY)) for tool in tools] if isinstance(target, Server) else []
@@ -142,7 +142,7 @@ def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
     ]
 
 
-def _walls(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
+def _walls(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
     """The barriers between the statements of a tool of a tooltrue server and the data hidden from them."""
     told = [(tool.name, (tool.meta or {}).get(WALLS)) for tool in tools] if isinstance(target, Server) else []
     return [{"tool": name, "walls": "; ".join(walls)} for name, walls in told if walls is not None]

@@ -10,7 +10,7 @@ from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.cli.types import type_of
 from tooltrue.client.client import Result
 from tooltrue.jsonrpc.messages import encode, is_object
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, TextContent, Tool
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, TextContent, ToolDefinition
 
 __all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
 
@@ -33,7 +33,7 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
         tell(line.rstrip())
 
 
-def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
+def show_entries(entries: Sequence[ResourceDefinition | ResourceTemplate | Prompt]) -> None:
     """Print each entry with its URI or name, and its description; a prompt with its arguments."""
     for entry in entries:
         tell(one_line(_called(entry)), bold=True)
@@ -44,9 +44,9 @@ def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> Non
         tell()
 
 
-def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
+def _called(entry: ResourceDefinition | ResourceTemplate | Prompt) -> str:
     match entry:
-        case Resource():
+        case ResourceDefinition():
             return entry.uri
         case ResourceTemplate():
             return entry.uriTemplate
@@ -54,7 +54,7 @@ def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
             return entry.name
 
 
-def show_tools(tools: Sequence[Tool]) -> None:
+def show_tools(tools: Sequence[ToolDefinition]) -> None:
     for tool in tools:
         tell(one_line(tool.name), bold=True, nl=False)
         tell(f"  {_hints(tool)}".rstrip(), fg="yellow")
@@ -64,7 +64,7 @@ def show_tools(tools: Sequence[Tool]) -> None:
         tell()
 
 
-def _hints(tool: Tool) -> str:
+def _hints(tool: ToolDefinition) -> str:
     hints = tool.annotations
     if hints is None:
         return ""
@@ -72,7 +72,7 @@ def _hints(tool: Tool) -> str:
     return ", ".join(word for word, holds in said.items() if holds)
 
 
-def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
+def _parameters(tool: ToolDefinition) -> Iterable[tuple[str, str, str]]:
     required = tool.inputSchema.get("required", [])
     for name, given in tool.inputSchema.get("properties", {}).items():
         schema = given if is_object(given) else {}

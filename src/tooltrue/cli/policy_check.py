@@ -13,7 +13,7 @@ from tooltrue.cli.families import Family
 from tooltrue.cli.printing import tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.config import Config, examine
+from tooltrue.policy.config import OperatorConfig, examine
 from tooltrue.policy.rules.lint import lenient
 
 __all__ = ["command"]
@@ -49,11 +49,11 @@ _Found: TypeAlias = tuple[list[ConfigurationError], list[ConfigurationError]]
 """Problems, and notes."""
 
 
-def _on_its_own(config: Config) -> _Found:
+def _on_its_own(config: OperatorConfig) -> _Found:
     return [], [*lenient(config.rules.rules, None, config.place)] if config.rules else []
 
 
-async def _against(config: Config, spec: Spec) -> _Found:
+async def _against(config: OperatorConfig, spec: Spec) -> _Found:
     server = load_server(spec)
     problems = await server.unknown_references(config)
     if config.rules is None or problems:

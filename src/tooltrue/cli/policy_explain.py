@@ -16,7 +16,7 @@ from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.config import Config, read
+from tooltrue.policy.config import OperatorConfig, read_operator_config
 from tooltrue.policy.explain import Explanation, explain, in_words, why
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.validate import check_arguments
@@ -54,7 +54,7 @@ def command(
 
     Nothing is called. The exit code is 0 if the call would be allowed, and 1 otherwise.
     """
-    server, rules = load_server(Spec(target, family)), read(config)
+    server, rules = load_server(Spec(target, family)), read_operator_config(config)
     server.configure(rules)
     subject = _subject(name, kind, asyncio.run(server.inventory()))
     arguments = _arguments(subject, pairs)
@@ -67,7 +67,7 @@ def command(
 
 def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
     if kind == "resource":
-        return wire.Resource(name, name)
+        return wire.ResourceDefinition(name, name)
     known: dict[str, Subject] = {old: tool for tool in there.tools for old in tool.replaces}
     known |= {tool.name: tool for tool in there.tools}  # a current name takes precedence over an old one
     if kind == "prompt":
@@ -93,7 +93,7 @@ def _said(found: Explanation) -> str:
 
 def _show(
     found: Explanation,
-    config: Config,
+    config: OperatorConfig,
     guard: Guard,
     subject: Subject,
     context: RequestContext,
@@ -101,7 +101,7 @@ def _show(
 ) -> None:
     verdict, said = found.verdict, isinstance(subject, Tool) and arguments is not None
     what = " with these arguments" if said else ", whatever the arguments" if isinstance(subject, Tool) else ""
-    name = subject.uri if isinstance(subject, wire.Resource) else subject.name
+    name = subject.uri if isinstance(subject, wire.ResourceDefinition) else subject.name
     tell(one_line(f"{name} for {context.principal.id}{what}: {_said(found)}"), bold=True)
     reason = getattr(verdict, "reason", "")
     if reason:

@@ -15,10 +15,10 @@ from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.reading import entries, record_of
-from tooltrue.policy.config import read
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.rule import Rules
-from tooltrue.policy.rules.simulate import Replay, replay
+from tooltrue.policy.rules.simulate import Reconsidered, replay
 from tooltrue.state.places import beside
 from tooltrue.state.urls import open_log
 
@@ -35,7 +35,7 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
 
     A record whose masked or cut arguments a rule would have to read is undecidable. Nothing is called or changed.
     """
-    rules = read(config).over(Guard(), server).rules
+    rules = read_operator_config(config).over(Guard(), server).rules
     if rules is None:
         raise ConfigurationError.of("TT4314", file=config)
     is_file = Path(log).is_file()
@@ -67,7 +67,7 @@ def _count(rules: Rules, log: str) -> Counter[_Row]:
     return asyncio.run(count())
 
 
-def _row(one: Replay) -> _Row:
+def _row(one: Reconsidered) -> _Row:
     subject = one.record.subject
     return one.record.was, one.would, getattr(subject, "uri", subject.name), one.rule or "(no rule)"
 

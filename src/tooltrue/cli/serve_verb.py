@@ -107,7 +107,7 @@ def command(
         )
     elif (
         workers > 1
-        or any((hosts, state, sealing_key_file, who_may.said))
+        or any((hosts, state, sealing_key_file, who_may.table))
         or any((sse, metrics, drain, connections, connections_per_address))
     ):
         raise ConfigurationError.of("TT4004")

@@ -31,7 +31,7 @@ from tooltrue.version import __version__
 from tooltrue.wording import Worded
 
 if TYPE_CHECKING:
-    from tooltrue.policy.config import Config
+    from tooltrue.policy.config import OperatorConfig
     from tooltrue.toolbox.rooted_paths import PathRules
 
 __all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "is_toolbox", "load_server"]
@@ -83,10 +83,10 @@ def _text_of(file: str) -> str:
     return text_of(file)
 
 
-def _read_config(file: str, text: str) -> Config:
-    from tooltrue.policy.config import read  # noqa: PLC0415 - only an operator's file needs it
+def _read_config(file: str, text: str) -> OperatorConfig:
+    from tooltrue.policy.config import read_operator_config  # noqa: PLC0415 - only an operator's file needs it
 
-    return read(file, text)
+    return read_operator_config(file, text)
 
 
 def _files(spec: Spec) -> LocalToolset:

@@ -18,7 +18,7 @@ from tooltrue.cli.usage import usage_text
 from tooltrue.client.answers import Elicit, Elicitation, Reply
 from tooltrue.host.prompters import at_terminal, lines_of
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.policy.consent.argument_display import shown
+from tooltrue.policy.consent.argument_display import display_arguments
 from tooltrue.wording import sentence
 
 __all__ = ["agrees", "answered", "asked_here", "confirmed", "is_somebody_here", "prompted"]
@@ -147,7 +147,7 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
     while True:
         filled = {name: await _field(name, field, name in required) for name, field in fields.items()}
         sent = {name: value for name, value in filled.items() if value not in ("", [""])}
-        _say(f"{_sentence('TT2447', server=server)}\n{shown(sent)}")
+        _say(f"{_sentence('TT2447', server=server)}\n{display_arguments(sent)}")
         word = await _chosen(_sentence("TT2448"), _WORDS_OF_FORM)
         if word != "edit":
             return _reply(word, sent)

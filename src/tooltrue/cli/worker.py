@@ -70,7 +70,7 @@ class Worker:
             server.share(
                 keys=[base64.b64decode(key) for key in self._job.keys],
                 facts=facts,
-                crew=self._job.crew,
+                workers=self._job.crew,
                 metrics=self._job.metrics,
             )
             self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse, signals=False)

@@ -35,10 +35,10 @@ from tooltrue.protocol.types import (
     Prompt,
     PromptMessage,
     PromptResult,
-    Resource,
+    ResourceDefinition,
     ResourceTemplate,
     TextResource,
-    Tool,
+    ToolDefinition,
 )
 from tooltrue.transport.carrier import Auth, Authorizer, ClientLink, Refusal
 from tooltrue.transport.http_client import HttpLink
@@ -167,13 +167,13 @@ class Client:
 
     # --- tools -------------------------------------------------------------------------------------------------------
 
-    async def list_tools(self, *, refresh: bool = False) -> list[Tool]:
+    async def list_tools(self, *, refresh: bool = False) -> list[ToolDefinition]:
         """All tools, every page of them, within the time of one request.
 
         The list is cached for the server's TTL, unless the server reports a change or ``refresh`` is set. A server that
         repeats a cursor, or sends pages without end, is a ``TransportError``.
         """
-        tools = await self._all("tools/list", "tools", Tool, refresh)
+        tools = await self._all("tools/list", "tools", ToolDefinition, refresh)
         mirrors = {} if self._link.shared else {tool.name: mirrors_of(tool) for tool in tools}
         usable = [tool for tool in tools if mirrors.get(tool.name, ()) is not None]
         self._known.learn((tool, mirrors.get(tool.name) or ()) for tool in usable)
@@ -252,9 +252,9 @@ class Client:
 
     # --- resources and prompts ---------------------------------------------------------------------------------------
 
-    async def list_resources(self, *, refresh: bool = False) -> list[Resource]:
+    async def list_resources(self, *, refresh: bool = False) -> list[ResourceDefinition]:
         """All resources that the server lists; like ``list_tools``."""
-        return await self._all("resources/list", "resources", Resource, refresh)
+        return await self._all("resources/list", "resources", ResourceDefinition, refresh)
 
     async def list_templates(self, *, refresh: bool = False) -> list[ResourceTemplate]:
         """All resource templates that the server lists; like ``list_tools``."""

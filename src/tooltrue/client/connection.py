@@ -354,7 +354,7 @@ class ClientConnection:
         facts = {} if era is None else {"mcp.protocol.version": era.revision}
         with self._tracing.request(outgoing.method, outgoing.params, facts) as traced:
             result = await self._exchange(era, outgoing, _carrying(params, traced.carried))
-            traced.answered(is_error=is_object(result) and result.get("isError") is True)
+            traced.record_answer(is_error=is_object(result) and result.get("isError") is True)
             return result
 
     async def _exchange(self, era: Era | None, outgoing: Outgoing, params: Json) -> Json:

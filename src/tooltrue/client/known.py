@@ -10,14 +10,14 @@ from tooltrue.client.results import Result
 from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers
-from tooltrue.protocol.types import UNSET, Tool
+from tooltrue.protocol.types import UNSET, ToolDefinition
 
 __all__ = ["KnownTools", "mirrors_of"]
 
 _log = logging.getLogger("tooltrue")
 
 
-def mirrors_of(tool: Tool) -> Mirrors | None:
+def mirrors_of(tool: ToolDefinition) -> Mirrors | None:
     """Return the arguments that are repeated in headers; ``None``, with a warning, if the schema's marks are invalid.
 
     Over HTTP such a tool must not be used (server/tools "x-mcp-header").
@@ -37,7 +37,7 @@ class KnownTools:
         self._outputs: dict[str, Mapping[str, Json]] = {}
         self._schemas: dict[str, Any] = {}
 
-    def learn(self, tools: Iterable[tuple[Tool, Mirrors]]) -> None:
+    def learn(self, tools: Iterable[tuple[ToolDefinition, Mirrors]]) -> None:
         self.forget()
         for tool, mirrors in tools:
             if mirrors:

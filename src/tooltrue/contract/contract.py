@@ -16,7 +16,7 @@ from tooltrue.caching import cache_short_texts
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.jsonrpc.messages import canonical as sorted_json
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, Tool, Value, field
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, ToolDefinition, Value, field
 
 __all__ = ["Contract", "Definition", "Path", "canonical", "definition_of", "digest", "fields", "pin", "place"]
 
@@ -47,17 +47,19 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def definition_of(said: Tool | Resource | ResourceTemplate | Prompt | Definition) -> dict[str, Json]:
+def definition_of(
+    said: ToolDefinition | ResourceDefinition | ResourceTemplate | Prompt | Definition,
+) -> dict[str, Json]:
     """Copy a definition as plain JSON."""
     return decode(encode(said))
 
 
-def fields(definition: Tool | Definition) -> Mapping[str, str]:
+def fields(definition: ToolDefinition | Definition) -> Mapping[str, str]:
     """The digest of each field that a definition has (``name``, ``description``, ``inputSchema``, …)."""
     return {name: digest(value) for name, value in sorted(definition_of(definition).items())}
 
 
-def pin(definition: Tool | Definition) -> str:
+def pin(definition: ToolDefinition | Definition) -> str:
     """The digest of a tool as it is published now: any change in its definition changes the pin."""
     return digest(dict(fields(definition)))
 
@@ -83,11 +85,11 @@ class Contract(Value, frozen=True):
     @classmethod
     def of(
         cls,
-        tools: Iterable[Tool | Definition],
+        tools: Iterable[ToolDefinition | Definition],
         instructions: str | None = None,
         *,
         prompts: Iterable[Prompt | Definition] = (),
-        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+        resources: Iterable[ResourceDefinition | ResourceTemplate | Definition] = (),
     ) -> Self:
         """Build the contract from a server's lists. ``DefinitionError`` if a name occurs twice or is missing."""
         return cls(
@@ -100,11 +102,11 @@ class Contract(Value, frozen=True):
     @classmethod
     def as_listed(
         cls,
-        tools: Iterable[Tool | Definition],
+        tools: Iterable[ToolDefinition | Definition],
         instructions: str | None = None,
         *,
         prompts: Iterable[Prompt | Definition] = (),
-        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+        resources: Iterable[ResourceDefinition | ResourceTemplate | Definition] = (),
     ) -> Self:
         """Build the contract from lists that are to be judged as they are: the second definition of a name is stored
         under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``."""

@@ -20,7 +20,7 @@ from tooltrue.contract.display import display_safe
 from tooltrue.contract.profile import Profile
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.protocol.types import Tool, replaced
+from tooltrue.protocol.types import ToolDefinition, replaced
 from tooltrue.wording import sentence
 
 __all__ = ["Adjustment", "Fitted", "Quarantined", "alias", "aliases", "check", "fit", "fitting", "joined", "legal"]
@@ -61,7 +61,7 @@ class Quarantined:
     reasons: tuple[Adjustment, ...]
 
 
-def fit(definition: Tool | Definition, profile: Profile, *, server: str = "") -> Fitted | Quarantined:
+def fit(definition: ToolDefinition | Definition, profile: Profile, *, server: str = "") -> Fitted | Quarantined:
     """Adapt a tool to ``profile``. Its name is prefixed with that of its server, if one is given."""
     said = definition_of(definition)
     original = str(said.get("name", ""))
@@ -76,11 +76,11 @@ def fit(definition: Tool | Definition, profile: Profile, *, server: str = "") ->
     return Fitted(original, name, description, schema, tuple(work.adjustments))
 
 
-def fitting(profile: Profile) -> Callable[[Tool], Tool]:
+def fitting(profile: Profile) -> Callable[[ToolDefinition], ToolDefinition]:
     """Return a function that adapts a tool to ``profile``. It raises ``DefinitionError`` with the reasons if that
     cannot be done."""
 
-    def fitted(tool: Tool) -> Tool:
+    def fitted(tool: ToolDefinition) -> ToolDefinition:
         found = fit(tool, profile)
         if isinstance(found, Quarantined):
             reasons = " ".join(f"{one.place}: {one.say()}" for one in found.reasons[:3])

@@ -29,7 +29,7 @@ from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.headers import find_mirrors
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script
 from tooltrue.protocol.names import is_name
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, Tool
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, ToolDefinition
 
 __all__ = ["MAX_CHARACTERS", "scan", "scan_contract", "scan_text"]
 
@@ -38,7 +38,7 @@ MAX_CHARACTERS: Final = 200_000
 
 
 def scan(
-    definition: Tool | Resource | ResourceTemplate | Prompt | Definition,
+    definition: ToolDefinition | ResourceDefinition | ResourceTemplate | Prompt | Definition,
     neighbours: Neighbours = NOBODY,
     own: frozenset[str] = frozenset(),
 ) -> tuple[Finding, ...]:

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 from tooltrue.contract.contract import fields
 from tooltrue.errors import ConfigurationError, InvalidArguments, SchemaError, ToolError
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.consent.approvals import Approvals, Request
-from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
+from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.question import AnsweredGrant, StandingGrant, TicketGrant
 from tooltrue.policy.layers.confirm import Confirm, Confirming, previewed
 from tooltrue.policy.layers.validate import check_arguments
@@ -57,7 +57,7 @@ class Question(Value, frozen=True):
     ``tool`` has the schema that edited arguments have to match; ``problem`` is the mistake in the last answer.
     """
 
-    wanted: Request
+    wanted: ApprovalRequest
     tool: Tool
     text: str
     problem: str = ""
@@ -211,8 +211,8 @@ class _AskPerson(Confirming, frozen=True):
     common: Task
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
-        wanted = self._wanted(call, tool)
-        if (grant := await self._standing(wanted)) is not None:
+        wanted = self._request(call, tool)
+        if (grant := await self._existing_grant(wanted)) is not None:
             return grant
         if self.desk.front is None:
             raise await self._ticket(await previewed(wanted, tool, self.language), "TT2420")
@@ -235,7 +235,7 @@ class _AskPerson(Confirming, frozen=True):
             if not answer.done():
                 answer.set_result(None)
 
-    async def _as_the_other(self, wanted: Request, said: _Said) -> Grant:
+    async def _as_the_other(self, wanted: ApprovalRequest, said: _Said) -> Grant:
         """Share the answer of the identical call that was asked about first. A yes to a single run does not cover this
         one."""
         match said:
@@ -250,7 +250,7 @@ class _AskPerson(Confirming, frozen=True):
             case Once() | Edit():
                 raise ToolError.of("TT2423", tool=wanted.tool)
 
-    async def _not_to_be_asked(self, wanted: Request) -> ToolError | None:
+    async def _not_to_be_asked(self, wanted: ApprovalRequest) -> ToolError | None:
         """The reason not to ask the person, if there is one."""
         if (before := await self.facts.get(_denied(wanted))) is not None:
             return ToolError.of("TT2424", tool=wanted.tool, reason=before.decode() or "-")
@@ -262,16 +262,21 @@ class _AskPerson(Confirming, frozen=True):
     async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
         """Stop the clock of the task while a person is asked."""
         task = call.context.task or self.common
-        task.asks()
+        task.begin_question()
         try:
             yield
         finally:
-            task.asked()
+            task.end_question()
 
     async def _asked_in_turn(
-        self, front: ApprovalPrompter, wanted: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Said]
+        self,
+        front: ApprovalPrompter,
+        wanted: ApprovalRequest,
+        call: ToolCall,
+        tool: Tool,
+        answer: asyncio.Future[_Said],
     ) -> Grant:
-        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile covered this call too
+        if (grant := await self._existing_grant(wanted)) is not None:  # an answer meanwhile covered this call too
             # A grant for a single run does not cover the identical calls that wait.
             answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
             return grant
@@ -322,7 +327,7 @@ class _AskPerson(Confirming, frozen=True):
             _log.exception("%s was refused: nobody could be asked", question.wanted.tool)
             return None
 
-    async def _granted(self, wanted: Request, said: Once | Session | Always) -> Grant:
+    async def _granted(self, wanted: ApprovalRequest, said: Once | Session | Always) -> Grant:
         match said:
             case Once():
                 return AnsweredGrant(
@@ -334,17 +339,17 @@ class _AskPerson(Confirming, frozen=True):
                 await self.approvals.remember(wanted, "pattern", self.asking.always_seconds, said.pattern)
         return StandingGrant("the person, for a while" if isinstance(said, Session) else "the person, for a pattern")
 
-    async def _text(self, wanted: Request, tool: Tool) -> str:
+    async def _text(self, wanted: ApprovalRequest, tool: Tool) -> str:
         """All facts for the decision. Neither a model nor a server controls the layout."""
         names = {"server": wanted.server or "-", "tool": wanted.tool, "effect": wanted.effect}
-        parts = [sentence("TT2430", self.language, {key: shown_text(name) for key, name in names.items()})]
-        parts += [shown_text(wanted.reason)] if wanted.reason else []
-        parts += [shown(wanted.arguments)]
+        parts = [sentence("TT2430", self.language, {key: display_text(name) for key, name in names.items()})]
+        parts += [display_text(wanted.reason)] if wanted.reason else []
+        parts += [display_arguments(wanted.arguments)]
         parts += await self._changes(wanted, tool)
-        parts += [shown_text(wanted.preview)] if wanted.preview else []
+        parts += [display_text(wanted.preview)] if wanted.preview else []
         return "\n\n".join(parts)
 
-    async def _changes(self, wanted: Request, tool: Tool) -> list[str]:
+    async def _changes(self, wanted: ApprovalRequest, tool: Tool) -> list[str]:
         """The differences from the person's last approval of this tool."""
         last = await self.approvals.last(wanted)
         if last is None:
@@ -357,14 +362,14 @@ class _AskPerson(Confirming, frozen=True):
             for name, value in last.arguments.items()
             if name not in wanted.arguments or wanted.arguments[name] != value
         }
-        return [*said, *([f"{sentence('TT2432', self.language, {})}\n{shown(before)}"] if before else [])]
+        return [*said, *([f"{sentence('TT2432', self.language, {})}\n{display_arguments(before)}"] if before else [])]
 
 
-def _denied(wanted: Request) -> str:
+def _denied(wanted: ApprovalRequest) -> str:
     return "said no:" + wanted.key
 
 
-def _refusal(wanted: Request, said: No) -> ToolError:
+def _refusal(wanted: ApprovalRequest, said: No) -> ToolError:
     if not said.reason:
         return ToolError.of("TT2401", tool=wanted.tool)
     return ToolError.of("TT2421", tool=wanted.tool, reason=said.reason)

@@ -137,8 +137,8 @@ class Caller:
         """The result after all questions are answered: each round runs the call from its start (tools/rounds.py)."""
         rounds, channel = Rounds(), _Channel(step, self._hooks)
         while True:
-            trail.taken = False  # each round is the same operation
-            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, kept=[])
+            trail.claimed = False  # each round is the same operation
+            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[])
             outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context))
             if not isinstance(outcome, InputRequiredResult):
                 return outcome

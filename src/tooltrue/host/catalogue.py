@@ -27,11 +27,11 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
-    Change,
     CompletionGet,
     Entry,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -96,7 +96,7 @@ class Catalogue:
         self._prompts: dict[str, _PromptRow] = {}
         self._lists: dict[str, tuple[Any, ...]] = {"resources": (), "templates": (), "prompts": ()}
         self._aside: tuple[Quarantined, ...] = ()
-        self._watchers: list[Callable[[Change], None]] = []
+        self._watchers: list[Callable[[ProviderChange], None]] = []
         for part in self._parts:
             part.remote.watch(self._changed)
 
@@ -110,7 +110,7 @@ class Catalogue:
         """The quarantined definitions, with the reason for each."""
         return (*(one for part in self._parts for one in part.remote.quarantined), *self._aside)
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: ProviderChange) -> None:
         aside: list[Quarantined] = []
         self._rows = self._table(aside)
         self._listed = tuple(row.tool for row in self._rows.values())
@@ -170,7 +170,7 @@ class Catalogue:
                     aside.append(Quarantined(server, kind, key(entry), problem))
         return tuple(entry for _, (_, entry) in sorted(found.items()))
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None
 
@@ -200,7 +200,7 @@ class Catalogue:
     def offers(self) -> frozenset[str]:
         return frozenset[str]().union(*(part.remote.offers() for part in self._parts))
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return self._lists["resources"]
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -228,28 +228,28 @@ class Catalogue:
         for part in self._parts:
             with contextlib.suppress(UnknownEntry):
                 found.append((part.remote, await part.remote.find_entries(operation)))
-        fixed = [one for one in found if isinstance(one[1][0], wire.Resource)]
+        fixed = [one for one in found if isinstance(one[1][0], wire.ResourceDefinition)]
         owner = next(iter(fixed or found), None)
         if owner is None:
             raise unknown(operation)
         return owner
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        remote, _ = await self._owner(read)
-        outcome = await remote.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        remote, _ = await self._owner(request)
+        outcome = await remote.read_resource(request)
         if isinstance(outcome, InputRequiredResult):
             return outcome
         addresses = list(dict.fromkeys(part.uri for part in outcome.contents))[:_MOST_ADDRESSES]
-        own = {uri for uri in addresses if await self._may_name(remote, uri, read)}
-        parts = [part if part.uri in own else replaced(part, uri=read.uri) for part in outcome.contents]
+        own = {uri for uri in addresses if await self._may_name(remote, uri, request)}
+        parts = [part if part.uri in own else replaced(part, uri=request.uri) for part in outcome.contents]
         return replaced(outcome, contents=parts)
 
-    async def _may_name(self, remote: Remote, uri: str, read: ResourceRead) -> bool:
+    async def _may_name(self, remote: Remote, uri: str, request: ResourceRead) -> bool:
         """Whether a part of a resource of this server may have this address: not one of another server."""
-        if uri == read.uri:
+        if uri == request.uri:
             return True
         try:
-            owner, _ = await self._owner(replaced(read, uri=uri))
+            owner, _ = await self._owner(replaced(request, uri=uri))
         except UnknownEntry:
             return True
         return owner is remote

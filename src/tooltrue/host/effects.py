@@ -11,7 +11,7 @@ from tooltrue.tools.vocabulary import Effect
 
 __all__ = ["Effects", "effects_by"]
 
-Effects: TypeAlias = Callable[[wire.Tool], Effect]
+Effects: TypeAlias = Callable[[wire.ToolDefinition], Effect]
 
 _WORSE: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
 
@@ -21,7 +21,7 @@ def effects_by(said: Callable[[str], Effect | None], *, hints: bool = False) -> 
     tool counts as destructive, unless ``hints`` trusts the server's annotations. With one, annotations can only tighten
     it."""
 
-    def effect(tool: wire.Tool) -> Effect:
+    def effect(tool: wire.ToolDefinition) -> Effect:
         ruled, claimed = said(tool.name), _claimed(tool.annotations)
         if ruled is None:
             return (claimed or "destructive") if hints else "destructive"

@@ -14,11 +14,11 @@ from tooltrue.contract.profile import known, profile
 from tooltrue.errors import DefinitionError
 from tooltrue.host.models.shapes import shape_of
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.protocol.types import Tool, Value
+from tooltrue.protocol.types import ToolDefinition, Value
 
 __all__ = ["Exposed", "Fit", "LeftOut", "exposed", "legal"]
 
-Fit: TypeAlias = Callable[[Tool], Tool]
+Fit: TypeAlias = Callable[[ToolDefinition], ToolDefinition]
 """Converts a definition to the form a provider accepts, its name included. ``DefinitionError`` if there is none."""
 
 
@@ -40,14 +40,14 @@ class Exposed(Value, frozen=True):
 _LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def legal(tool: Tool) -> Tool:
+def legal(tool: ToolDefinition) -> ToolDefinition:
     """The definition unchanged. Checks only that every provider accepts the name."""
     if not _LEGAL.fullmatch(tool.name):
         raise DefinitionError.of("TT9502", name=tool.name)
     return tool
 
 
-def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exposed:
+def exposed(tools: Iterable[ToolDefinition], provider: str, fit: Fit | None = None) -> Exposed:
     """The tools in the format of ``provider``, in the given order. ``fit`` adapts a definition to the provider; the
     default follows its profile (:mod:`tooltrue.contract.profile`)."""
     fit = fit or (fitting(profile(provider)) if provider in known() else legal)
@@ -64,7 +64,7 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
     return Exposed(tuple(shown), names, tuple(left_out))
 
 
-def _unlike(tool: Tool, taken: Mapping[str, str]) -> Tool:
+def _unlike(tool: ToolDefinition, taken: Mapping[str, str]) -> ToolDefinition:
     """Reject a second tool of the same name: it is left out, and never replaces the first."""
     if tool.name in taken:
         raise DefinitionError.of("TT9503", name=tool.name, other=taken[tool.name])

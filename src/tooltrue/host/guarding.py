@@ -17,10 +17,10 @@ from typing import Any, Final, Self
 from tooltrue.host.approval_prompts import ApprovalPrompter, Asking, apply_edits, ask_person
 from tooltrue.policy import pipeline
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.config import Config
+from tooltrue.policy.config import OperatorConfig
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
-from tooltrue.policy.pipeline import LayerFactory, Parts, Row, Stage, build
+from tooltrue.policy.pipeline import LayerFactory, LayerRow, Parts, Stage, build
 from tooltrue.policy.rules.decision import decision
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.rule import Rule, Rules
@@ -57,7 +57,7 @@ class Hosting(Value, frozen=True):
         """Create a task: the work for one request of the user."""
         return Task(self.budget, self.clock)
 
-    def over(self, config: Config) -> Self:
+    def over(self, config: OperatorConfig) -> Self:
         """These settings, overridden by the operator's file."""
         said = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
         parts = {name: replaced(getattr(self, name), **keys) for name, keys in said.items()}
@@ -102,7 +102,7 @@ def hosted(
     """
     guard, hosting, facts = guard or Guard(), hosting or Hosting(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
-    decide = decision(_with_defaults(guard), guard.decide, guard.held)
+    decide = decision(_with_defaults(guard), guard.decide, guard.local_scopes)
     common = Task(Budget(None, None, None), hosting.clock)
     return build(provider, HostParts(guard, facts, recorder, approvals, decide, hosting, common, front), STAGES)
 
@@ -132,7 +132,7 @@ def _ask_person(parts: HostParts) -> LayerFactory:
 
 
 def _stage(name: str, does: str, make: Callable[[HostParts], LayerFactory], why: str) -> Stage[HostParts]:
-    return Stage((Row(name, does),), make, why, "host-guard.md")
+    return Stage((LayerRow(name, does),), make, why, "host-guard.md")
 
 
 _SERVER: Final = {stage.name: stage for stage in pipeline.STAGES}
@@ -223,4 +223,4 @@ def _with_defaults(guard: Guard) -> Rules:
         Rule("allow", "default: resources and prompts", number + 1, resources=every, prompts=every),
         Rule("ask", "default: all else", number + 2, tools=every, reason=sentence("TT2428", guard.language, {})),
     )
-    return Rules((*rules, *defaults), guard.rules.server if guard.rules else guard.server, guard.held)
+    return Rules((*rules, *defaults), guard.rules.server if guard.rules else guard.server, guard.local_scopes)

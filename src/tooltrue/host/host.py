@@ -36,7 +36,7 @@ from tooltrue.host.run import Run, run
 from tooltrue.host.servers import Life, Patience, State, Wake
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.audit.settings import Audit
-from tooltrue.policy.config import read
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
@@ -50,10 +50,10 @@ from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import (
     LOCAL,
-    Change,
     Channel,
     Effect,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -310,7 +310,7 @@ class Host:
         """The quarantined definitions, with the reason for each."""
         return self.catalogue.quarantined
 
-    async def list_tools(self) -> list[wire.Tool]:
+    async def list_tools(self) -> list[wire.ToolDefinition]:
         """The tools that the guard allows, by their names here."""
         return [tool.definition for tool in await self.tools()]
 
@@ -361,7 +361,7 @@ class Host:
     def _told(self, life: Life) -> None:
         self._announce(Announcement("server", life.name, life.state, life.reason))
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: ProviderChange) -> None:
         before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
         if lost := before - self._names:
             self._announce(Announcement("lost", names=tuple(sorted(lost))))
@@ -393,7 +393,7 @@ class Host:
     def _task_of_none(self) -> Task:
         """A task for a call that belongs to no task. It carries the taint of all other such calls."""
         task = self.task()
-        task.meets_with(self._common)
+        task.share_taint(self._common)
         return task
 
     def context(self, channel: Channel = SILENT, *, task: Task | None = None) -> RequestContext:
@@ -437,7 +437,7 @@ class Host:
             outcome = await self.provider.read_resource(ResourceRead(uri, self.context(task=part)))
         finally:
             if task is None:
-                self._common.meet_all(part.has_met())
+                self._common.add_all_taint(part.current_taint())
         if not isinstance(outcome, ReadResourceResult):
             raise ToolError.of("TT2009")
         return outcome.contents
@@ -482,7 +482,7 @@ def _settings(
     """The settings of the layers, overridden by the operator's file."""
     guard = replaced(guard, server=guard.server or "host")
     if rules is not None:
-        operators = read(rules)
+        operators = read_operator_config(rules)
         guard, hosting = operators.over(guard, guard.server), hosting.over(operators)
     if audit is not None:
         guard = replaced(guard, audit=Audit.of(audit))

@@ -66,9 +66,9 @@ class Suspicion(Value, frozen=True):
 class Published(Value, frozen=True):
     """All that a server publishes at one time."""
 
-    tools: tuple[wire.Tool, ...] = ()
+    tools: tuple[wire.ToolDefinition, ...] = ()
     prompts: tuple[wire.Prompt, ...] = ()
-    resources: tuple[wire.Resource, ...] = ()
+    resources: tuple[wire.ResourceDefinition, ...] = ()
     templates: tuple[wire.ResourceTemplate, ...] = ()
     instructions: str | None = None
 
@@ -110,7 +110,7 @@ class Inspection(Value, frozen=True):
 
     tools: Mapping[str, Tool]
     prompts: Mapping[str, wire.Prompt]
-    resources: Mapping[str, wire.Resource]
+    resources: Mapping[str, wire.ResourceDefinition]
     templates: Mapping[str, tuple[wire.ResourceTemplate, Template]]
     instructions: str | None
     quarantined: tuple[Quarantined, ...]
@@ -153,14 +153,14 @@ class Inspector:
             tuple(notes.suspicions),
         )
 
-    def _tool_of(self, definition: wire.Tool, known: Mapping[str, Tool]) -> Tool:
+    def _tool_of(self, definition: wire.ToolDefinition, known: Mapping[str, Tool]) -> Tool:
         before = known.get(definition.name)
         if before is not None and before.definition is definition:
             return before
         same = before is not None and fields(before.definition) == fields(definition)
         return before if before is not None and same else self._tool(definition)
 
-    def _tool(self, definition: wire.Tool) -> Tool:
+    def _tool(self, definition: wire.ToolDefinition) -> Tool:
         """``DefinitionError`` for text that a model or a person must not be shown, or a schema that cannot be
         enforced."""
         if not is_name(definition.name):
@@ -220,11 +220,11 @@ class _Notes:
         return found
 
     def scanned(
-        self, entries: Mapping[str, wire.Resource], neighbours: Neighbours, own: frozenset[str]
-    ) -> dict[str, wire.Resource]:
+        self, entries: Mapping[str, wire.ResourceDefinition], neighbours: Neighbours, own: frozenset[str]
+    ) -> dict[str, wire.ResourceDefinition]:
         """The resources that pass the scan. They are data that comes and goes, so none of them needs acceptance by a
         person."""
-        found: dict[str, wire.Resource] = {}
+        found: dict[str, wire.ResourceDefinition] = {}
         for uri, resource in entries.items():
             try:
                 if not is_uri(uri):

@@ -24,7 +24,7 @@ from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.packages import unpinned
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.masking import MASKED, Masks
-from tooltrue.policy.consent.argument_display import shown_json, shown_text
+from tooltrue.policy.consent.argument_display import display_json, display_text
 from tooltrue.protocol.types import Value
 from tooltrue.state.places import state_folder
 
@@ -72,7 +72,7 @@ class Launches:
         if not (await said if inspect.isawaitable(said) else said):
             if isinstance(launch, Endpoint):
                 code = "TT9248" if ask is None else "TT9249"
-                takes = shown_text(", ".join(launch.takes))
+                takes = display_text(", ".join(launch.takes))
                 raise ConfigurationError.of(code, server=server, file=file, origin=_origin(launch), takes=takes)
             code = "TT9240" if ask is None else "TT9241"
             raise ConfigurationError.of(code, server=server, file=file, command=_line(launch))
@@ -155,13 +155,13 @@ def _approved(launch: Launch | Endpoint) -> dict[str, Any]:
 
 def _line(launch: Launch) -> str:
     words: list[str] = Masks().mask(list(launch.shown), None)[0]
-    return shown_text(" ".join(word if re.fullmatch(r"[\w@%+=:,./-]+", word) else repr(word) for word in words))
+    return display_text(" ".join(word if re.fullmatch(r"[\w@%+=:,./-]+", word) else repr(word) for word in words))
 
 
 def _origin(endpoint: Endpoint) -> str:
     """The origin of the address: the path concerns only the server at that origin."""
     parts = urlsplit(endpoint.shown)
-    return shown_text(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    return display_text(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
 
 def described(launch: Launch | Endpoint) -> str:
@@ -169,13 +169,13 @@ def described(launch: Launch | Endpoint) -> str:
     inputs = [one for one in map(_of_the_file, launch.inputs) if one]
     answers = [f"{'inputs' if place == 0 else '':<9}{said}" for place, said in enumerate(inputs)]
     if isinstance(launch, Endpoint):
-        takes = [f"{'sends' if place == 0 else '':<9}{shown_text(name)}" for place, name in enumerate(launch.takes)]
+        takes = [f"{'sends' if place == 0 else '':<9}{display_text(name)}" for place, name in enumerate(launch.takes)]
         return "\n".join([f"to       {_origin(launch)}", *takes, *answers])
-    lines = [f"command  {shown_text(launch.shown[0])}"]
+    lines = [f"command  {display_text(launch.shown[0])}"]
     words: list[str] = Masks().mask(list(launch.shown[1:]), None)[0]  # values that look like keys are masked
-    lines += [f"         {shown_json(word)}" for word in words]
-    lines += [f"in       {shown_text(launch.cwd)}"]
-    values = [f"{shown_text(name)} = {_as_written(name, value)}" for name, value in sorted(launch.written.items())]
+    lines += [f"         {display_json(word)}" for word in words]
+    lines += [f"in       {display_text(launch.cwd)}"]
+    values = [f"{display_text(name)} = {_as_written(name, value)}" for name, value in sorted(launch.written.items())]
     lines += [f"{'with' if place == 0 else '':<9}{value}" for place, value in enumerate(values)]
     return "\n".join([*lines, *answers])
 
@@ -185,11 +185,11 @@ def _as_written(name: str, value: str) -> str:
     variable."""
     if is_secret(name) and not refers_only(value):
         return MASKED
-    return shown_text(Masks().text(value))
+    return display_text(Masks().text(value))
 
 
 def _of_the_file(one: Input) -> str:
     """The default and the options that the file gives for an input."""
-    said = [f"default {shown_json(Masks().text(one.default))}"] if one.default is not None else []
-    said += [f"one of {', '.join(shown_json(Masks().text(option)) for option in one.options)}"] if one.options else []
-    return f"{shown_text(one.id)}: {'; '.join(said)}" if said else ""
+    said = [f"default {display_json(Masks().text(one.default))}"] if one.default is not None else []
+    said += [f"one of {', '.join(display_json(Masks().text(option)) for option in one.options)}"] if one.options else []
+    return f"{display_text(one.id)}: {'; '.join(said)}" if said else ""

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from tooltrue.errors import ParseError
 from tooltrue.host.approval_prompts import Always, Answer, ApprovalPrompter, Edit, No, Once, Question, Session
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.consent.argument_display import shown_text
+from tooltrue.policy.consent.argument_display import display_text
 from tooltrue.protocol.terminal import printable
 from tooltrue.wording import sentence
 
@@ -129,7 +129,7 @@ def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en"
     async def front(question: Question) -> Answer:
         write(f"\n{question.text}\n\n")
         if question.problem:
-            write(f"{shown_text(question.problem)}\n")
+            write(f"{display_text(question.problem)}\n")
         for _ in range(_MISSES):
             word, _, reason = (await read(say("TT2433"))).strip().partition(" ")
             match _WORDS.get(word.lower()):

@@ -48,12 +48,12 @@ from tooltrue.tools.null import SILENT
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
-    Change,
     CompletionGet,
     Entry,
     Kind,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -106,12 +106,12 @@ class Remote:
         self._published: Published | None = None
         self._tools: Mapping[str, Tool] = {}
         self._listed: tuple[Tool, ...] = ()
-        self._resources: Mapping[str, wire.Resource] = {}
+        self._resources: Mapping[str, wire.ResourceDefinition] = {}
         self._templates: Mapping[str, tuple[wire.ResourceTemplate, Template]] = {}
         self._prompts: Mapping[str, wire.Prompt] = {}
         self._offers: frozenset[str] = frozenset()
         self._lists: dict[str, tuple[Any, ...]] = {}
-        self._watchers: list[Callable[[Change], None]] = []
+        self._watchers: list[Callable[[ProviderChange], None]] = []
 
     @property
     def is_there(self) -> bool:
@@ -123,7 +123,7 @@ class Remote:
         return self._listed
 
     @property
-    def resources(self) -> tuple[wire.Resource, ...]:
+    def resources(self) -> tuple[wire.ResourceDefinition, ...]:
         return self._list("resources", self._resources)
 
     @property
@@ -175,7 +175,7 @@ class Remote:
             self.quarantined, self.suspicions = notes
             changed = changed or ["tools"]
         for kind in changed:
-            self._tell(Change(kind))
+            self._tell(ProviderChange(kind))
 
     def _put_tools(self, tools: Mapping[str, Tool]) -> list[Kind]:
         listed = tuple(tool for _, tool in sorted(tools.items()))
@@ -195,11 +195,11 @@ class Remote:
             self._lists = {}
         return changed
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None
 
@@ -244,7 +244,7 @@ class Remote:
     def offers(self) -> frozenset[str]:
         return self._offers
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return self.resources
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -274,9 +274,9 @@ class Remote:
                     return (self._templates[name][0],)
         raise unknown(operation)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        await self.find_entries(read)
-        return await self._asking("resources/read", _read(self._here(), read.uri))
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        await self.find_entries(request)
+        return await self._asking("resources/read", _read(self._here(), request.uri))
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         await self.find_entries(get)

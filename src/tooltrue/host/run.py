@@ -152,7 +152,7 @@ class Conversation:
         if (task := context.task) is not None:
             for message in self.messages:
                 if isinstance(message, ToolMessage):
-                    task.meet_all(message.met or _unknown(message))
+                    task.add_all_taint(message.met or _unknown(message))
         return context
 
     def _run(self, stop: Why, progress: _Progress) -> Run:
@@ -216,7 +216,7 @@ class Conversation:
             return refusal(use, error.say(self._language))
 
         replies = tuple(done.get(number) or unanswered(use) for number, use in enumerate(message.uses))
-        self.messages += [message, ToolMessage(replies, None if self._task is None else self._task.has_met())]
+        self.messages += [message, ToolMessage(replies, None if self._task is None else self._task.current_taint())]
 
 
 def _unknown(message: ToolMessage) -> TaskTaint:

@@ -14,7 +14,7 @@ from tooltrue.policy.layers.concurrency import Concurrency
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.rules.globs import Globs
-from tooltrue.policy.rules.rule import Decide, Held, Rules, allow_all
+from tooltrue.policy.rules.rule import Decide, LocalScopes, Rules, allow_all
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.tools.vocabulary import Personal, Secrets
 
@@ -50,14 +50,14 @@ class Guard(Value, frozen=True):
     concurrency: Concurrency = field(default_factory=Concurrency)
     abuse: Abuse = field(default_factory=Abuse)
     rules: Rules | None = None
-    held: Held = field(default_factory=dict[str, frozenset[str]])
+    local_scopes: LocalScopes = field(default_factory=dict[str, frozenset[str]])
     confirm: Confirm = field(default_factory=Confirm)
     server: str = ""
     instance: str = ""
     started: str = ""
     language: str = "en"
     meter: Meter = field(default_factory=Meter)
-    signals: AbuseEvents = field(default_factory=AbuseEvents)
+    abuse_events: AbuseEvents = field(default_factory=AbuseEvents)
     audit: Audit = field(default_factory=Audit)
     secrets: Secrets = "mask"
     repair: Globs | None = None
@@ -67,11 +67,11 @@ class Guard(Value, frozen=True):
     @property
     def which(self) -> str:
         """Display name: ``name (instance)``, or with ``started`` for the instance; empty if neither is set."""
-        told = self.instance or self.started
-        return f"{self.server} ({told})" if told else ""
+        instance = self.instance or self.started
+        return f"{self.server} ({instance})" if instance else ""
 
-    def given(self, origin: str, **settings: Any) -> Self:
+    def with_settings(self, origin: str, **settings: Any) -> Self:
         """Return the guard with those ``settings`` that are not ``None``. ``origin`` is their source, ``{}`` being the
         name."""
-        said = {name: value for name, value in settings.items() if value is not None}
-        return replaced(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
+        changes = {name: value for name, value in settings.items() if value is not None}
+        return replaced(self, **changes, origins={**self.origins, **{name: origin.format(name) for name in changes}})

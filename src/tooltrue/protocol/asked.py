@@ -76,12 +76,12 @@ def asks_for_a_secret(text: str) -> bool:
 
 
 def _is_asked(plain: str) -> bool:
-    return any(not _is_spoken_of(plain, found) for found in _secrets().finditer(plain))
+    return any(not _is_spoken_of(plain, match) for match in _secrets().finditer(plain))
 
 
-def _is_spoken_of(plain: str, found: re.Match[str]) -> bool:
+def _is_spoken_of(plain: str, match: re.Match[str]) -> bool:
     """Whether the match is only a mention: the text is about the secret's length or page, or negates the request."""
-    before, after = plain[max(0, found.start() - _NEAR) : found.start()], plain[found.end() : found.end() + _NEAR]
+    before, after = plain[max(0, match.start() - _NEAR) : match.start()], plain[match.end() : match.end() + _NEAR]
     near = " ".join(before.split()[-3:]) + " | " + " ".join(after.split()[:2])
     if _NOT_ASKED.search(before.rstrip()):
         return True

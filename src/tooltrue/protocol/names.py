@@ -36,10 +36,10 @@ def check_meta(keys: Iterable[object]) -> None:
 
 
 def _key_problem(key: object) -> str | None:
-    found = _KEY.fullmatch(key) if isinstance(key, str) else None
-    if found is None or not key:
+    match = _KEY.fullmatch(key) if isinstance(key, str) else None
+    if match is None or not key:
         return "it is not a name, with labels and a slash before it or without"
-    labels = (found["prefix"] or "").split(".")
+    labels = (match["prefix"] or "").split(".")
     # The second label decides: com.example.mcp/ belongs to its owner, dev.mcp.tools/ is reserved.
     if labels[1:2] and labels[1].lower() in _RESERVED_LABELS:
         return "its prefix belongs to the protocol"

@@ -85,9 +85,9 @@ def lacking(requests: Iterable[InputRequest], declared: Mapping[str, Json]) -> d
     missing: dict[str, Json] = {}
     for request in requests:
         for name, modes in needs(request).items():
-            known = declared.get(name)
-            absent: dict[str, Json] = {mode: {} for mode in modes if not _has(name, known, mode)}
-            if absent or not is_object(known):
+            support = declared.get(name)
+            absent: dict[str, Json] = {mode: {} for mode in modes if not _has(name, support, mode)}
+            if absent or not is_object(support):
                 missing[name] = {**missing.get(name, {}), **absent}
     return missing
 
@@ -97,11 +97,11 @@ def _uses_tools(messages: Json) -> bool:
     return not kinds.isdisjoint(("tool_use", "tool_result"))
 
 
-def _has(name: str, known: Json, mode: str) -> bool:
-    if not is_object(known):
+def _has(name: str, support: Json, mode: str) -> bool:
+    if not is_object(support):
         return False
     # An empty elicitation capability means forms (client/elicitation, "Capabilities").
-    return mode in known or (name == "elicitation" and mode == "form" and "url" not in known)
+    return mode in support or (name == "elicitation" and mode == "form" and "url" not in support)
 
 
 # --- valid questions -------------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def _check_field(name: str, field: Json) -> None:
         raise DefinitionError.of("TT3202", name=name)
 
 
-def _text(said: Mapping[str, Json], key: str) -> str:
-    value = said.get(key)
+def _text(members: Mapping[str, Json], key: str) -> str:
+    value = members.get(key)
     return value if isinstance(value, str) else ""
 
 
@@ -195,10 +195,10 @@ def _choices(values: Iterable[Json]) -> Iterator[str]:
 def _field_problem(field: Json) -> str | None:
     if not is_object(field):
         return "is not an object"
-    known = _KINDS.get(field.get("type", ""))
-    if known is None:
+    keywords = _KINDS.get(field.get("type", ""))
+    if keywords is None:
         return f"is of type {field.get('type')!r}; a field is one of {', '.join(_KINDS)}"
-    if extra := sorted(field.keys() - known - _ALWAYS):
+    if extra := sorted(field.keys() - keywords - _ALWAYS):
         return f"has {extra[0]!r}, which a form of {field['type']} does not have"
     if field.get("format", "email") not in _FORMATS:
         return f"has the format {field['format']!r}; one of {', '.join(sorted(_FORMATS))}"

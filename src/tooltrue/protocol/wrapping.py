@@ -55,9 +55,9 @@ class _Moved:
 
     def part(self, node: Mapping[str, Json], base: str) -> dict[str, Json]:
         base = self._base(node, base)
-        return {keyword: self._said(keyword, value, base) for keyword, value in node.items()}
+        return {keyword: self._rewrite(keyword, value, base) for keyword, value in node.items()}
 
-    def _said(self, keyword: str, value: Json, base: str) -> Json:
+    def _rewrite(self, keyword: str, value: Json, base: str) -> Json:
         if keyword in _VALUES:
             return value
         if keyword in _REFERENCES and isinstance(value, str):

@@ -20,6 +20,6 @@ def workers_started(command: Sequence[str], environment: Mapping[str, str]) -> i
     place = PurePath(command[0]) if command else PurePath()
     if (place.parent.name if place.name == "__main__.py" else place.name) not in _PROGRAMS:
         return 1
-    said = " ".join((environment.get("GUNICORN_CMD_ARGS", ""), *command[1:]))
-    numbers = _OPTION.findall(said) or [n for name in _VARIABLES if (n := environment.get(name, "")).isdecimal()]
+    options = " ".join((environment.get("GUNICORN_CMD_ARGS", ""), *command[1:]))
+    numbers = _OPTION.findall(options) or [n for name in _VARIABLES if (n := environment.get(name, "")).isdecimal()]
     return int(numbers[-1]) if numbers else 1

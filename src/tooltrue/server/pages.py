@@ -19,7 +19,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import HttpApp, Page, Reply
 
-__all__ = ["SCOPE", "Crew", "Health", "Pages"]
+__all__ = ["SCOPE", "Health", "HealthPages", "WorkerGroup"]
 
 SCOPE = "metrics"
 """The scope for the metrics, if callers are authenticated: they name tools that not every caller may see."""
@@ -41,8 +41,8 @@ class Health:
         self._facts = facts
         self._is_serving = is_serving
         self._clock = clock
-        self._asking = asyncio.Lock()
-        self._asked = float("-inf")
+        self._checking = asyncio.Lock()
+        self._checked_at = float("-inf")
         self._answers = False
 
     def pages(self) -> dict[str, Page]:
@@ -59,14 +59,14 @@ class Health:
         return Reply(200, b'{"ready":true}', _JSON)
 
     async def _store_answers(self) -> bool:
-        async with self._asking:
-            if self._clock() - self._asked >= _FRESH_SECONDS:
+        async with self._checking:
+            if self._clock() - self._checked_at >= _FRESH_SECONDS:
                 try:
                     await self._facts.get("ready")
                     self._answers = True
                 except StateError:
                     self._answers = False
-                self._asked = self._clock()
+                self._checked_at = self._clock()
             return self._answers
 
 
@@ -74,7 +74,7 @@ def _not_ready(because: str) -> Reply:
     return Reply(503, encode({"ready": False, "because": because}), _JSON)
 
 
-class Crew:
+class WorkerGroup:
     """The workers of one server, which exchange their figures through the facts that they share.
 
     ``name`` is that of the server; ``size`` is the number of its workers.
@@ -89,9 +89,9 @@ class Crew:
     async def open(self) -> None:
         """Answer the other workers. Call on the event loop that serves."""
         if self._size > 1:
-            await self._facts.subscribe(self._channel, self._heard)
+            await self._facts.subscribe(self._channel, self._on_request)
 
-    def _heard(self, payload: bytes) -> None:
+    def _on_request(self, payload: bytes) -> None:
         self._answering = asyncio.get_running_loop().create_task(self._answer(payload.decode()))
 
     async def _answer(self, back: str) -> None:
@@ -110,13 +110,13 @@ class Crew:
     async def _ask(self, everyone: dict[str, Figures]) -> None:
         back, complete = f"{self._channel}:{secrets.token_hex(8)}", asyncio.Event()
 
-        def heard(payload: bytes) -> None:
+        def collect(payload: bytes) -> None:
             worker, figures = decode(payload)
             everyone[worker] = {name: [Sample(*sample) for sample in samples] for name, samples in figures.items()}
             if len(everyone) >= self._size:
                 complete.set()
 
-        end = await self._facts.subscribe(back, heard)
+        end = await self._facts.subscribe(back, collect)
         try:
             await self._facts.publish(self._channel, back.encode())
             await complete.wait()
@@ -124,18 +124,20 @@ class Crew:
             end()
 
 
-class Pages:
-    """All pages of one application. ``crew`` is the common name and the number of its workers; without it there are no
-    metrics.
+class HealthPages:
+    """All pages of one application. ``workers`` is the common name and the number of its workers; without it there are
+    no metrics.
     """
 
-    def __init__(self, doors: HttpEndpoint, served: ServedProvider, meter: Meter, crew: tuple[str, int] | None) -> None:
-        self._doors = doors
+    def __init__(
+        self, endpoint: HttpEndpoint, served: ServedProvider, meter: Meter, workers: tuple[str, int] | None
+    ) -> None:
+        self._endpoint = endpoint
         self._hub = served.hub
         self._meter = meter
         self._app: HttpApp | None = None
         self._health = Health(served.facts, lambda: self._app is not None and self._app.ready)
-        self._crew = None if crew is None else Crew(served.facts, meter, *crew)
+        self._workers = None if workers is None else WorkerGroup(served.facts, meter, *workers)
 
     def of(self, app: HttpApp) -> HttpApp:
         """Return ``app``, after connecting readiness and metrics to it."""
@@ -148,17 +150,17 @@ class Pages:
     async def around(self, serving: Callable[[], AbstractAsyncContextManager[None]]) -> AsyncGenerator[None]:
         """Lifespan around all requests."""
         async with serving():
-            if self._crew is not None:
-                await self._crew.open()
+            if self._workers is not None:
+                await self._workers.open()
             yield
 
     def by_path(self) -> dict[str, Page]:
         pages = self._health.pages()
-        return pages if self._crew is None else {**pages, "/metrics": partial(self._figures, self._crew)}
+        return pages if self._workers is None else {**pages, "/metrics": partial(self._figures, self._workers)}
 
-    async def _figures(self, crew: Crew, carrier: Carrier) -> Reply:
+    async def _figures(self, workers: WorkerGroup, carrier: Carrier) -> Reply:
         """The metrics, for callers that the endpoint admits and, if callers are authenticated, that have the scope."""
-        caller = await self._doors.admit_to(SCOPE, carrier)
+        caller = await self._endpoint.admit_to(SCOPE, carrier)
         if isinstance(caller, Reply):
             return caller
-        return Reply(200, exposition(await crew.figures()).encode(), _TEXT)
+        return Reply(200, exposition(await workers.figures()).encode(), _TEXT)

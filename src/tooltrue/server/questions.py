@@ -12,19 +12,19 @@ from typing import Protocol
 
 from tooltrue.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
 from tooltrue.jsonrpc.messages import Answer, Failure, Json, decode, encode, encode_request
-from tooltrue.server.legacy import Session
+from tooltrue.server.legacy import LegacySession
 from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.state.facts import Facts
 from tooltrue.tools.vocabulary import Principal
 
-__all__ = ["Questions", "StreamDialogue"]
+__all__ = ["PushedQuestions", "StreamDialogue"]
 
 _ANSWERED = "answered"
 _MAX_WAITING = 1_000
 _MAX_ANSWER = 1024 * 1024
 
 
-class Way(Protocol):
+class QuestionStream(Protocol):
     """The stream on which a request is answered."""
 
     def notify(self, method: str, params: Json) -> None: ...
@@ -32,7 +32,7 @@ class Way(Protocol):
     def send(self, frame: bytes) -> None: ...
 
 
-class Questions:
+class PushedQuestions:
     """The open questions of this process. Only the session that was asked can answer, and only once.
 
     A principal may have 1,000 open questions at a worker, and an answer 1 MiB: a larger one becomes a failure.
@@ -45,10 +45,10 @@ class Questions:
 
     async def open(self) -> None:
         """Subscribe to answers that reach another worker."""
-        await self._facts.subscribe(_ANSWERED, self._heard)
+        await self._facts.subscribe(_ANSWERED, self._on_published)
 
     async def ask(
-        self, way: Way, session: str, principal: Principal, method: str, params: Json, seconds: float
+        self, stream: QuestionStream, session: str, principal: Principal, method: str, params: Json, seconds: float
     ) -> Json:
         """Return the client's answer. Raises its ``RpcError``, ``RequestTimeout``, or ``InternalError`` if too many
         questions are open.
@@ -56,43 +56,43 @@ class Questions:
         if not self._tally.take(principal):
             raise InternalError.of("TT1055", limit=_MAX_WAITING)
         try:
-            return await self._ask(way, session, method, params, seconds)
+            return await self._ask(stream, session, method, params, seconds)
         finally:
             self._tally.give_back(principal)
 
-    async def _ask(self, way: Way, session: str, method: str, params: Json, seconds: float) -> Json:
+    async def _ask(self, stream: QuestionStream, session: str, method: str, params: Json, seconds: float) -> Json:
         id = secrets.token_hex(16)
         key = _key(session, id)
-        await self._facts.put(_asked(key), b"1", seconds)
+        await self._facts.put(_open_key(key), b"1", seconds)
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[key] = future
-        answered = False
+        is_answered = False
         try:
-            way.send(encode_request(id, method, params))
+            stream.send(encode_request(id, method, params))
             async with asyncio.timeout(seconds):
                 answer = await future
-            answered = True
+            is_answered = True
             return answer
         except TimeoutError:
             raise RequestTimeout.of("TT5002", method=method, seconds=seconds) from None
         except RpcError:
-            answered = True
+            is_answered = True
             raise
         finally:
             del self._waiting[key]
-            if not answered:
-                way.notify("notifications/cancelled", {"requestId": id})
+            if not is_answered:
+                stream.notify("notifications/cancelled", {"requestId": id})
 
-    async def answered(self, session: str, message: Answer | Failure) -> None:
+    async def receive(self, session: str, message: Answer | Failure) -> None:
         """Handle a client's response. Late or unsolicited responses are dropped, and not published to other workers."""
         key = _key(session, message.id)
-        if await self._facts.remove(_asked(key)) is None:
+        if await self._facts.remove(_open_key(key)) is None:
             return
         payload = _payload(key, message)
         if not self._settle(payload):
             await self._facts.publish(_ANSWERED, payload)
 
-    def _heard(self, payload: bytes) -> None:
+    def _on_published(self, payload: bytes) -> None:
         self._settle(payload)
 
     def _settle(self, payload: bytes) -> bool:
@@ -112,7 +112,7 @@ def _key(session: str, id: object) -> str:
     return hashlib.sha256(encode([session, id])).hexdigest()
 
 
-def _asked(key: str) -> str:
+def _open_key(key: str) -> str:
     return "asked:" + key
 
 
@@ -136,13 +136,13 @@ class StreamDialogue:
 
     def __init__(
         self,
-        way: Way,
-        questions: Questions,
-        session: Session,
+        stream: QuestionStream,
+        questions: PushedQuestions,
+        session: LegacySession,
         principal: Principal,
         detach: Callable[[], None] = lambda: None,
     ) -> None:
-        self._way = way
+        self._way = stream
         self._questions = questions
         self._session = session
         self._principal = principal

@@ -79,10 +79,10 @@ class ServerSession:
         """Let running requests finish; subscriptions end."""
         self._conversation.close()
         await self._peer.drain()
-        await self._conversation.ended()
+        await self._conversation.wait_closed()
 
     async def close(self) -> None:
         """Cancel running requests, and return when they have ended."""
         self._conversation.close()
         await self._peer.close()
-        await self._conversation.ended()
+        await self._conversation.wait_closed()

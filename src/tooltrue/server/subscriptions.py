@@ -17,13 +17,13 @@ from tooltrue.errors import InvalidParams, RpcError, StateError
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.state.facts import Facts
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import Change, Kind, RequestContext, ResourceRead
+from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead
 
 __all__ = ["KINDS", "Followed", "Follows", "Hub", "News", "Relay", "SharedFollowed"]
 
 _log = logging.getLogger("tooltrue")
 
-Hear: TypeAlias = Callable[[frozenset[Change]], None]
+Hear: TypeAlias = Callable[[frozenset[ProviderChange]], None]
 Notify: TypeAlias = Callable[[str, Json], None]
 
 KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
@@ -38,7 +38,7 @@ class Hub:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Hear]] = {}
-        self._untold: dict[object, set[Change]] = {}
+        self._untold: dict[object, set[ProviderChange]] = {}
         self.closed = False
 
     def listen(self, hear: Hear) -> Callable[[], None]:
@@ -57,7 +57,7 @@ class Hub:
         """The number of listeners."""
         return len(self._listeners)
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: ProviderChange) -> None:
         for key, (loop, _) in tuple(self._listeners.items()):
             if loop.is_closed():
                 continue
@@ -78,7 +78,7 @@ class Hub:
         self.closed = True
         for loop, hear in tuple(self._listeners.values()):
             if not loop.is_closed():
-                loop.call_soon_threadsafe(hear, frozenset[Change]())
+                loop.call_soon_threadsafe(hear, frozenset[ProviderChange]())
 
 
 # --- followed resources ----------------------------------------------------------------------------------------------
@@ -156,17 +156,17 @@ class News:
         self._context = context
         self._kinds = kinds
         self._follows = follows
-        self._heard: set[Change] = set()
+        self._changes: set[ProviderChange] = set()
         self._something = asyncio.Event()
-        self._known: dict[Kind, object] = {}
+        self._lists: dict[Kind, object] = {}
         self.end: Callable[[], None] = lambda: None
 
     def listen(self) -> None:
         """Start to collect changes: from now on none is missed."""
-        self.end = self._hub.listen(self._hear)
+        self.end = self._hub.listen(self._add_changes)
 
-    def _hear(self, changes: frozenset[Change]) -> None:
-        self._heard |= changes
+    def _add_changes(self, changes: frozenset[ProviderChange]) -> None:
+        self._changes |= changes
         self._something.set()
 
     async def tell(self, notify: Notify) -> None:
@@ -176,28 +176,28 @@ class News:
             while not self._hub.closed:
                 await self._something.wait()
                 self._something.clear()
-                heard, self._heard = self._heard, set()
-                for change in sorted(heard, key=lambda change: (change.kind, change.uri)):
+                changes, self._changes = self._changes, set()
+                for change in sorted(changes, key=lambda change: (change.kind, change.uri)):
                     if await self._is_news(change):
-                        notify(*_said(change))
+                        notify(*_notification_of(change))
         finally:
             self.end()
 
     async def _look(self) -> None:
         """Remember the current lists, except those that change meanwhile: these count as changed."""
-        known: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
+        lists: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
         await asyncio.sleep(0)  # earlier changes have been delivered by now
-        meanwhile = {change.kind for change in self._heard}
-        self._known = {kind: items for kind, items in known.items() if kind not in meanwhile}
+        meanwhile = {change.kind for change in self._changes}
+        self._lists = {kind: items for kind, items in lists.items() if kind not in meanwhile}
 
-    async def _is_news(self, change: Change) -> bool:
+    async def _is_news(self, change: ProviderChange) -> bool:
         if change.kind == "resource":
             return await self._follows.holds(change.uri) and await self._may_read(change.uri)
         if change.kind not in self._kinds:
             return False
         items = await self._list(change.kind)
-        is_news = change.kind not in self._known or items != self._known[change.kind]
-        self._known[change.kind] = items
+        is_news = change.kind not in self._lists or items != self._lists[change.kind]
+        self._lists[change.kind] = items
         return is_news
 
     async def _may_read(self, uri: str) -> bool:
@@ -222,7 +222,7 @@ class News:
             return error
 
 
-def _said(change: Change) -> tuple[str, dict[str, Json]]:
+def _notification_of(change: ProviderChange) -> tuple[str, dict[str, Json]]:
     if change.kind == "resource":
         return "notifications/resources/updated", {"uri": change.uri}
     return f"notifications/{change.kind}/list_changed", {}
@@ -250,25 +250,25 @@ class Relay:
         """Subscribe. Call on the event loop that serves."""
         loop = asyncio.get_running_loop()
 
-        def changed(change: Change) -> None:
+        def changed(change: ProviderChange) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._start, change)
 
-        await self._facts.subscribe(_CHANNEL, self._hear)
+        await self._facts.subscribe(_CHANNEL, self._add_changes)
         self._provider.watch(changed)
 
-    def _start(self, change: Change) -> None:
+    def _start(self, change: ProviderChange) -> None:
         task = asyncio.get_running_loop().create_task(self._tell(change))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
-    async def _tell(self, change: Change) -> None:
+    async def _tell(self, change: ProviderChange) -> None:
         try:
             await self._facts.publish(_CHANNEL, encode([self._me, change.kind, change.uri]))
         except StateError as error:
             _log.warning("other workers could not be told of a change: %s", error)
 
-    def _hear(self, payload: bytes) -> None:
+    def _add_changes(self, payload: bytes) -> None:
         sender, kind, uri = decode(payload)
         if sender != self._me:  # our own changes have been delivered already
-            self._hub.changed(Change(kind, uri))
+            self._hub.changed(ProviderChange(kind, uri))

@@ -10,7 +10,7 @@ from tooltrue.client.answers import Elicit
 from tooltrue.client.client import Client, Progress, Result, Target
 from tooltrue.client.eras import ServerFacts
 from tooltrue.errors import ConnectionLost
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 
 __all__ = ["BlockingClient"]
 
@@ -63,7 +63,7 @@ class BlockingClient:
         """The server's name, version, capabilities and instructions."""
         return self._client.facts
 
-    def tools(self) -> list[Tool]:
+    def tools(self) -> list[ToolDefinition]:
         """All tools, every page of them."""
         return self._run(self._client.list_tools())
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from tooltrue.state.facts import Events, Facts, Rates, Values
 from tooltrue.state.log import ORIGIN, Log, Mark
-from tooltrue.state.verify import Report, verify
+from tooltrue.state.verify import VerifyReport, verify
 
 __all__ = ["LIMIT", "StoppedClock", "check_facts", "check_log"]
 
@@ -258,7 +258,7 @@ async def _events_before_the_subscription_are_not_heard(facts: Events) -> None:
 async def _an_empty_log_is_whole(log: Log) -> None:
     assert await log.read() == ()
     assert await log.head() == ORIGIN
-    assert await verify(log) == Report(0, ORIGIN, ())
+    assert await verify(log) == VerifyReport(0, ORIGIN, ())
 
 
 async def _records_are_numbered(log: Log) -> None:
@@ -267,7 +267,7 @@ async def _records_are_numbered(log: Log) -> None:
     assert [(entry.position, entry.record) for entry in entries] == [(1, {"n": 0}), (2, {"n": 1}), (3, {"n": 2})]
     assert len({entry.writer for entry in entries}) == 1
     assert await log.head() == entries[-1].mark
-    assert await verify(log) == Report(3, entries[-1].mark, ())
+    assert await verify(log) == VerifyReport(3, entries[-1].mark, ())
 
 
 async def _pages_follow_each_other(log: Log) -> None:

@@ -69,8 +69,8 @@ class _Packed(msgspec.Struct):
 
 def unpacked(result: bytes) -> ToolOutcome:
     """Decode a result that another process of ours has encoded."""
-    read = msgspec.json.decode(result, type=_Packed)
-    return _completed(CallToolResult(list(read.content), read.structuredContent, read.isError, read.meta))
+    packed = msgspec.json.decode(result, type=_Packed)
+    return _completed(CallToolResult(list(packed.content), packed.structuredContent, packed.isError, packed.meta))
 
 
 def check_metas(*parts: object) -> None:

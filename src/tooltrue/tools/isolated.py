@@ -42,10 +42,10 @@ def isolated(
     """Wrap the function as one that takes checked arguments. The threads of ``lane`` wait for the processes."""
 
     async def call(arguments: Mapping[str, Json]) -> ToolOutcome:
-        child = _Child(encode({**_place(function), "tool": name, "arguments": arguments, "path": sys.path}))
+        child = _ChildProcess(encode({**_place(function), "tool": name, "arguments": arguments, "path": sys.path}))
         answer = lane.run(child.run)
         try:
-            return _read(await asyncio.shield(answer), child)
+            return _outcome_of(await asyncio.shield(answer), child)
         except asyncio.CancelledError:
             child.kill()
             raise
@@ -58,7 +58,7 @@ def _place(function: Callable[..., Any]) -> dict[str, Json]:
     return {"module": function.__module__, "file": getattr(module, "__file__", None), "function": function.__qualname__}
 
 
-class _Child:
+class _ChildProcess:
     """One process. ``run`` waits for it on a thread; ``kill`` may be called from any other, at any time."""
 
     def __init__(self, job: bytes) -> None:
@@ -76,9 +76,9 @@ class _Child:
             self._process = process = subprocess.Popen(
                 [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
-        said, _ = process.communicate(self._job)
+        output, _ = process.communicate(self._job)
         self.status = process.returncode
-        return said
+        return output
 
     def kill(self) -> None:
         with self._lock:
@@ -87,11 +87,11 @@ class _Child:
                 kill_tree(self._process.pid)
 
 
-def _read(said: bytes, child: _Child) -> ToolOutcome:
-    if not said:
+def _outcome_of(output: bytes, child: _ChildProcess) -> ToolOutcome:
+    if not output:
         how = signal.Signals(-child.status).name if child.status < 0 else f"status {child.status}"
         raise RuntimeError(f"the process of the tool ended without a word: {how}")
-    answer: dict[str, Any] = decode(said)
+    answer: dict[str, Any] = decode(output)
     if "result" in answer:
         return unpacked(encode(answer["result"]))
     if "crash" in answer:

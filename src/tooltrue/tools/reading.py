@@ -31,13 +31,13 @@ from tooltrue.protocol.types import (
 from tooltrue.tools.binding import json_text
 from tooltrue.tools.content import BLOCKS, check_metas
 
-__all__ = ["said", "was_read"]
+__all__ = ["prompt_result", "resource_result"]
 
 _PARTS = (TextResource, BlobResource)
 _MIME_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?")
 
 
-def was_read(value: Any, uri: str, mime_type: str | None) -> ReadOutcome | None:
+def resource_result(value: Any, uri: str, mime_type: str | None) -> ReadOutcome | None:
     """Return the contents of ``uri``; ``None`` if it does not exist. Raises ``InvalidResult`` for a value without such
     a form.
     """
@@ -74,7 +74,7 @@ def _check_part(part: object) -> None:
         raise InvalidResult(f"{type(part).__name__} is neither TextResource nor BlobResource")
 
 
-def said(value: Any, description: str | None) -> PromptOutcome:
+def prompt_result(value: Any, description: str | None) -> PromptOutcome:
     """Return the messages for ``value``. Raises ``InvalidResult`` for a value that is not a message."""
     if isinstance(value, InputRequiredResult):
         return value

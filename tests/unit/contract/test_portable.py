@@ -14,7 +14,7 @@ from properties.test_contracts import VALUES, compiled, documents
 from tooltrue.contract.portable import Fitted, Quarantined, aliases, check, fit, fitting
 from tooltrue.contract.profile import SETTINGS, known, profile
 from tooltrue.errors import ConfigurationError, DefinitionError
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 
 EVERY = pytest.mark.parametrize("name", known())
 
@@ -191,10 +191,10 @@ def test_references_that_double_are_quarantined_quickly():
 
 def test_what_a_host_asks_for_a_model_is_a_tool_again_or_an_error_with_the_reason():
     fits = fitting(profile("kimi"))
-    tool = Tool("t", within({"const": "a"}), title="T", description="Does.")
-    assert fits(tool) == Tool("t", within({"type": "string", "const": "a"}), title="T", description="Does.")
+    tool = ToolDefinition("t", within({"const": "a"}), title="T", description="Does.")
+    assert fits(tool) == ToolDefinition("t", within({"type": "string", "const": "a"}), title="T", description="Does.")
     with pytest.raises(DefinitionError, match=r"\$\.inputSchema\.properties\.a: A type is needed") as caught:
-        fits(Tool("t", within({})))
+        fits(ToolDefinition("t", within({})))
     assert caught.value.code == "TT9070"
 
 

@@ -103,7 +103,7 @@ class Place:
         return self.hosting.task()
 
     def context(self, task: Task | None = None) -> RequestContext:
-        return RequestContext(LOCAL, SILENT, task=task, kept=[])
+        return RequestContext(LOCAL, SILENT, task=task, stored=[])
 
     async def call(self, name: str, task: Task | None = None, **arguments: Any) -> CallToolResult:
         outcome = await self.provider.call_tool(ToolCall(name, arguments, self.context(task)))

@@ -424,4 +424,4 @@ def test_time_in_which_several_calls_wait_for_the_person_counts_once():
         return await asyncio.gather(*(place.code("put", task, x=x) for x in "abc"))
 
     assert asyncio.run(main()) == ["", "", ""]
-    assert (task.asked_seconds, task.seconds) == (300, 0)
+    assert (task.question_seconds, task.seconds) == (300, 0)

@@ -12,7 +12,7 @@ from tooltrue import Server
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.approval_prompts import Asking
 from tooltrue.host.guarding import Hosting, hosted
-from tooltrue.policy.config import read
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import globs
@@ -62,7 +62,7 @@ tools = "disk_*"
 def test_the_operators_file_says_what_only_a_host_goes_by(tmp_path: Path):
     file = tmp_path / "tooltrue.toml"
     file.write_text(FILE)
-    config = read(file)
+    config = read_operator_config(file)
     hosting = Hosting().over(config)
     assert hosting.effects == {"read": globs(["disk_read", "web_*"]), "write": globs(["disk_put"])}
     assert hosting.flow == Flow(public=globs(["web_*"]), stays=globs(["disk_*"]))
@@ -78,7 +78,7 @@ def test_what_the_file_cannot_mean_is_refused_with_its_line(tmp_path: Path, text
     file = tmp_path / "tooltrue.toml"
     file.write_text(text)
     with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:"):
-        read(file)
+        read_operator_config(file)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_server_object_is_guarded_like_any_provider():
     provider = hosted(server.provider, Guard(server="attic"), facts=facts, approvals=Approvals(facts), front=person)
 
     async def main() -> str:
-        context = RequestContext(LOCAL, SILENT, kept=[])
+        context = RequestContext(LOCAL, SILENT, stored=[])
         outcome = await provider.call_tool(ToolCall("burn", {"box": "maps"}, context))
         assert isinstance(outcome, CallToolResult)
         return text_of(outcome)

@@ -194,16 +194,16 @@ def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
 # --- effects ----------------------------------------------------------------------------------------------------------
 
 
-def claims(**hints: bool) -> wire.Tool:
-    return wire.Tool("t", {}, annotations=wire.ToolAnnotations(**hints))
+def claims(**hints: bool) -> wire.ToolDefinition:
+    return wire.ToolDefinition("t", {}, annotations=wire.ToolAnnotations(**hints))
 
 
 @pytest.mark.parametrize(
     ("said", "claimed", "effect"),
     [
         (None, claims(readOnlyHint=True), "destructive"),
-        (None, wire.Tool("t", {}), "destructive"),
-        ("read", wire.Tool("t", {}), "read"),
+        (None, wire.ToolDefinition("t", {}), "destructive"),
+        ("read", wire.ToolDefinition("t", {}), "read"),
         ("read", claims(readOnlyHint=True), "read"),
         ("read", claims(readOnlyHint=False), "destructive"),
         ("read", claims(destructiveHint=True), "destructive"),
@@ -213,7 +213,7 @@ def claims(**hints: bool) -> wire.Tool:
         ("destructive", claims(readOnlyHint=True), "destructive"),
     ],
 )
-def test_a22_annotations_of_a_stranger_only_tighten(said: Any, claimed: wire.Tool, effect: str) -> None:
+def test_a22_annotations_of_a_stranger_only_tighten(said: Any, claimed: wire.ToolDefinition, effect: str) -> None:
     assert effects_by(lambda name: said)(claimed) == effect
 
 
@@ -227,7 +227,7 @@ def test_a22_annotations_of_a_stranger_only_tighten(said: Any, claimed: wire.Too
         (claims(), "destructive"),
     ],
 )
-def test_a22_twin_an_operator_may_believe_them(claimed: wire.Tool, effect: str) -> None:
+def test_a22_twin_an_operator_may_believe_them(claimed: wire.ToolDefinition, effect: str) -> None:
     assert effects_by(lambda name: None, hints=True)(claimed) == effect
 
 

@@ -91,7 +91,7 @@ def driven(folder: Path, model: Obedient, person: Person, hosting: Hosting) -> t
     async def main() -> Run:
         host = Host(
             servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
-            guard=guard.given("test", confirm=guard.confirm.never()),
+            guard=guard.with_settings("test", confirm=guard.confirm.never()),
             guarding=guarding(hosting, person),
             audit=log,
             launches=Launches(folder),
@@ -172,7 +172,7 @@ def test_what_was_met_for_one_question_is_met_for_the_next_of_the_conversation(t
     async def main() -> list[int]:
         host = Host(
             servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
-            guard=guard.given("test", confirm=guard.confirm.never()),
+            guard=guard.with_settings("test", confirm=guard.confirm.never()),
             guarding=guarding(Hosting(flow=KNOWN), person),
             launches=Launches(tmp_path),
         )
@@ -231,7 +231,7 @@ class Desk:
         guard = Guard(server="desk", rules=EVERYTHING)
         self.host = Host(
             servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
-            guard=guard.given("test", confirm=guard.confirm.never()),
+            guard=guard.with_settings("test", confirm=guard.confirm.never()),
             hosting=Hosting(flow=KNOWN),
             front=person,
             launches=Launches(folder),

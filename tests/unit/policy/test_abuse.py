@@ -132,7 +132,7 @@ def test_a_listener_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture)
     signals = AbuseEvents()
     signals.listen(fails)
     signals.listen(heard.append)
-    signals.tell(AbuseEvent("rate", Principal("ann"), "a"))
+    signals.publish(AbuseEvent("rate", Principal("ann"), "a"))
     assert len(heard) == 1
     assert "a listener for signs failed" in caplog.text
 

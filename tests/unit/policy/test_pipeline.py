@@ -36,7 +36,7 @@ ROOT = RequestContext(Principal("root"), SILENT)
 
 
 def guarded(tools: LocalToolset, decide: Decide | None = None, **limits: Any) -> Provider:
-    return standard(tools, Guard(Limits(**limits)).given("", decide=decide))
+    return standard(tools, Guard(Limits(**limits)).with_settings("", decide=decide))
 
 
 def call(provider: Provider, name: str = "tool", context: RequestContext = CONTEXT, **arguments: Any) -> CallToolResult:

@@ -24,7 +24,7 @@ from tooltrue.state.facts import Bucket, MemoryFacts
 from tooltrue.state.sqlite import SqliteFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.rounds import Memory, Rounds
-from tooltrue.tools.toolset import Provider, found
+from tooltrue.tools.toolset import Provider, resolve_call
 from tooltrue.tools.vocabulary import Principal, PromptGet, RequestContext, ToolCall
 from unit.policy.confirming import Attic, Post, posting, said, state
 
@@ -64,7 +64,7 @@ async def granted(provider: Provider, name: str, who: str, calls: int) -> int:
     """How many of so many calls ran."""
     count = 0
     for _ in range(calls):
-        call, _ = await found(provider, ToolCall(name, {}, context(who)))
+        call, _ = await resolve_call(provider, ToolCall(name, {}, context(who)))
         with contextlib.suppress(ToolError):
             await provider.call_tool(call)
             count += 1

@@ -19,7 +19,7 @@ from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Allow, Deny, Rule, Rules, Then, Verdict
 from tooltrue.protocol.names import DEPRECATED, REPLACES
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.protocol.types import Tool as Definition
+from tooltrue.protocol.types import ToolDefinition as Definition
 from tooltrue.protocol.types import replaced
 from tooltrue.server.service import SILENT
 from tooltrue.tools.toolset import Provider

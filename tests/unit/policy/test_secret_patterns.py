@@ -33,7 +33,7 @@ def masked(text: str) -> str:
 
 def _hard(shape: SecretPattern) -> Iterator[str]:
     """What to repeat so that the shape begins again and again, and never ends."""
-    for word in (*shape.prefixes, *shape.known):
+    for word in (*shape.prefixes, *shape.words):
         yield from (word + tail for tail in ("", "-", "_", "a", "A", " ", ".", ":", "=", "://a:"))
     yield from _WORDS
 

@@ -9,14 +9,14 @@ import pytest
 
 from tooltrue.errors import InvalidParams
 from tooltrue.protocol import modern, versions
-from tooltrue.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, Tool
+from tooltrue.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, ToolDefinition
 
 INFO = Implementation(name="disk", version="1")
 RESULTS = modern.Results(INFO)
 META = {"io.modelcontextprotocol/serverInfo": {"name": "disk", "version": "1"}}
 
 
-def facts(**meta: Any) -> modern.Facts:
+def facts(**meta: Any) -> modern.RequestFacts:
     return modern.read_facts({"_meta": {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}, **meta}})
 
 
@@ -163,7 +163,7 @@ def test_a_question_has_only_the_members_it_has():
 
 @pytest.mark.requirement("CACHE-01")
 def test_a_page_of_tools_has_its_cache_hints():
-    tool = Tool("a", {"type": "object"})
+    tool = ToolDefinition("a", {"type": "object"})
     assert json.loads(RESULTS.page("tools", [tool], "next", 5, "private")) == {
         "resultType": "complete",
         "tools": [{"name": "a", "inputSchema": {"type": "object"}}],

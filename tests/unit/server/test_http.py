@@ -19,7 +19,7 @@ from tooltrue.protocol import versions
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.http import SESSION_HEADER, HttpEndpoint
 from tooltrue.server.identity import Authenticate
-from tooltrue.server.legacy import Session
+from tooltrue.server.legacy import LegacySession
 from tooltrue.server.sealing import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
@@ -142,7 +142,7 @@ def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str],
         call = asyncio.ensure_future(one.post(CALL, session))
         async with asyncio.timeout(LIMIT):
             await one.waiting.wait()
-            stranger = HttpEndpoint(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
+            stranger = HttpEndpoint(other.doors._handlers, lambda carrier: Principal("bob"))  # pyright: ignore
             headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
             assert (await stranger.post(body, await admitted(stranger, headers), Quiet())).status == status
@@ -270,9 +270,9 @@ def test_a_level_takes_room_where_it_is_not_the_default():
 
 def test_a_session_that_was_ended_while_its_level_was_set_stays_ended():
     async def test(worker: Worker, facts: MemoryFacts) -> None:
-        legacy = worker.doors._doors.legacy  # pyright: ignore
+        legacy = worker.doors._handlers.legacy  # pyright: ignore
         ada = Principal("ada")
-        token = legacy.seal(Session(versions.BY_NAME["2025-11-25"]), ada)
+        token = legacy.seal(LegacySession(versions.BY_NAME["2025-11-25"]), ada)
         session = await legacy.open(token, ada)
         assert session is not None
         await legacy.end(session)

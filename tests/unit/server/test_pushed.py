@@ -11,7 +11,7 @@ import pytest
 
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import Answer, Failure
-from tooltrue.server.questions import Questions
+from tooltrue.server.questions import PushedQuestions
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.vocabulary import Principal
@@ -44,12 +44,12 @@ class Heard(MemoryFacts):
         await super().publish(channel, payload)
 
 
-def run(scenario: Callable[[Heard, Questions, Questions], Coroutine[Any, Any, None]]) -> None:
+def run(scenario: Callable[[Heard, PushedQuestions, PushedQuestions], Coroutine[Any, Any, None]]) -> None:
     """With two workers that share facts."""
 
     async def main() -> None:
         facts = Heard()
-        one, other = Questions(facts), Questions(facts)
+        one, other = PushedQuestions(facts), PushedQuestions(facts)
         await one.open()
         await other.open()
         async with asyncio.timeout(LIMIT):
@@ -58,20 +58,20 @@ def run(scenario: Callable[[Heard, Questions, Questions], Coroutine[Any, Any, No
     asyncio.run(main())
 
 
-def asked(questions: Questions, way: Way, principal: Principal = ADA) -> asyncio.Task[Any]:
+def asked(questions: PushedQuestions, way: Way, principal: Principal = ADA) -> asyncio.Task[Any]:
     return asyncio.create_task(questions.ask(way, "session", principal, "roots/list", {}, 60.0))
 
 
 def test_an_answer_that_nobody_waits_for_is_not_told_to_other_workers():
-    async def scenario(facts: Heard, one: Questions, other: Questions) -> None:
+    async def scenario(facts: Heard, one: PushedQuestions, other: PushedQuestions) -> None:
         way = Way()
         task = asked(one, way)
         id = (await way.sent.get())["id"]
-        await other.answered("session", Answer("x", {"large": "x" * 1_000}))
-        await other.answered("session", Answer(None, {}))
-        await other.answered("another session", Answer(id, {}))
+        await other.receive("session", Answer("x", {"large": "x" * 1_000}))
+        await other.receive("session", Answer(None, {}))
+        await other.receive("another session", Answer(id, {}))
         assert facts.published == []
-        await other.answered("session", Answer(id, {"roots": []}))
+        await other.receive("session", Answer(id, {"roots": []}))
         assert await task == {"roots": []}
         assert len(facts.published) == 1
 
@@ -79,14 +79,14 @@ def test_an_answer_that_nobody_waits_for_is_not_told_to_other_workers():
 
 
 def test_a_question_is_answered_once():
-    async def scenario(facts: Heard, one: Questions, other: Questions) -> None:
+    async def scenario(facts: Heard, one: PushedQuestions, other: PushedQuestions) -> None:
         way = Way()
         task = asked(one, way)
         id = (await way.sent.get())["id"]
         for worker in (other, one, other):
-            await worker.answered("session", Answer(id, worker is one))
+            await worker.receive("session", Answer(id, worker is one))
         assert await task is False
-        await other.answered("session", Answer(id, None))
+        await other.receive("session", Answer(id, None))
         assert (len(facts.published), len(facts)) == (1, 0)
 
     run(scenario)
@@ -97,12 +97,12 @@ def test_a_question_is_answered_once():
     "large", [Answer("", "x" * 1024 * 1024), Failure("", RpcError.received(-1, "x" * 1024 * 1024))]
 )
 def test_an_answer_that_is_too_large_is_a_failure_at_every_worker(at: int, large: Any):
-    async def scenario(facts: Heard, *workers: Questions) -> None:
+    async def scenario(facts: Heard, *workers: PushedQuestions) -> None:
         way = Way()
         task = asked(workers[0], way)
         id = (await way.sent.get())["id"]
         message = Answer(id, large.result) if isinstance(large, Answer) else Failure(id, large.error)
-        await workers[at].answered("session", message)
+        await workers[at].receive("session", message)
         with pytest.raises(RpcError, match="larger than"):
             await task
         assert sum(map(len, facts.published)) < 1_000
@@ -111,7 +111,7 @@ def test_an_answer_that_is_too_large_is_a_failure_at_every_worker(at: int, large
 
 
 def test_a_caller_is_asked_so_much_at_once_and_others_are_asked_all_the_same():
-    async def scenario(facts: Heard, one: Questions, other: Questions) -> None:
+    async def scenario(facts: Heard, one: PushedQuestions, other: PushedQuestions) -> None:
         way = Way()
         tasks = [asked(one, way) for _ in range(1_000)]
         ids = [(await way.sent.get())["id"] for _ in tasks]
@@ -120,10 +120,10 @@ def test_a_caller_is_asked_so_much_at_once_and_others_are_asked_all_the_same():
         tasks.append(asked(one, way, BOB))
         ids.append((await way.sent.get())["id"])
         for id in ids:
-            await one.answered("session", Answer(id, "yes"))
+            await one.receive("session", Answer(id, "yes"))
         assert await asyncio.gather(*tasks) == ["yes"] * 1_001
         again = asked(one, way)
-        await one.answered("session", Answer((await way.sent.get())["id"], "yes"))
+        await one.receive("session", Answer((await way.sent.get())["id"], "yes"))
         await again
 
     run(scenario)

@@ -17,9 +17,9 @@ from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.library import LocalLibrary
-from tooltrue.tools.vocabulary import Change, Kind, Principal, RequestContext
+from tooltrue.tools.vocabulary import Kind, Principal, ProviderChange, RequestContext
 
-TOOLS = Change("tools")
+TOOLS = ProviderChange("tools")
 
 
 async def turns() -> None:

@@ -125,7 +125,7 @@ def test_the_head_of_another_log_is_kept_there_beside_those_of_others(url: str, 
             async with PostgresLog(url) as seals:
                 kept = await seals_in(seals, of)
             assert kept == [await log.head()]
-            assert (await verify(log, kept=kept)).faults == ()
+            assert (await verify(log, marks=kept)).faults == ()
 
     asyncio.run(scenario())
 

@@ -19,7 +19,7 @@ from tooltrue import Context, Depends, ImageContent, Server, TextContent
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol import types as wire
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
+from tooltrue.tools.binding import Bound, ToolOptions, bind, bind_raw
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
@@ -49,7 +49,7 @@ class Row(TypedDict):
 
 
 def bound(function: Any, **settings: Any) -> Bound:
-    return bind(function, Settings(**settings), POOL)
+    return bind(function, ToolOptions(**settings), POOL)
 
 
 def properties(function: Any, **settings: Any) -> dict[str, Any]:
@@ -433,8 +433,8 @@ def test_a_refusal_names_the_file_and_the_line_of_the_function():
 
 
 def raw(schema: Any, handler: Any = lambda arguments: arguments, output: Any = None) -> Bound:
-    definition = wire.Tool(name="raw", inputSchema=schema, outputSchema=output)
-    return bind_raw(handler, definition, Settings(blocking=False), POOL)
+    definition = wire.ToolDefinition(name="raw", inputSchema=schema, outputSchema=output)
+    return bind_raw(handler, definition, ToolOptions(blocking=False), POOL)
 
 
 @pytest.mark.requirement("TOOL-07")
@@ -478,7 +478,7 @@ def test_a_raw_handler_with_an_output_schema_returns_json_even_when_it_is_text()
 
 
 def hints(**settings: Any) -> Any:
-    return Settings(**settings).annotations()
+    return ToolOptions(**settings).annotations()
 
 
 def test_effects_become_hints_and_nothing_declared_says_nothing():
@@ -511,7 +511,7 @@ def test_a_tool_is_published_with_no_key_that_is_none_or_not_its_authors(key: st
     assert bound(tool, meta={"com.example/x": 1}).tool.definition.meta == {"com.example/x": 1}
     assert refusal(tool, meta={key: 1}).code == "TT3035"
     with pytest.raises(DefinitionError, match=r"test_binding\.py"):
-        bind_raw(lambda arguments: None, wire.Tool("t", {"type": "object"}), Settings(meta={key: 1}), POOL)
+        bind_raw(lambda arguments: None, wire.ToolDefinition("t", {"type": "object"}), ToolOptions(meta={key: 1}), POOL)
 
 
 def test_a_method_in_the_body_of_its_class_says_how_to_register_it():

@@ -12,7 +12,15 @@ from tooltrue.errors import DefinitionError, InvalidParams, UnknownTool
 from tooltrue.server.service import SILENT
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import LOCAL, Change, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import (
+    LOCAL,
+    Principal,
+    PromptGet,
+    ProviderChange,
+    RequestContext,
+    ResourceRead,
+    ToolCall,
+)
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -125,7 +133,7 @@ def test_a_change_is_told_through_every_view():
     tools.remove("a")
     leave()
     tools.add_raw("c", {"type": "object"}, lambda arguments: None)
-    assert told == [Change("tools")]
+    assert told == [ProviderChange("tools")]
 
 
 def test_without_a_library_there_are_no_resources_and_no_prompts():

@@ -27,7 +27,7 @@ from tooltrue.host.models.model import (
 )
 from tooltrue.host.models.uses import as_written
 from tooltrue.jsonrpc.messages import Json, decode, is_object
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 
 __all__ = ["Asks", "Choosing", "begun", "made"]
 
@@ -48,7 +48,7 @@ class Choosing:
     """A model that is shown ``tools`` and chooses which to call. ``settings`` are the other settings that influence its
     answers; they are part of the key. ``left_out`` are tools that its provider does not accept, and why."""
 
-    def __init__(self, model: Model, tools: Iterable[Tool], system: str = "", settings: Json = None) -> None:
+    def __init__(self, model: Model, tools: Iterable[ToolDefinition], system: str = "", settings: Json = None) -> None:
         listed = tuple(tools)
         self._model = model
         self._system = system

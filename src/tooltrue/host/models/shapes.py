@@ -8,27 +8,27 @@ from typing import TypeAlias
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 
 __all__ = ["SHAPES", "Shape", "shape_of"]
 
-Shape: TypeAlias = Callable[[Tool], dict[str, Json]]
+Shape: TypeAlias = Callable[[ToolDefinition], dict[str, Json]]
 
 
-def _function(tool: Tool) -> dict[str, Json]:
+def _function(tool: ToolDefinition) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description or "", "parameters": tool.inputSchema}
 
 
-def _openai(tool: Tool) -> dict[str, Json]:
+def _openai(tool: ToolDefinition) -> dict[str, Json]:
     return {"type": "function", "function": _function(tool)}
 
 
-def _responses(tool: Tool) -> dict[str, Json]:
+def _responses(tool: ToolDefinition) -> dict[str, Json]:
     # Strict would refuse every optional parameter, and the arguments are validated here in any case.
     return {"type": "function", **_function(tool), "strict": False}
 
 
-def _anthropic(tool: Tool) -> dict[str, Json]:
+def _anthropic(tool: ToolDefinition) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description or "", "input_schema": tool.inputSchema}
 
 

@@ -67,12 +67,12 @@ class Masks(Value, frozen=True):
     def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
         """Return the arguments without secrets, and the JSON Pointers of those that were masked."""
         walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self._detected)
-        return walk.masked(arguments, "", ""), walk.found
+        return walk.masked(arguments, "", ""), walk.paths
 
     def text(self, text: str) -> str:
         """Mask secrets in a text such as a name or a URI, including query parameters with secret names."""
         plain = _plain(text)
-        clean = _QUERY.sub(lambda found: found[1] + MASKED if _is_secret(found[2]) else found[0], plain)
+        clean = _QUERY.sub(lambda match: match[1] + MASKED if _is_secret(match[2]) else match[0], plain)
         return self._detected(text if clean == plain else clean)
 
     def _detected(self, text: str) -> str:
@@ -82,16 +82,16 @@ class Masks(Value, frozen=True):
         return text if clean == plain else clean
 
     def _of(self, tool: Tool) -> _Secrets:
-        known = self._tools.get(id(tool))
-        if known is None or known[0] is not tool:
+        entry = self._tools.get(id(tool))
+        if entry is None or entry[0] is not tool:
             if len(self._tools) >= _KEPT_TOOLS:
                 self._plain.clear()
                 self._tools.clear()
-            known = (tool, _secrets(tool.definition.inputSchema))
-            self._tools[id(tool)] = known  # keeps the tool alive, so that its id stays its own
-            if known[1].is_plain:
+            entry = (tool, _secrets(tool.definition.inputSchema))
+            self._tools[id(tool)] = entry  # keeps the tool alive, so that its id stays its own
+            if entry[1].is_plain:
                 self._plain.add(id(tool))
-        return known[1]
+        return entry[1]
 
 
 class _Secrets(Value, frozen=True):
@@ -108,11 +108,11 @@ _NOTHING = _Secrets(frozenset(), is_plain=False)
 class _Walk(Mutable):
     secrets: _Secrets
     detect: Callable[[str], str]
-    found: list[str] = field(default_factory=list[str])
+    paths: list[str] = field(default_factory=list[str])
 
     def masked(self, value: Json, name: str, path: str) -> Json:
         if value is not None and (name in self.secrets.names or (name and _is_secret(name))):
-            self.found.append(path)
+            self.paths.append(path)
             return MASKED
         if is_object(value):
             return {key: inner for name, one in value.items() for key, inner in self._member(name, one, path)}
@@ -121,14 +121,14 @@ class _Walk(Mutable):
         if not isinstance(value, str):
             return value
         if (clean := self.detect(value)) != value:
-            self.found.append(path)
+            self.paths.append(path)
         return clean
 
     def _member(self, name: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
         key = self.detect(name)
         path = f"{path}/{_escaped(key)}"
         if key != name:
-            self.found.append(path)
+            self.paths.append(path)
         yield key, self.masked(value, _plain(name), path)
 
 
@@ -144,16 +144,16 @@ _INNERS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def _secrets(schema: Mapping[str, Any]) -> _Secrets:
-    names, is_plain, seen = set[str](), True, set[tuple[int, str]]()
+    names, is_plain, visited = set[str](), True, set[tuple[int, str]]()
     rest: list[tuple[str, Any]] = [("", schema)]
     while rest:
         name, node = rest.pop()
         if not is_object(node):
             is_plain = is_plain and node is False
             continue
-        if (id(node), name) in seen:
+        if (id(node), name) in visited:
             continue
-        seen.add((id(node), name))
+        visited.add((id(node), name))
         if node.get("format") == "password" or node.get("writeOnly") is True:
             names.add(name)
         is_plain = is_plain and _is_closed(node) and not _is_secret(name)
@@ -193,8 +193,8 @@ def _is_closed(node: Mapping[str, Any]) -> bool:
     """Return whether a schema accepts only values that it, and the schemas inside it, name."""
     if "enum" in node or "const" in node or "$ref" in node or any(word in node for word in ("anyOf", "oneOf")):
         return True
-    said = node.get("type")
-    kinds = set(said if is_array(said) else [said])
+    declared = node.get("type")
+    kinds = set(declared if is_array(declared) else [declared])
     if not kinds <= _SCALARS | {"object", "array"}:
         return False
     if "object" in kinds and (node.get("additionalProperties") is not False or "patternProperties" in node):

@@ -38,15 +38,15 @@ def record_of(entry: Entry) -> dict[str, Any]:
     return record if is_object(record) else {"kind": "damaged"}
 
 
-def matching(wanted: Mapping[str, str], since: str = "", until: str = "") -> Callable[[Mapping[str, Any]], bool]:
-    """Return a predicate for records whose members match the globs in ``wanted``. ``since`` and ``until`` are prefixes
+def matching(globs: Mapping[str, str], since: str = "", until: str = "") -> Callable[[Mapping[str, Any]], bool]:
+    """Return a predicate for records whose members match ``globs``. ``since`` and ``until`` are prefixes
     of a timestamp, both inclusive."""
 
     def matches(record: Mapping[str, Any]) -> bool:
         at = str(record.get("at", ""))
         if (since and at < since) or (until and at[: len(until)] > until):
             return False
-        return all(fnmatch.fnmatchcase(str(record.get(name, "")), glob) for name, glob in wanted.items())
+        return all(fnmatch.fnmatchcase(str(record.get(name, "")), glob) for name, glob in globs.items())
 
     return matches
 

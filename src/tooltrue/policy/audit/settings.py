@@ -38,21 +38,21 @@ class Audit(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.on_failure not in _ALSO:
-            wanted = " or ".join(get_args(OnFailure))
-            raise ConfigurationError.of("TT4009", name="Audit(on_failure=…)", wanted=wanted)
+            choices = " or ".join(get_args(OnFailure))
+            raise ConfigurationError.of("TT4009", name="Audit(on_failure=…)", wanted=choices)
 
     @classmethod
-    def of(cls, said: Audit | Log | str | bool) -> Audit:
+    def of(cls, setting: Audit | Log | str | bool) -> Audit:
         """Return the settings that ``Server(audit=…)`` stands for."""
-        if isinstance(said, Audit):
-            return said
-        return Audit(is_on=said) if isinstance(said, bool) else Audit(said)
+        if isinstance(setting, Audit):
+            return setting
+        return Audit(is_on=setting) if isinstance(setting, bool) else Audit(setting)
 
     def at(self, server: str) -> Audit:
         """Return these settings for a server of this name, with a file of its own if ``to`` is not set."""
         return replaced(self, to=f"sqlite://{audit_file(server)}", is_default=True) if self.to is None else self
 
-    def said_instead(self, *, on: bool | None = None, to: str | None = None, **others: Any) -> Audit:
+    def with_overrides(self, *, on: bool | None = None, to: str | None = None, **others: Any) -> Audit:
         """Return these settings with the operator's overrides. Setting ``to`` turns recording on, unless ``on`` is
         given."""
         if to is not None:
@@ -72,7 +72,7 @@ class Audit(Value, frozen=True):
 
     # --- for `tooltrue inspect` ---
 
-    def said(self) -> str:
+    def summary(self) -> str:
         if not self.is_on:
             return "off"
         place = without_password(self.to) if isinstance(self.to, str) else type(self.to).__name__
@@ -87,7 +87,7 @@ class Audit(Value, frozen=True):
             return f"sealed in {without_password(self.seal)}"
         return "sealed in the file beside it" if self.seal_place else "kept by the database"
 
-    def said_of_intents(self) -> str:
+    def write_ahead_summary(self) -> str:
         if not self.is_on:
             return "off"
         return f"on: durable before anything destructive; without a log {_ALSO[self.on_failure]}"

@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
 from tooltrue.protocol.types import ToolOutcome, Value, field
-from tooltrue.tools.threads import HELD, Held
+from tooltrue.tools.threads import HELD, SlotHold
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
 
@@ -42,15 +42,15 @@ class Concurrency(Value, frozen=True):
         return f"{self.tool} of a tool, {self.caller} of a caller, {self.server} in all"
 
     def __post_init__(self) -> None:
-        for name, said in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
-            if not (isinstance(said, int) and said >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
+        for name, limit in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
+            if not (isinstance(limit, int) and limit >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ConfigurationError.of("TT4009", name=f"Concurrency({name}=…)", wanted="a whole number above 0")
         if not 0 < self.seconds < float("inf"):
             raise ConfigurationError.of("TT4009", name="Concurrency(seconds=…)", wanted="a number above 0")
 
 
-def concurrency(limits: Concurrency, signals: AbuseEvents) -> Callable[[Provider], Provider]:
-    return lambda inner: _Concurrency(inner, limits, signals, _Gate(limits.server))
+def concurrency(limits: Concurrency, abuse_events: AbuseEvents) -> Callable[[Provider], Provider]:
+    return lambda inner: _Concurrency(inner, limits, abuse_events, _Gate(limits.server))
 
 
 class _Gate:
@@ -59,17 +59,17 @@ class _Gate:
     ``queued`` counts all waiting calls that need a slot here, wherever they wait.
     """
 
-    __slots__ = ("limit", "queued", "taken", "waiting")
+    __slots__ = ("limit", "queued", "running", "waiting")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.taken = 0
+        self.running = 0
         self.queued = 0
         self.waiting: deque[_Waiter] = deque()
 
     @property
     def idle(self) -> bool:
-        return not (self.taken or self.queued)
+        return not (self.running or self.queued)
 
 
 _Gates: TypeAlias = tuple[_Gate, _Gate, _Gate]
@@ -92,7 +92,7 @@ class _Waiter:
         self._at = None
         if self.turn.done():
             return
-        self._at = next((gate for gate in self.gates if gate.taken >= gate.limit), None)
+        self._at = next((gate for gate in self.gates if gate.running >= gate.limit), None)
         if self._at is not None:
             self._at.waiting.append(self)
         else:
@@ -115,7 +115,7 @@ _MAX_KEPT = 10_000
 
 class _Concurrency(Layer, frozen=True):
     limits: Concurrency
-    signals: AbuseEvents
+    abuse_events: AbuseEvents
     server: _Gate
     tools: dict[str, _Gate] = field(default_factory=dict[str, _Gate])
     callers: dict[str, _Gate] = field(default_factory=dict[str, _Gate])
@@ -123,10 +123,10 @@ class _Concurrency(Layer, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         called = call.tool
         tool, caller, server = gates = self._gates(call.name, called and called.at_once, call.context)
-        if tool.taken < tool.limit and caller.taken < caller.limit and server.taken < server.limit:
-            tool.taken += 1
-            caller.taken += 1
-            server.taken += 1
+        if tool.running < tool.limit and caller.running < caller.limit and server.running < server.limit:
+            tool.running += 1
+            caller.running += 1
+            server.running += 1
         else:
             await self._wait(gates, call.name, call.context)
         if called is None or not called.stoppable:
@@ -134,9 +134,9 @@ class _Concurrency(Layer, frozen=True):
         try:
             return await self.inner.call_tool(call)
         finally:
-            tool.taken -= 1
-            caller.taken -= 1
-            server.taken -= 1
+            tool.running -= 1
+            caller.running -= 1
+            server.running -= 1
             if server.queued:
                 _let_in(gates)
 
@@ -144,7 +144,7 @@ class _Concurrency(Layer, frozen=True):
         """Count all reads of resources as one tool, and likewise all prompts, and all completions."""
         kind = KINDS[type(operation)]
         gates = self._gates(kind, None, operation.context)
-        if any(gate.taken >= gate.limit for gate in gates):
+        if any(gate.running >= gate.limit for gate in gates):
             await self._wait(gates, kind, operation.context)
         else:
             _enter(gates)
@@ -181,8 +181,8 @@ class _Concurrency(Layer, frozen=True):
 
     def _busy(self, gates: _Gates, name: str, context: RequestContext) -> ToolError:
         seconds = math.ceil(self.limits.seconds)
-        self.signals.tell(AbuseEvent("busy", context.principal, name, seconds))
-        return ToolError.of("TT2102", tool=name, running=gates[0].taken, seconds=seconds)
+        self.abuse_events.publish(AbuseEvent("busy", context.principal, name, seconds))
+        return ToolError.of("TT2102", tool=name, running=gates[0].running, seconds=seconds)
 
 
 def _made(gates: dict[str, _Gate], key: str, limit: int) -> _Gate:
@@ -198,23 +198,23 @@ async def _holding(
     gates: _Gates, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]
 ) -> OutcomeT:
     """Run an operation. A thread that runs for it keeps the slots until it ends, even if the caller waits no longer."""
-    held = Held(lambda: _leave(gates))
-    before = HELD.set(held)
+    hold = SlotHold(lambda: _leave(gates))
+    before = HELD.set(hold)
     try:
         return await proceed(operation)
     finally:
         HELD.reset(before)
-        held.let_go()
+        hold.let_go()
 
 
 def _enter(gates: _Gates) -> None:
     for gate in gates:
-        gate.taken += 1
+        gate.running += 1
 
 
 def _leave(gates: _Gates) -> None:
     for gate in gates:
-        gate.taken -= 1
+        gate.running -= 1
     if gates[-1].queued:
         _let_in(gates)
 
@@ -222,5 +222,5 @@ def _leave(gates: _Gates) -> None:
 def _let_in(gates: _Gates) -> None:
     """Admit the next calls at each of these gates. A call that finds another gate full waits there instead."""
     for gate in gates:
-        while gate.waiting and gate.taken < gate.limit:
+        while gate.waiting and gate.running < gate.limit:
             gate.waiting.popleft().come_in()

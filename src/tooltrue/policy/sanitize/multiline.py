@@ -147,7 +147,7 @@ DividedRun = tuple[int, bytes, list[int]]
 
 def multiline_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
     """Return the long runs with a separator inside, or close enough behind them to lie in the same token."""
-    found = list[DividedRun]()
+    multiline = list[DividedRun]()
     if runs := long_runs(together):
         joints = [*itertools.accumulate(map(len, lines)), sys.maxsize]
         first = 0
@@ -160,8 +160,8 @@ def multiline_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
                 behind = first
                 while joints[behind] < end:
                     behind += 1
-                found.append((at, run, joints[first:behind]))
-    return found
+                multiline.append((at, run, joints[first:behind]))
+    return multiline
 
 
 _LONGEST = 100
@@ -234,8 +234,8 @@ def tokens(text: str, shapes: Sequence[SecretPattern]) -> Iterator[tuple[SecretP
     done = 0
     for chain in _chain().finditer(text):
         for pieces in _windows(text, chain.start(), chain.end()):
-            found = [(shape, token) for shape in shapes for token in _tokens(text, pieces, shape)]
-            for shape, token in sorted(found, key=lambda one: one[1]):
+            matches = [(shape, token) for shape in shapes for token in _tokens(text, pieces, shape)]
+            for shape, token in sorted(matches, key=lambda one: one[1]):
                 if token.start >= done:
                     done = token.end
                     yield shape, token
@@ -246,7 +246,7 @@ def _windows(text: str, start: int, end: int) -> Iterator[list[_Piece]]:
     before it, and the end with those after it."""
     pieces: list[_Piece] = []
     at, begin = 0, max(0, start - _CONTEXT)
-    for stop, behind in itertools.chain((found.span() for found in _break().finditer(text, start, end)), [(end, end)]):
+    for stop, behind in itertools.chain((match.span() for match in _break().finditer(text, start, end)), [(end, end)]):
         is_long = stop - begin > _HALF
         pieces.append(_Piece(begin, begin + _HALF if is_long else stop, at))
         at += pieces[-1].end - begin
@@ -266,16 +266,16 @@ def _tokens(text: str, pieces: list[_Piece], shape: SecretPattern) -> Iterator[T
     whole, pattern = "".join([text[piece.start : piece.end] for piece in pieces]), _bare(shape)
     group = "secret" if "secret" in pattern.groupindex else 0
     starts = [piece.at for piece in pieces]
-    for found in pattern.finditer(whole):
-        first = bisect.bisect(starts, found.start(group)) - 1
-        begin = pieces[first].start + found.start(group) - starts[first]
+    for matches in pattern.finditer(whole):
+        first = bisect.bisect(starts, matches.start(group)) - 1
+        begin = pieces[first].start + matches.start(group) - starts[first]
         if shape.prefixes and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
             continue
         for at in range(first + 1, len(pieces)):  # as few pieces as possible: the next ones may be other words
-            shorter = pattern.match(whole, found.start(), _behind(pieces[at]))
+            shorter = pattern.match(whole, matches.start(), _behind(pieces[at]))
             if shorter is not None and shorter.end(group) > pieces[at].at:
-                last = _wrapped_to(whole, pieces, at, found.end(group))
-                shorter = pattern.match(whole, found.start(), _behind(pieces[last])) or shorter
+                last = _wrapped_to(whole, pieces, at, matches.end(group))
+                shorter = pattern.match(whole, matches.start(), _behind(pieces[last])) or shorter
                 yield Token(begin, pieces[last].start + shorter.end(group) - pieces[last].at, shorter[group])
                 break
             if shorter is not None:

@@ -26,7 +26,7 @@ def kinds_sent(arguments: Mapping[str, Json]) -> list[str]:
     names, values = list[str](), list[str]()
     _collect(arguments, names, values)
     readings = ["\n".join([*names, *values]), "".join(values)]
-    for url in (found[0] for text in values for found in _URL.finditer(text)):
+    for url in (match[0] for text in values for match in _URL.finditer(text)):
         readings += _put_together(unquote(url.partition("://")[2]))
     return sorted({kind for reading in readings for kind in kinds_in(reading.encode(errors="replace"))})
 

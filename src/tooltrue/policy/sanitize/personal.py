@@ -90,14 +90,14 @@ def may_hold(data: bytes) -> bool:
     return _MAY_HOLD.search(data) is not None
 
 
-def mask_personal(text: str, found: list[str]) -> str:
-    """Mask each piece of personal data in ``text``; ``found`` gets the masks."""
+def mask_personal(text: str, masks: list[str]) -> str:
+    """Mask each piece of personal data in ``text``; ``masks`` receives the masks."""
     for kind, pattern, holds in _KINDS:
 
         def replaced(match: re.Match[str], kind: str = kind, holds: Callable[[str], bool] = holds) -> str:
             if not holds(match[0]):
                 return match[0]
-            found.append(mask := f"{kind} {fingerprint(match[0])}")
+            masks.append(mask := f"{kind} {fingerprint(match[0])}")
             return f"[personal data masked: {mask}]"
 
         text = _compiled(pattern).sub(replaced, text)

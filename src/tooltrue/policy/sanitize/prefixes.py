@@ -93,13 +93,13 @@ def _tree(prefixes: tuple[bytes, ...], depth: int = 3) -> bytes:
 def long_runs(data: bytes) -> Runs:
     """Return the runs of 20 or more token characters, with their positions."""
     flat = f" {data.translate(FLAT).decode('ascii')} "  # a blank at ``i`` here stands before byte ``i`` of ``data``
-    find, found = flat.find, Runs()
+    find, runs = flat.find, Runs()
     at = find(_START)
     while at >= 0:
         end = find(" ", at + 20) - 1
-        found.append((at, data[at:end]))
+        runs.append((at, data[at:end]))
         at = find(_START, end)
-    return found
+    return runs
 
 
 def is_hex(digits: bytes) -> bool:

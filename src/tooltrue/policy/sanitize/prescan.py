@@ -11,10 +11,10 @@ from tooltrue.policy.sanitize.secrets import ORDINARY, SHORTEST, is_plain, suspe
 from tooltrue.protocol.characters import ESCAPE, may_hide
 from tooltrue.protocol.types import Value
 
-__all__ = ["CLEAN", "Suspicion", "Wants", "prescan", "suspected"]
+__all__ = ["CLEAN", "PrescanResult", "Wants", "prescan", "suspected"]
 
 
-class Suspicion(Value, frozen=True):
+class PrescanResult(Value, frozen=True):
     """Possible findings in the bytes: hidden characters, and secrets of these patterns. False if there are none.
 
     ``masks``: secrets are searched, even those that come together when hidden characters are taken out. ``personal``:
@@ -30,7 +30,7 @@ class Suspicion(Value, frozen=True):
         return self.hidden or bool(self.shapes) or self.personal
 
 
-CLEAN = Suspicion()
+CLEAN = PrescanResult()
 _LONG = 1_000
 _SHORT = 40
 """Secrets that are known by a word, without a colon, are longer."""
@@ -48,7 +48,7 @@ class Wants(NamedTuple):
     personal: bool = False
 
 
-def prescan(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
+def prescan(data: bytes, secrets: bool, personal: bool = False) -> PrescanResult:
     """Scan ``data``: text as UTF-8, plain or within JSON. ``secrets`` and ``personal`` tell whether to search for
     those.
 
@@ -68,4 +68,4 @@ def prescan(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
     hidden = hidden or ("\\" in classes and ESCAPE.search(data) is not None)
     shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
     is_suspect = hidden or shapes or (personal and may_hold(data))
-    return Suspicion(hidden, shapes, secrets, personal) if is_suspect else CLEAN
+    return PrescanResult(hidden, shapes, secrets, personal) if is_suspect else CLEAN

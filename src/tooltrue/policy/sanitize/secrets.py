@@ -46,7 +46,7 @@ __all__ = [
     "ORDINARY",
     "SHORTEST",
     "WORDS",
-    "Cut",
+    "SecretCut",
     "cuts",
     "fingerprint",
     "is_plain",
@@ -61,7 +61,7 @@ _SHORTEST_NAMED = 18
 SHORTEST = 12
 """A shorter text holds no secret."""
 
-_AT = next(shape for shape in SECRET_PATTERNS if "://" in shape.known)
+_AT = next(shape for shape in SECRET_PATTERNS if "://" in shape.words)
 _RANKS = {shape: rank for rank, shape in enumerate(SECRET_PATTERNS)}
 _NAMED_KEY = next(shape for shape in SECRET_PATTERNS if shape.kind == "named-key")
 
@@ -78,7 +78,7 @@ Words = dict[str, list[tuple[str, SecretPattern]]]
 
 
 def _with(*parts: str) -> Words:
-    words = [(word, shape) for shape in SECRET_PATTERNS for word in shape.known if shape is not _AT]
+    words = [(word, shape) for shape in SECRET_PATTERNS for word in shape.words if shape is not _AT]
     return {part: [(word, shape) for word, shape in words if part in word.lower()] for part in parts}
 
 
@@ -88,7 +88,7 @@ _LONG = _with("ookie")  # if there is a long run anywhere
 _LONG_MIXED = _with("private key", "private-lines")  # if one is not of hexadecimal digits
 _BESIDE = _with("hook", "$", "_authtoken")  # if there is one beside the word
 _BESIDE_MIXED = _with("tlasv1", "~", "azdo", "1//0", "-us")
-_WIDE = tuple((word, shape) for shape in SECRET_PATTERNS for word in shape.known if not word.isascii())
+_WIDE = tuple((word, shape) for shape in SECRET_PATTERNS for word in shape.words if not word.isascii())
 WORDS = (
     *_WIDE,
     *(row for words in (_ALWAYS, _EQUAL, _LONG, _LONG_MIXED, _BESIDE, _BESIDE_MIXED) for row in chain(*words.values())),
@@ -117,83 +117,83 @@ def is_plain(data: bytes, odd: bytes) -> bool:
 def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[SecretPattern, ...]:
     """Return the patterns of secrets that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its
     bytes by class."""
-    text, found = data.decode("latin-1"), dict[SecretPattern, None]()
+    text, candidates = data.decode("latin-1"), dict[SecretPattern, None]()
     is_ascii = text.isascii()
     small = text.lower() if is_ascii else data.lower().decode("latin-1")
     if "ccess" in small or "assword" in small or "uthorization" in small:
-        _add(found, _ALWAYS, text, small)
+        _add(candidates, _ALWAYS, text, small)
     if not is_ascii:
-        _add_wide(found, text)
+        _add_wide(candidates, text)
     if "=" in classes:
-        _add(found, _EQUAL, text, small)
+        _add(candidates, _EQUAL, text, small)
     if "@" in classes and "/" in text and "://" in text:
-        found[_AT] = None
+        candidates[_AT] = None
     pairs, starts = pairs_in(data, classes) if depth and may_be_pairs(data) else (), list[int]()
     if is_long := RUN in classes:
         runs = long_runs(data)
         digits = b"".join([run for _, run in runs])
         is_mixed = not is_hex(digits)
-        _in_runs(found, data, text, small, runs, is_mixed=is_mixed)
+        _in_runs(candidates, data, text, small, runs, is_mixed=is_mixed)
         starts = likely_runs(data, runs, digits, is_mixed=is_mixed) if depth else []
     if (starts or pairs) and _holds_encoded(text, starts, pairs, depth):
-        found[_ENCODED] = None
+        candidates[_ENCODED] = None
     if may_be_multiline(classes, data, text, is_long=is_long):
-        found.update(dict.fromkeys(_divided(data, classes, text, is_long=is_long)))
+        candidates.update(dict.fromkeys(_multiline_patterns(data, classes, text, is_long=is_long)))
     if depth and may_be_respelled(text, classes, data):
         reading = read_word_spellings(data.decode(errors="replace")).encode(errors="replace")
         if suspects(reading, classes_of(reading), depth - 1):
-            found[_RESPELLED] = None
-    return tuple(found)
+            candidates[_RESPELLED] = None
+    return tuple(candidates)
 
 
 def _in_runs(
-    found: dict[SecretPattern, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool
+    candidates: dict[SecretPattern, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool
 ) -> None:
     """Add the patterns of secrets that may stand in long runs of token characters, and beside them."""
     near = beside(data, runs)
     near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
     if "ookie" in small:
-        _add(found, _LONG, text, small)
+        _add(candidates, _LONG, text, small)
     if "hook" in near_small or "$" in near_small or "_authtoken" in near_small:
-        _add(found, _BESIDE, near_text, near_small)
+        _add(candidates, _BESIDE, near_text, near_small)
     if is_mixed or "." in text:
         search = PrefixSearch(data, _holds)
         search.behind_dots(runs)
         if is_mixed:
             search.in_runs(runs)
-            _add(found, _LONG_MIXED, text, small)
-            _add(found, _BESIDE_MIXED, near_text, near_small)
-        found.update(dict.fromkeys(search.shapes))
+            _add(candidates, _LONG_MIXED, text, small)
+            _add(candidates, _BESIDE_MIXED, near_text, near_small)
+        candidates.update(dict.fromkeys(search.shapes))
     if ("key" in near_small or "oken" in near_small or "ecret" in near_small) and _has_named_key(text, runs):
-        found[_NAMED_KEY] = None
+        candidates[_NAMED_KEY] = None
 
 
-def _add_wide(found: dict[SecretPattern, None], text: str) -> None:
+def _add_wide(candidates: dict[SecretPattern, None], text: str) -> None:
     for word, shape in _WIDE_BYTES:
         if word in text and _stands_in(shape, word, text):
-            found[shape] = None
+            candidates[shape] = None
 
 
-def _add(found: dict[SecretPattern, None], words: Words, text: str, small: str) -> None:
+def _add(candidates: dict[SecretPattern, None], words: Words, text: str, small: str) -> None:
     for part, row in words.items():
         if part in small:
             for word, shape in row:
-                if shape not in found and word in text and _stands_in(shape, word, text):
-                    found[shape] = None
+                if shape not in candidates and word in text and _stands_in(shape, word, text):
+                    candidates[shape] = None
 
 
-def _stands_in(shape: SecretPattern, known: str, text: str) -> bool:
+def _stands_in(shape: SecretPattern, word: str, text: str) -> bool:
     """Return whether a secret stands beside such a word. Only words that are common in other texts are checked here."""
     if not is_named(shape) and shape.kind not in _SOME:
         return True
-    at = text.find(known)
+    at = text.find(word)
     while at >= 0:
-        end = at + len(known)
+        end = at + len(word)
         if (shape.kind in _SOME or text[end : end + 1] in _SAYS) and _is_in(
             shape, text[max(0, at - _BEFORE) : end + _NEAR]
         ):
             return True
-        at = text.find(known, end)
+        at = text.find(word, end)
     return False
 
 
@@ -238,14 +238,14 @@ def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]
     return any(_revealed(run.data, depth) for start, end in pairs for run in text_in(text, start, end))
 
 
-def _divided(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
+def _multiline_patterns(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
     """Yield the patterns of secrets that may stand in several pieces, which are put together."""
     together, lines = put_together(data, classes, text, is_long=is_long)
     if runs := multiline_runs(together, lines):
-        found = dict.fromkeys(patterns_across(together, runs))
+        candidates = dict.fromkeys(patterns_across(together, runs))
         near = beside(together, [(at, run) for at, run, _ in runs])
-        _add(found, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
-        yield from found
+        _add(candidates, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
+        yield from candidates
 
 
 _BESIDE_DIVIDED = {
@@ -262,7 +262,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-class _Found(NamedTuple):
+class _Finding(NamedTuple):
     """The span of a secret, and its kind. Of two that overlap, the one of the lower ``rank`` names both."""
 
     start: int
@@ -272,16 +272,16 @@ class _Found(NamedTuple):
     secret: str
 
 
-def mask_secrets(text: str, shapes: tuple[SecretPattern, ...], found: list[str]) -> str:
-    """Replace each secret of these patterns in ``text`` by a mask; ``found`` gets the masks."""
+def mask_secrets(text: str, shapes: tuple[SecretPattern, ...], masks: list[str]) -> str:
+    """Replace each secret of these patterns in ``text`` by a mask; ``masks`` receives the masks."""
     pieces, at = list[str](), 0
     for secret in _together(_secrets(text, shapes, _DEPTH)):
-        pieces += (text[at : secret.start], _mask(secret.kind, secret.secret, found))
+        pieces += (text[at : secret.start], _mask(secret.kind, secret.secret, masks))
         at = secret.end
     return "".join((*pieces, text[at:])) if pieces else text
 
 
-class Cut(NamedTuple):
+class SecretCut(NamedTuple):
     """The span of a secret within a part of a text, and its mask."""
 
     start: int
@@ -289,18 +289,18 @@ class Cut(NamedTuple):
     mask: str
 
 
-def cuts(whole: str, start: int, end: int, found: list[str]) -> list[Cut]:
+def cuts(whole: str, start: int, end: int, masks: list[str]) -> list[SecretCut]:
     """Return the secrets of a text that lie in the part from ``start`` to ``end``, as far as they do, with positions
-    from its beginning; ``found`` gets the masks."""
+    from its beginning; ``masks`` receives the masks."""
     data = whole.encode(errors="replace")
     return [
-        Cut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, found))
+        SecretCut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, masks))
         for secret in _together(_secrets(whole, suspects(data, classes_of(data)), _DEPTH))
         if secret.end > start and secret.start < end
     ]
 
 
-def mask_member(name: str, text: str, shapes: tuple[SecretPattern, ...], found: list[str]) -> str:
+def mask_member(name: str, text: str, shapes: tuple[SecretPattern, ...], masks: list[str]) -> str:
     """Mask the value of an object's member if its name says that it is a secret."""
     named = [shape for shape in shapes if is_named(shape)]
     before = f'"{name}": "'
@@ -308,18 +308,18 @@ def mask_member(name: str, text: str, shapes: tuple[SecretPattern, ...], found: 
     for shape in named:
         for start, end in _of_shape(shape, whole):
             if start >= len(before):
-                mask = _mask(shape.kind, whole[start:end], found)
+                mask = _mask(shape.kind, whole[start:end], masks)
                 return f"{text[: start - len(before)]}{mask}{whole[end:-1]}"
     return text
 
 
-def _secrets(text: str, shapes: Iterable[SecretPattern], depth: int) -> Iterator[_Found]:
+def _secrets(text: str, shapes: Iterable[SecretPattern], depth: int) -> Iterator[_Finding]:
     plain = [shape for shape in shapes if shape is not _ENCODED and shape is not _RESPELLED]
     ends = dict[int, int]()
     for shape in plain:
         for start, end in _of_shape(shape, text):
             ends[start] = end
-            yield _Found(start, end, _RANKS[shape], shape.kind, text[start:end])
+            yield _Finding(start, end, _RANKS[shape], shape.kind, text[start:end])
     if depth and _ENCODED in shapes:
         yield from _encoded(text, depth)
     if depth and _RESPELLED in shapes:
@@ -328,12 +328,12 @@ def _secrets(text: str, shapes: Iterable[SecretPattern], depth: int) -> Iterator
         # The next line may hold words: the part of a token there has a digit.
         more = token.secret[max(0, ends.get(token.start, 0) - token.start) :]
         if not _is_placeholder(token.secret) and _HAS_DIGIT.search(more):
-            yield _Found(token.start, token.end, len(SECRET_PATTERNS), shape.kind, token.secret)
+            yield _Finding(token.start, token.end, len(SECRET_PATTERNS), shape.kind, token.secret)
 
 
-def _together(secrets: Iterable[_Found]) -> list[_Found]:
+def _together(secrets: Iterable[_Finding]) -> list[_Finding]:
     """Sort secrets, and merge those that overlap."""
-    made = list[_Found]()
+    made = list[_Finding]()
     for secret in sorted(secrets):
         if made and secret.start < made[-1].end:
             first = min(made[-1], secret, key=lambda one: one.rank)
@@ -361,17 +361,17 @@ def _patterns(shape: SecretPattern) -> list[tuple[re.Pattern[str], Callable[[str
     return [*patterns, (re.compile(with_glue(shape)), is_random)] if shape.is_whole else patterns
 
 
-def _encoded(text: str, depth: int) -> Iterator[_Found]:
+def _encoded(text: str, depth: int) -> Iterator[_Finding]:
     for start, end in runs_in(text):
-        found = list[_Found]()
+        findings = list[_Finding]()
         for run in digits_at(text, start, end):
-            is_done = any(one.start <= run.start < one.end for one in found)
+            is_done = any(one.start <= run.start < one.end for one in findings)
             if not is_done and (kind := _revealed(run.data, depth)):
-                found.append(_Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end]))
-        yield from found
+                findings.append(_Finding(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end]))
+        yield from findings
     for run in text_in(text):
         if kind := _revealed(run.data, depth):
-            yield _Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
+            yield _Finding(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
 
 
 def _revealed(data: bytes, depth: int) -> str:
@@ -385,30 +385,30 @@ def _revealed(data: bytes, depth: int) -> str:
     return first.kind.removeprefix("encoded-") if first else ""
 
 
-def _respelled(text: str, depth: int) -> Iterator[_Found]:
+def _respelled(text: str, depth: int) -> Iterator[_Finding]:
     reading = read_spellings(text)
-    shapes = suspects(read := reading.text.encode(errors="replace"), classes_of(read), depth - 1)
+    shapes = suspects(data := reading.text.encode(errors="replace"), classes_of(data), depth - 1)
     for secret in _secrets(reading.text, shapes, depth - 1):
         start, end = reading.source(secret.start), reading.source(secret.end)
         is_plain = text[start:end] == reading.text[secret.start : secret.end]
         kind = secret.kind if is_plain else f"encoded-{secret.kind.removeprefix('encoded-')}"
-        yield _Found(start, end, secret.rank if is_plain else -1, kind, text[start:end])
+        yield _Finding(start, end, secret.rank if is_plain else -1, kind, text[start:end])
 
 
 def kinds_in(data: bytes) -> list[str]:
     """Return the kinds of the secrets in ``data``: text as UTF-8, plain or within JSON."""
-    found = list[str]()
+    masks = list[str]()
     if shapes := suspects(data, classes_of(data)):
-        mask_secrets(data.decode(), shapes, found)
-    return sorted({kind.rpartition(" ")[0] or kind for kind in found})
+        mask_secrets(data.decode(), shapes, masks)
+    return sorted({kind.rpartition(" ")[0] or kind for kind in masks})
 
 
 _HAS_DIGIT = re.compile(r"[0-9]")
 
 
-def _mask(kind: str, secret: str, found: list[str]) -> str:
+def _mask(kind: str, secret: str, masks: list[str]) -> str:
     mask = f"{kind} {fingerprint(secret)}"
-    found.append(mask)
+    masks.append(mask)
     return f"[secret masked: {mask}]"
 
 
@@ -441,8 +441,8 @@ _MASK = re.compile(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})
 def mask_in(value: Any) -> str | None:
     """Return the first mask in a JSON value, or ``None``."""
     if isinstance(value, str):
-        found = _MASK.search(value) if " masked: " in value else None
-        return found and found[0]
+        match = _MASK.search(value) if " masked: " in value else None
+        return match and match[0]
     if isinstance(value, dict):
         return next(filter(None, map(mask_in, (*value, *value.values()))), None)  # pyright: ignore[reportUnknownArgumentType]
     return next(filter(None, map(mask_in, value)), None) if isinstance(value, list) else None  # pyright: ignore[reportUnknownArgumentType]

@@ -8,7 +8,7 @@ from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import ToolOutcome, field, replaced
 from tooltrue.tools.memo import Remembered
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Effect, RequestContext, Tool, ToolCall
 
 __all__ = ["declare_effects", "effect_of"]
@@ -17,9 +17,9 @@ _KEPT = 10_000
 _ORDER: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
 
 
-def effect_of(said: Effect, hints: wire.ToolAnnotations | None) -> Effect:
+def effect_of(declared: Effect, hints: wire.ToolAnnotations | None) -> Effect:
     """Return the declared effect, or the one that the tool's hints admit, if that is worse."""
-    return _worst([said, _admitted(hints)])
+    return _worst([declared, _admitted(hints)])
 
 
 def _worst(effects: Sequence[Effect]) -> Effect:
@@ -41,7 +41,7 @@ def declare_effects(effects: Mapping[Effect, Globs]) -> Callable[[Provider], Pro
 
 class _Declared(Wrapper, frozen=True):
     effects: Mapping[Effect, Globs]
-    _known: dict[str, tuple[Tool, Tool]] = field(default_factory=dict[str, "tuple[Tool, Tool]"])
+    _cache: dict[str, tuple[Tool, Tool]] = field(default_factory=dict[str, "tuple[Tool, Tool]"])
     _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
@@ -52,21 +52,21 @@ class _Declared(Wrapper, frozen=True):
         return self._with_effect(await self.inner.find_tool(name, context))
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, _ = await found(self, call)
+        call, _ = await resolve_call(self, call)
         return await self.inner.call_tool(call)
 
     def _with_effect(self, tool: Tool) -> Tool:
-        known = self._known.get(tool.name)
-        if known is None or known[0] is not tool:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            known = self._known[tool.name] = (tool, self._changed(tool))
-        return known[1]
+        entry = self._cache.get(tool.name)
+        if entry is None or entry[0] is not tool:
+            if len(self._cache) >= _KEPT:
+                self._cache.clear()
+            entry = self._cache[tool.name] = (tool, self._changed(tool))
+        return entry[1]
 
     def _changed(self, tool: Tool) -> Tool:
-        said: list[Effect] = [effect for effect, names in self.effects.items() if names.match(tool.name)]
-        if not said:
+        declared: list[Effect] = [effect for effect, names in self.effects.items() if names.match(tool.name)]
+        if not declared:
             return tool
-        effect = effect_of(_worst(said), tool.definition.annotations)
+        effect = effect_of(_worst(declared), tool.definition.annotations)
         # An effect other than the author's also overrides `read_when`, the author's exceptions for some calls.
         return tool if effect == tool.effect else replaced(tool, effect=effect, read_when={})

@@ -11,7 +11,7 @@ import jsonschema_rs
 
 from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.dialects import Dialect, refuse
-from tooltrue.protocol.schema.survey import BASE, Bounds, Place, Targets, absolute
+from tooltrue.protocol.schema.survey import BASE, SchemaBounds, SchemaPlace, Targets, absolute
 from tooltrue.protocol.schema.words import ARTICLE, Node, Path, json_path, printable
 
 _Make = Callable[..., jsonschema_rs.Validator]
@@ -21,7 +21,7 @@ _ENGINES: Final[dict[str, tuple[_Make, int]]] = {
 }
 
 
-def compiled(root: Node, dialect: Dialect, targets: Targets, bounds: Bounds, assert_formats: bool) -> Compiled:
+def compiled(root: Node, dialect: Dialect, targets: Targets, bounds: SchemaBounds, assert_formats: bool) -> Compiled:
     """Compile with the linear regex engine; for patterns beyond it, with the backtracking one if the bounds allow."""
     options = jsonschema_rs.RegexOptions(size_limit=bounds.pattern_bytes)
     make = partial(_ENGINES[dialect.name][0], validate_formats=assert_formats, offline=True, pattern_options=options)
@@ -77,7 +77,7 @@ class Compiled:
         self.judges: dict[tuple[Path, bool], Callable[[Any], bool] | None] = {((), False): is_valid}
         self.registry: jsonschema_rs.Registry | None = None
 
-    def fits(self, place: Place, value: Any, each: bool = False) -> bool:
+    def fits(self, place: SchemaPlace, value: Any, each: bool = False) -> bool:
         """Whether ``value``, or each item of it, fits the subschema at ``place``.
 
         Where no validator can be built, a value fits and a list of items does not.
@@ -105,18 +105,18 @@ class Compiled:
         except (ValueError, jsonschema_rs.ReferencingError):
             return None  # the pointer may not resolve across a nested $id; then the outer problem is reported
 
-    def cost(self, place: Place, each: bool = False) -> int:
+    def cost(self, place: SchemaPlace, each: bool = False) -> int:
         """The cost of a verdict: 1, or, if the validator must be built first, the number of JSON values it is built
         from."""
         if (place.path, each) in self.judges:
             return 1
-        seen: set[int] = set()
+        visited: set[int] = set()
         count, rest = 0, [place.node]
         while rest:
             node = rest.pop()
             count += 1
-            if isinstance(node, (dict, list)) and id(cast("object", node)) not in seen:
-                seen.add(id(cast("object", node)))
+            if isinstance(node, (dict, list)) and id(cast("object", node)) not in visited:
+                visited.add(id(cast("object", node)))
                 rest.extend(cast("Node", node).values() if isinstance(node, dict) else cast("list[Any]", node))
                 rest.extend(target.node for target in self.targets.get(id(cast("object", node)), ()))
         return count

@@ -18,7 +18,7 @@ from tooltrue.errors import ConnectionLost, InvalidParams, InvalidResult, RpcErr
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.schema import Schema, compile_schema
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.testing.checks.leaking import leaked
 from tooltrue.testing.generate import Samples, samples
 from tooltrue.testing.line import Line
@@ -97,7 +97,7 @@ class Answer:
 class Subject:
     """A tool under test. ``excuse`` says why it is not called; ``hangs`` that one of its calls had no answer."""
 
-    tool: Tool
+    tool: ToolDefinition
     output: Schema | None
     samples: Samples
     problem: str = ""
@@ -173,7 +173,7 @@ class Bench:
             raise
         return self
 
-    async def _listed(self) -> list[Tool]:
+    async def _listed(self) -> list[ToolDefinition]:
         try:
             return await self._client.list_tools()
         except (RpcError, TransportError) as error:
@@ -271,7 +271,7 @@ class Bench:
         return found
 
 
-def subject_of(tool: Tool, plan: Plan) -> Subject:
+def subject_of(tool: ToolDefinition, plan: Plan) -> Subject:
     """A tool with values from its schema; without any if the schema is invalid."""
     excuse = _excuse(tool, plan)
     try:
@@ -282,7 +282,7 @@ def subject_of(tool: Tool, plan: Plan) -> Subject:
     return Subject(tool, output, samples(schema, seed=plan.seed, count=plan.calls), "", excuse)
 
 
-def _excuse(tool: Tool, plan: Plan) -> Finding | None:
+def _excuse(tool: ToolDefinition, plan: Plan) -> Finding | None:
     if not any(fnmatchcase(tool.name, pattern) for pattern in plan.tools):
         return not_run("TT8903", tool.name)
     hints = tool.annotations

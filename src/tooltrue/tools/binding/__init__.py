@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tooltrue.tools.binding.bind import Bound, bind, bind_raw
 from tooltrue.tools.binding.results import json_text
-from tooltrue.tools.binding.settings import Completes, Depends, Settings
+from tooltrue.tools.binding.settings import Completes, Depends, ToolOptions
 from tooltrue.tools.binding.text import Argument, TextFunction
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "Bound",
     "Completes",
     "Depends",
-    "Settings",
     "TextFunction",
+    "ToolOptions",
     "bind",
     "bind_raw",
     "json_text",

@@ -73,13 +73,13 @@ def injector(
     later = _made_later(signature)
 
     async def inject(context: RequestContext) -> dict[str, Any]:
-        given: dict[str, Any] = {} if signature.context is None else {signature.context: context}
+        values: dict[str, Any] = {} if signature.context is None else {signature.context: context}
         for name, maker in makers.items():
             if name in later:
-                given[name] = functools.partial(maker.here, context)
+                values[name] = functools.partial(maker.here, context)
             else:
-                given[name] = await _made(maker, context, threads)
-        return given
+                values[name] = await _made(maker, context, threads)
+        return values
 
     return inject
 

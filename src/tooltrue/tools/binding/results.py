@@ -50,8 +50,8 @@ def _beside_outcomes(returns: Any) -> Any:
     """
     if get_origin(returns) not in (Union, types.UnionType):
         return returns
-    kept = tuple(option for option in get_args(returns) if option not in _OUTCOMES)
-    return Union[kept] if kept else returns  # noqa: UP007
+    options = tuple(option for option in get_args(returns) if option not in _OUTCOMES)
+    return Union[options] if options else returns  # noqa: UP007
 
 
 def _has_schema(returns: Any) -> bool:
@@ -155,14 +155,14 @@ def _scalar(value: Any) -> Any:
 
 def _unfit(value: Any, error: Exception) -> InvalidResult:
     """Return the error that names the returned value, and a replacement."""
-    return _known(value) or _not_json(value, error)
+    return _library_value_error(value) or _not_json(value, error)
 
 
 def _not_json(value: Any, error: Exception) -> InvalidResult:
     return InvalidResult.of("TT3040", type=_type_name(value), problem=str(error).split("\n")[0])
 
 
-def _known(value: Any) -> InvalidResult | None:
+def _library_value_error(value: Any) -> InvalidResult | None:
     """Return that error for values of well-known libraries, recognized by their members: no library is imported."""
     for inner in _within(value, _DEEPEST):
         for members, instead in _INSTEAD:
@@ -213,7 +213,7 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
         )
     except (PydanticSerializationError, UnicodeDecodeError) as error:
         if isinstance(value, str | int | float | list | dict | None):  # JSON, but not of the annotated type
-            raise _known(value) or InvalidResult.of("TT3049", problem=error) from error
+            raise _library_value_error(value) or InvalidResult.of("TT3049", problem=error) from error
         raise _unfit(value, error) from error
     except _ENDLESS as error:
         raise _not_json(value, error) from error

@@ -13,7 +13,7 @@ from tooltrue.protocol.types import Value, field
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
 
-__all__ = ["Completes", "Depends", "Settings"]
+__all__ = ["Completes", "Depends", "ToolOptions"]
 
 
 class Depends(Value, frozen=True):
@@ -45,7 +45,7 @@ class Completes(Value, frozen=True):
     suggest: Callable[..., Any]
 
 
-class Settings(Value, frozen=True):
+class ToolOptions(Value, frozen=True):
     """The settings of a tool; each has a default.
 
     - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose data),
@@ -119,10 +119,10 @@ class Settings(Value, frozen=True):
         return (self.replaces,) if isinstance(self.replaces, str) else tuple(self.replaces)
 
     def published_meta(self) -> dict[str, Any] | None:
-        said: dict[str, Any] = {DEPRECATED: self.deprecated} if self.deprecated else {}
+        own: dict[str, Any] = {DEPRECATED: self.deprecated} if self.deprecated else {}
         if self.replaces:
-            said[REPLACES] = list(self.old_names)
-        return {**self.meta, **said} or None
+            own[REPLACES] = list(self.old_names)
+        return {**self.meta, **own} or None
 
     def annotations(self) -> wire.ToolAnnotations | None:
         """Return the hints that follow from the declarations; undeclared ones are left out."""
@@ -137,18 +137,18 @@ class Settings(Value, frozen=True):
         )
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Settings:
+    def of(cls, arguments: Mapping[str, Any]) -> ToolOptions:
         """Make settings from the arguments of a decorator. Raises ``DefinitionError`` for an unknown or invalid one."""
-        known = cls.__struct_fields__
-        for name in said:
+        fields = cls.__struct_fields__
+        for name in arguments:
             if name in _HINTS:
                 raise DefinitionError.of("TT3043", name=name)
-            if name not in known:
-                raise DefinitionError.of("TT3014", name=name, known=", ".join(known))
-        settings = cls(**said)
-        for name, holds, wanted in _CHECKS:
+            if name not in fields:
+                raise DefinitionError.of("TT3014", name=name, known=", ".join(fields))
+        settings = cls(**arguments)
+        for name, holds, requirement in _CHECKS:
             if (value := getattr(settings, name)) is not None and not holds(value):
-                raise DefinitionError.of("TT3016", name=name, wanted=wanted)
+                raise DefinitionError.of("TT3016", name=name, wanted=requirement)
         return settings
 
 

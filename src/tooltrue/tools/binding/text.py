@@ -22,7 +22,7 @@ from tooltrue.tools.binding.bind import caller, located
 from tooltrue.tools.binding.dependencies import injector, refuse_dependencies, standing_alone
 from tooltrue.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
 from tooltrue.tools.binding.settings import Completes
-from tooltrue.tools.binding.signature import MISSING, Parameter, Signature, plain, read_signature, required
+from tooltrue.tools.binding.signature import MISSING, Signature, ToolParameter, plain, read_signature, required
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import RequestContext
@@ -56,7 +56,7 @@ class TextFunction:
             signature = read_signature(function)
             self._adapter = arguments_adapter(signature)
             self.arguments = _arguments(signature, input_schema(self._adapter, signature), pool)
-            self._given = injector(signature, pool if blocking else None)
+            self._inject = injector(signature, pool if blocking else None)
         self.description = signature.description
         self._what = what
         self._call = caller(standing_alone(function, signature), signature.is_async, pool if blocking else None)
@@ -77,13 +77,13 @@ class TextFunction:
         It is the JSON of the value, or ``str`` if JSON cannot express it.
         """
         values = {name: _one_of_equals(value) for name, value in arguments.items()}
-        written = self._adapter.dump_python(values, mode="json", warnings=False, fallback=str)
-        return {self._keys[name]: _spelt(value) for name, value in written.items()}
+        dumped = self._adapter.dump_python(values, mode="json", warnings=False, fallback=str)
+        return {self._keys[name]: _spelt(value) for name, value in dumped.items()}
 
     async def call(self, arguments: Mapping[str, Any], context: RequestContext) -> Any:
         """Return the function's value for converted arguments, or the question that it asks."""
         try:
-            named = {**arguments, **await self._given(context)} if self._given is not None else dict(arguments)
+            named = {**arguments, **await self._inject(context)} if self._inject is not None else dict(arguments)
             return await self._call(**named)
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -132,7 +132,7 @@ def _arguments(signature: Signature, schema: Mapping[str, Any], pool: ThreadPool
 
 
 def _argument(
-    parameter: Parameter, schema: Mapping[str, Any], definitions: Mapping[str, Any], pool: ThreadPool
+    parameter: ToolParameter, schema: Mapping[str, Any], definitions: Mapping[str, Any], pool: ThreadPool
 ) -> Argument:
     choices = tuple(map(_spelt, _choices(schema, definitions)))
     if not (_all_fit(choices, parameter.type) if choices else _is_text(schema, definitions)):
