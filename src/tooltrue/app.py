@@ -77,7 +77,7 @@ class Deployment(Value, frozen=True):
 
     config: OperatorConfig | None = None
     started: str = ""
-    callers: AuthSettings | None = None
+    auth_settings: AuthSettings | None = None
     keys: Sequence[bytes] = ()
     facts: Facts | None = None
     workers: tuple[str, int] = ("", 1)
@@ -311,14 +311,14 @@ class Server:
         """
         _refuse("TT3046", *others, *more)
         self._name_instance()
-        self._tell_a_person()
+        self._explain_waiting()
         try:
             asyncio.run(self.serve_stdio())
         except ConfigurationError as error:
             sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
             sys.exit(_WRONG_SETTING)
 
-    def _tell_a_person(self) -> None:
+    def _explain_waiting(self) -> None:
         """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
         script = sys.argv[0] if sys.argv else ""
         if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
@@ -344,7 +344,7 @@ class Server:
         wait for them; ``signals=False`` installs no handlers.
         """
         self._name_instance()
-        self._tell_of_workers()
+        self._warn_of_workers()
         from tooltrue.server.pages import HealthPages  # noqa: PLC0415 - stdio needs no HTTP
         from tooltrue.transport import http_server as http  # noqa: PLC0415 - stdio needs no HTTP
 
@@ -365,7 +365,7 @@ class Server:
 
         return SseEndpoint(self._assembly.protocol)
 
-    def _tell_of_workers(self) -> None:
+    def _warn_of_workers(self) -> None:
         """Warn in the log if another HTTP server has visibly started several workers: they do not share state."""
         from tooltrue.server.crews import workers_started  # noqa: PLC0415 - stdio needs no HTTP
 
@@ -387,24 +387,24 @@ class Server:
         if self._built is None:
             self.started_as(instance_of(*sys.argv or ("",)))
 
-    def use_auth(self, callers: AuthSettings) -> None:
-        """Use ``callers`` for authentication over HTTP, before the first use, instead of the operator's file."""
-        self._deploy(callers=callers)
+    def use_auth(self, auth_settings: AuthSettings) -> None:
+        """Use ``auth_settings`` for authentication over HTTP, before the first use, instead of the operator's file."""
+        self._deploy(callers=auth_settings)
 
     @property
-    def callers(self) -> AuthSettings:
+    def auth_settings(self) -> AuthSettings:
         """The operator's settings for authentication over HTTP."""
-        if self._deployment.callers is not None:
-            return self._deployment.callers
+        if self._deployment.auth_settings is not None:
+            return self._deployment.auth_settings
         config = self._deployment.config
         return AuthSettings() if config is None else AuthSettings(*config.settings_of("auth"))
 
     def authenticator(self) -> Authenticate | None:
         """The authentication of HTTP callers, set by the operator or the author; ``None``: loopback only."""
-        ways = self.callers.ways()
-        if ways and self.authenticate is not None:
-            raise ConfigurationError.of("TT4206", target=self.name, option=self.callers.origin)
-        return ways or self.authenticate
+        methods = self.auth_settings.methods()
+        if methods and self.authenticate is not None:
+            raise ConfigurationError.of("TT4206", target=self.name, option=self.auth_settings.origin)
+        return methods or self.authenticate
 
     @property
     def has_keys(self) -> bool:
@@ -492,7 +492,7 @@ class Server:
     def guard(self) -> list[tuple[str, str, str]]:
         """The authentication, and each layer, outermost first: its name, its effect, and the source of its setting."""
         authenticator = self.authenticator()
-        origin = self.callers.origin or ("default" if authenticator is None else "Server(authenticate=…)")
+        origin = self.auth_settings.origin or ("default" if authenticator is None else "Server(authenticate=…)")
         from tooltrue.server import identity  # noqa: PLC0415 - only inspect needs it
 
         return [("identity", identity.described(authenticator), origin), *described(self.settings)]

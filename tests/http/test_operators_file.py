@@ -36,7 +36,11 @@ def test_a_program_goes_by_its_file(mounts: Mounts, tmp_path: Path) -> None:
     made = guarded(None, rules=file_of(tmp_path, f'[auth]\nkeys = "{tmp_path}/keys.toml"'))
     assert call(mounts, made).status == 401
     assert who(call(mounts, made, key)) == ["key:ci", "read"]
-    assert made.guard()[0] == ("identity", f"stdio: local; HTTP: keys of {tmp_path}/keys.toml", made.callers.origin)
+    assert made.guard()[0] == (
+        "identity",
+        f"stdio: local; HTTP: keys of {tmp_path}/keys.toml",
+        made.auth_settings.origin,
+    )
 
 
 @pytest.mark.parametrize("secret", ['client_secret_env = "SECRET_OF_TOOLS"', 'client_secret_file = "{folder}/secret"'])

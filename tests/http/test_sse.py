@@ -282,7 +282,7 @@ def test_a_session_ends_with_its_stream_and_so_does_what_runs(mounts: Mounts) ->
 
 def app(server: Server, **limits: int) -> HttpApp:
     protocol: ProtocolServer = server._assembly.protocol  # pyright: ignore[reportPrivateUsage]
-    doors = HttpEndpoint(protocol._doors, server.authenticate)  # pyright: ignore[reportPrivateUsage]
+    doors = HttpEndpoint(protocol._handlers, server.authenticate)  # pyright: ignore[reportPrivateUsage]
     return HttpApp(doors, Access(), sse=SseEndpoint(protocol, **limits))
 
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tooltrue import ApiKeys, OAuth, Principal, Public, TrustedProxy
 from tooltrue.errors import RpcError
-from tooltrue.server.identity import challenge, principal_of, ways_of
+from tooltrue.server.identity import challenge, methods_of, principal_of
 from tooltrue.server.keys import Key, new_key
 from tooltrue.transport.carrier import Carrier
 
 KEY, DIGEST = new_key("ada")
 ADA = Principal("key:ada")
 # Nobody listens there, so no signature can be verified.
-WAYS = ways_of(
+WAYS = methods_of(
     [
         ApiKeys({"ada": Key(DIGEST)}),
         OAuth(issuer="http://127.0.0.1:1", resource="https://tools.example/mcp", scopes=["read"]),

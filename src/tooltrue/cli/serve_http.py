@@ -56,7 +56,7 @@ def serve_http(
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
     asyncio.run(server.check_rules())
-    callers = callers.or_else(server.callers).with_secrets()
+    callers = callers.or_else(server.auth_settings).with_secrets()
     server.use_auth(callers)
     http_runner.check_bind(address, authenticates=server.authenticator() is not None)
     keys = read_keys(sealing_key_file)

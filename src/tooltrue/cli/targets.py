@@ -227,7 +227,7 @@ def _stores(spec: Spec) -> Iterator[Path]:
     said = Server("-".join(spec.names))
     if spec.config is not None:
         said.configure(_read_config(*spec.config))
-    yield from map(Path, (*spec.withheld, *said.callers.files))
+    yield from map(Path, (*spec.withheld, *said.auth_settings.files))
     yield from (Path(store + ending) for store in spec.family["--store"] for ending in ("", "-journal"))
     confirm, audit = said.settings.confirm, said.settings.audit
     if audit.seal_place not in ("", "log"):

@@ -70,7 +70,7 @@ def _confirm(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     return {"confirm": replaced(guard.confirm, **{**settings, "effects": effects})}
 
 
-def _nothing(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+def _no_settings(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     """Ignore a table that no layer uses."""
     return {}
 
@@ -83,7 +83,7 @@ def _repair(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     return {"repair": globs(settings["tools"])}
 
 
-def _of_hosts(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+def _host_settings(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     """Ignore a table that only a host uses (:mod:`tooltrue.host.guarding`)."""
     return {}
 
@@ -131,24 +131,26 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         },
         _confirm,
     ),
-    "auth": ConfigTable(AUTH, _nothing),
+    "auth": ConfigTable(AUTH, _no_settings),
     "scopes": ConfigTable({"local": _SCOPES, "local:http": _SCOPES}, _local_scopes),
     "repair": ConfigTable({"tools": _NAMES}, _repair, ("tools",)),
-    "check": ConfigTable({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _nothing),
-    "effects": ConfigTable(dict.fromkeys(EFFECTS, _NAMES), _of_hosts),
+    "check": ConfigTable({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _no_settings),
+    "effects": ConfigTable(dict.fromkeys(EFFECTS, _NAMES), _host_settings),
     "flow": ConfigTable(
-        dict.fromkeys(("private", "public", "untrusted", "trusted", "sends", "stays"), _NAMES), _of_hosts
+        dict.fromkeys(("private", "public", "untrusted", "trusted", "sends", "stays"), _NAMES), _host_settings
     ),
     "budget": ConfigTable(
-        {"calls": _COUNT, "bytes": _COUNT, "seconds": _NUMBER, "tokens": _COUNT, "money": _NUMBER}, _of_hosts
+        {"calls": _COUNT, "bytes": _COUNT, "seconds": _NUMBER, "tokens": _COUNT, "money": _NUMBER}, _host_settings
     ),
     "loops": ConfigTable(
-        {"told_after": _COUNT, "stopped_after": _COUNT, "errors_after": _COUNT, "patient": _NAMES}, _of_hosts
+        {"told_after": _COUNT, "stopped_after": _COUNT, "errors_after": _COUNT, "patient": _NAMES}, _host_settings
     ),
-    "retry": ConfigTable({"attempts": _COUNT, "pause": _NUMBER, "longest": _NUMBER, "idempotent": _NAMES}, _of_hosts),
+    "retry": ConfigTable(
+        {"attempts": _COUNT, "pause": _NUMBER, "longest": _NUMBER, "idempotent": _NAMES}, _host_settings
+    ),
     "asking": ConfigTable(
         {"seconds": _NUMBER, "always_seconds": _NUMBER, "waiting": _COUNT, "no_seconds": _NUMBER, "edits": _COUNT},
-        _of_hosts,
+        _host_settings,
     ),
 }
 """All tables except the rules."""
@@ -341,15 +343,15 @@ _SILENT: Final = {"allow": "what is allowed is told no reason", "hide": "what is
 def _contradictions(config: OperatorConfig, number: int, entry: Mapping[str, Any]) -> Iterator[ConfigurationError]:
     """Yield errors for keys that exclude each other, and for keywords in ``arguments`` that no validator knows."""
 
-    def apart(key: str, other: str, why: str) -> ConfigurationError:
+    def contradiction(key: str, other: str, why: str) -> ConfigurationError:
         place = config.place(("rules", number, key))
         return ConfigurationError.of("TT4308", place=place, key=key, other=other, why=why)
 
-    yield from (apart(key, other, why) for key, other, why in _APART if key in entry and other in entry)
+    yield from (contradiction(key, other, why) for key, other, why in _APART if key in entry and other in entry)
     if "reason" in entry and entry["then"] in _SILENT:
-        yield apart("reason", f'then = "{entry["then"]}"', _SILENT[entry["then"]])
+        yield contradiction("reason", f'then = "{entry["then"]}"', _SILENT[entry["then"]])
     if "arguments" in entry and entry["then"] == "hide":
-        yield apart("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
+        yield contradiction("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
     if not _is_newest(entry.get("arguments", {}).get("$schema")):
         yield ConfigurationError.of("TT4330", place=config.place(("rules", number, "arguments", "$schema")))
     for path, word in _unknown_words(entry.get("arguments", {}), ("rules", number, "arguments")):

@@ -32,8 +32,8 @@ def _plain(text: str) -> str:
     """Normalize text to the form a person reads: look-alike letters unified, hidden characters removed, lower case,
     words separated by spaces."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) not in _HIDDEN)
-    apart = _WORDS.sub(" ", visible)
-    return " ".join(unmarked(latin(unmarked(apart.casefold()))).split())
+    spaced = _WORDS.sub(" ", visible)
+    return " ".join(unmarked(latin(unmarked(spaced.casefold()))).split())
 
 
 _HIDDEN: Final = ("Cf", "Mn", "Co")

@@ -67,9 +67,9 @@ class AuthSettings(Value, frozen=True):
             os.environ.pop(name, None)
         return replaced(self, table={**self.table, "oauth": {**oauth, "issuers": issuers}})
 
-    def ways(self) -> Sequence[Authentication]:
+    def methods(self) -> Sequence[Authentication]:
         """Make the authentication methods that the settings name. Raises ``ConfigurationError`` for an invalid one."""
-        return [self._placed(key, way, self.table[key]) for key, way in _WAYS.items() if key in self.table]
+        return [self._placed(key, method, self.table[key]) for key, method in _METHODS.items() if key in self.table]
 
     def _placed(self, key: str, make: Callable[[Any], Any], table: Any) -> Any:
         """Apply ``make`` to the settings of ``key``; an error names their line."""
@@ -120,7 +120,7 @@ def _public(table: Mapping[str, Any]) -> Authentication:
     return Public(**table)
 
 
-_WAYS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
+_METHODS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
     "keys": _keys,
     "oauth": _oauth,
     "proxy": _proxy,

@@ -218,12 +218,14 @@ class ServerConnection:
     def _listen(self, session: LegacySession) -> None:
         self._stop_listening()
         if self.peer is not None:
-            news = self._handlers.legacy.news(session, self._principal)
-            news.listen()
-            task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
+            subscription = self._handlers.legacy.subscription(session, self._principal)
+            subscription.listen()
+            task = asyncio.get_running_loop().create_task(subscription.deliver(self.peer.notify))
             self._listening.add(task)
             task.add_done_callback(self._listening.discard)
-            task.add_done_callback(lambda _: news.end())  # a task that is cancelled before it begins runs no cleanup
+            task.add_done_callback(
+                lambda _: subscription.end()
+            )  # a task that is cancelled before it begins runs no cleanup
 
     def _stop_listening(self) -> None:
         for task in self._listening:

@@ -39,7 +39,7 @@ from tooltrue.protocol import modern, versions
 from tooltrue.protocol.headers import VERSION_HEADER
 from tooltrue.protocol.types import Value
 from tooltrue.server.dual_era import Handlers, Opening, era_of
-from tooltrue.server.identity import Authenticate, Refused, challenge, principal_of, ways_of
+from tooltrue.server.identity import Authenticate, Refused, challenge, methods_of, principal_of
 from tooltrue.server.legacy import LegacySession
 from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.server.questions import PushedQuestions, StreamDialogue
@@ -93,7 +93,7 @@ class HttpEndpoint:
 
     def __init__(self, handlers: Handlers, authenticate: Authenticate | None = None) -> None:
         self._handlers = handlers
-        self._ways = ways_of(authenticate)
+        self._methods = methods_of(authenticate)
         self._tells_apart = authenticate is not None
         self._language = handlers.served.language
         self._replay = ResumableStreams(handlers.served.facts, language=handlers.served.language)
@@ -117,19 +117,19 @@ class HttpEndpoint:
     @property
     def pages(self) -> dict[str, Page]:
         """Public pages beside the endpoint, by path."""
-        return {path: page for way in self._ways for path, page in way.pages.items()}
+        return {path: page for method in self._methods for path, page in method.pages.items()}
 
     @property
     def once(self) -> frozenset[bytes]:
         """Headers that authenticate the caller, and so may not be repeated."""
-        return frozenset(name.lower().encode() for way in self._ways for name in way.headers)
+        return frozenset(name.lower().encode() for method in self._methods for name in method.headers)
 
     async def admit(self, carrier: Carrier) -> HttpCaller | Reply:
         """Authenticate a request: return its caller, or the refusal, with a challenge that names what would be
         accepted.
         """
         try:
-            return HttpCaller(carrier, await principal_of(carrier, self._ways))
+            return HttpCaller(carrier, await principal_of(carrier, self._methods))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of authentication refuses the request
@@ -146,7 +146,7 @@ class HttpEndpoint:
         """Return 401 or 403 with a challenge (2026-07-28, basic/authorization)."""
         status = error.status if isinstance(error, Refused) else 403
         asks = status == 401 or isinstance(error, ScopeNeeded)
-        headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
+        headers = (("www-authenticate", challenge(self._methods, error)),) if asks else ()
         return Reply(status, encode_failure(id, error, self._language), headers)
 
     def _broken(self, error: BaseException) -> Reply:

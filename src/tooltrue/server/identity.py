@@ -28,8 +28,8 @@ __all__ = [
     "bearer",
     "challenge",
     "described",
+    "methods_of",
     "principal_of",
-    "ways_of",
 ]
 
 LOCAL_HTTP = Principal("local:http")
@@ -95,7 +95,7 @@ class Refused(RpcError):
         return refused
 
 
-def ways_of(authenticate: Authenticate | None) -> Sequence[Authentication]:
+def methods_of(authenticate: Authenticate | None) -> Sequence[Authentication]:
     """Normalize to a sequence of authentication methods; loopback only, if none is given."""
     if authenticate is None:
         return (_ThisMachine(),)
@@ -104,12 +104,12 @@ def ways_of(authenticate: Authenticate | None) -> Sequence[Authentication]:
     return (_FunctionAuthentication(authenticate),) if callable(authenticate) else tuple(authenticate)
 
 
-async def principal_of(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
+async def principal_of(carrier: Carrier, methods: Sequence[Authentication]) -> Principal:
     """Return the principal of a message. Raises :class:`Refused` and :class:`ScopeNeeded`."""
     if carrier.kind != "http":
         return LOCAL
-    for way in ways:
-        principal = await way.principal(carrier)
+    for method in methods:
+        principal = await method.principal(carrier)
         if principal is not None:
             return principal
     raise Refused.of("TT1101")
@@ -117,7 +117,7 @@ async def principal_of(carrier: Carrier, ways: Sequence[Authentication]) -> Prin
 
 def described(authenticate: Authenticate | None) -> str:
     """Describe how callers are identified, for ``tooltrue inspect``."""
-    return f"stdio: local; HTTP: {', '.join(way.shown for way in ways_of(authenticate))}"
+    return f"stdio: local; HTTP: {', '.join(method.shown for method in methods_of(authenticate))}"
 
 
 def bearer(carrier: Carrier) -> str | None:
@@ -126,9 +126,9 @@ def bearer(carrier: Carrier) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def challenge(ways: Iterable[Authentication], error: RpcError) -> str:
+def challenge(methods: Iterable[Authentication], error: RpcError) -> str:
     """Return the value of ``WWW-Authenticate``: what would be accepted (RFC 6750, section 3; RFC 9728, section 5.1)."""
-    parameters = {name: value for way in ways for name, value in way.parameters.items()}
+    parameters = {name: value for method in methods for name, value in method.parameters.items()}
     if isinstance(error, ScopeNeeded):
         needed = {*error.scopes, *parameters.get("scope", "").split()} - {"offline_access"}
         parameters |= {"error": "insufficient_scope", "scope": " ".join(sorted(needed))}

@@ -38,7 +38,7 @@ from tooltrue.server.service import (
     completion_get,
     page_of,
 )
-from tooltrue.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
+from tooltrue.server.subscriptions import KINDS, ChangeSubscription, Followed, Follows, SharedFollowed
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import (
@@ -133,7 +133,7 @@ class LegacyHandler:
 
     async def _set_level(self, params: legacy.LevelParams, request: _LegacyRequest) -> bytes:
         if request.session.token is not None:  # on a channel, the owner of the session has taken it
-            await self._keep_level(request.session, self.level(request.request))
+            await self._keep_level(request.session, self.level(request.message))
         return b"{}"
 
     async def _keep_level(self, session: LegacySession, level: str) -> None:
@@ -222,14 +222,14 @@ class LegacyHandler:
         completion = await self._served.provider.complete(completion_get(params, request.context()))
         return encode({"completion": completion})
 
-    def news(self, session: LegacySession, principal: Principal) -> News:
+    def subscription(self, session: LegacySession, principal: Principal) -> ChangeSubscription:
         """Notifications for a session: changes of the lists that are offered now, and of the resources that it has
         subscribed to.
         """
         served, offers = self._served, self._served.offers()
         context = RequestContext(principal, SILENT, session.capabilities)
         kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
-        return News(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
+        return ChangeSubscription(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
 
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
@@ -285,20 +285,20 @@ def _level(name: str) -> str:
 class _LegacyRequest:
     """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call."""
 
-    __slots__ = ("_channel", "_language", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
+    __slots__ = ("_channel", "_language", "_meta", "dialogue", "message", "principal", "projection", "session", "tool")
 
     def __init__(
         self,
-        request: Request,
+        message: Request,
         session: LegacySession,
         dialogue: Dialogue,
         principal: Principal,
         projection: legacy.Projection,
         language: str,
     ) -> None:
-        meta = request.params.get("_meta")
+        meta = message.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
-        self.request = request
+        self.message = message
         self.session = session
         self.dialogue = dialogue
         self.principal = principal

@@ -24,7 +24,7 @@ from tooltrue.server.service import (
     page_of,
     unsupported,
 )
-from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, News
+from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, ChangeSubscription, Followed
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import (
@@ -159,7 +159,7 @@ class ModernHandler:
         """Return the round that a request begins; the first round if it carries no state."""
         if params.requestState is None:
             return Round(Rounds(None, params.inputResponses))
-        subject = RequestSubject(request.request.method, name, arguments, request.principal)
+        subject = RequestSubject(request.message.method, name, arguments, request.principal)
         return await self._request_states.resume(subject, params.requestState, params.inputResponses)
 
     def _ask(
@@ -171,7 +171,7 @@ class ModernHandler:
         request: _ModernRequest,
         tool: Tool | None = None,
     ) -> InputRequiredResult:
-        subject = RequestSubject(request.request.method, name, arguments, request.principal)
+        subject = RequestSubject(request.message.method, name, arguments, request.principal)
         return self._request_states.put(outcome, round.rounds, subject, request.facts.capabilities, tool)
 
     async def _complete(self, params: modern.CompleteParams, request: _ModernRequest) -> bytes:
@@ -180,23 +180,23 @@ class ModernHandler:
 
     async def _listen(self, params: modern.ListenParams, request: _ModernRequest) -> bytes:
         """Acknowledge, then send each change until either side ends the subscription (basic/patterns/subscriptions)."""
-        id, exchange, served = request.request.id, request.exchange, self._served
+        id, exchange, served = request.message.id, request.exchange, self._served
 
         def notify(method: str, params: Any) -> None:
             exchange.notify(method, modern.stamp(params, id))
 
         kinds = self._kinds(params.notifications)
         uris = await self._readable(params.notifications.resourceSubscriptions, request.context())
-        news = News(served.hub, served.provider, request.context(), kinds, Followed(uris))
-        news.listen()
+        subscription = ChangeSubscription(served.hub, served.provider, request.context(), kinds, Followed(uris))
+        subscription.listen()
         notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
-        await news.tell(notify)
+        await subscription.deliver(notify)
         if request.carrier.kind != "http":  # there, the end of the stream is the signal
             exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
         return self._results.closed(id)
 
-    def _kinds(self, filter: modern.ListenFilter) -> tuple[Kind, ...]:
-        flags = (filter.toolsListChanged, filter.promptsListChanged, filter.resourcesListChanged)
+    def _kinds(self, listen_filter: modern.ListenFilter) -> tuple[Kind, ...]:
+        flags = (listen_filter.toolsListChanged, listen_filter.promptsListChanged, listen_filter.resourcesListChanged)
         offers = self._served.offers()
         return tuple(kind for kind, is_asked in zip(KINDS, flags, strict=True) if is_asked and kind in offers)
 
@@ -229,18 +229,18 @@ def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[s
 class _ModernRequest:
     """One request with its facts, and the channel back that it asked for."""
 
-    __slots__ = ("_channel", "carrier", "exchange", "facts", "language", "principal", "request")
+    __slots__ = ("_channel", "carrier", "exchange", "facts", "language", "message", "principal")
 
     def __init__(
         self,
-        request: Request,
+        message: Request,
         facts: modern.RequestFacts,
         exchange: Exchange,
         carrier: Carrier,
         principal: Principal,
         language: str,
     ) -> None:
-        self.request = request
+        self.message = message
         self.facts = facts
         self.exchange = exchange
         self.carrier = carrier

@@ -40,7 +40,7 @@ class PushedQuestions:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._tally = PrincipalQuota(_MAX_WAITING)
+        self._quota = PrincipalQuota(_MAX_WAITING)
         self._waiting: dict[str, asyncio.Future[Json]] = {}
 
     async def open(self) -> None:
@@ -53,12 +53,12 @@ class PushedQuestions:
         """Return the client's answer. Raises its ``RpcError``, ``RequestTimeout``, or ``InternalError`` if too many
         questions are open.
         """
-        if not self._tally.take(principal):
+        if not self._quota.take(principal):
             raise InternalError.of("TT1055", limit=_MAX_WAITING)
         try:
             return await self._ask(stream, session, method, params, seconds)
         finally:
-            self._tally.give_back(principal)
+            self._quota.give_back(principal)
 
     async def _ask(self, stream: QuestionStream, session: str, method: str, params: Json, seconds: float) -> Json:
         id = secrets.token_hex(16)
@@ -132,7 +132,7 @@ class StreamDialogue:
     question is asked.
     """
 
-    __slots__ = ("_detach", "_principal", "_questions", "_session", "_way")
+    __slots__ = ("_detach", "_principal", "_questions", "_session", "_stream")
 
     def __init__(
         self,
@@ -142,14 +142,14 @@ class StreamDialogue:
         principal: Principal,
         detach: Callable[[], None] = lambda: None,
     ) -> None:
-        self._way = stream
+        self._stream = stream
         self._questions = questions
         self._session = session
         self._principal = principal
         self._detach = detach
 
     def notify(self, method: str, params: Json) -> None:
-        self._way.notify(method, params)
+        self._stream.notify(method, params)
 
     def detach(self) -> None:
         self._detach()
@@ -157,4 +157,4 @@ class StreamDialogue:
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
         if self._session.token is None:
             raise ConnectionLost.of("TT5001")
-        return await self._questions.ask(self._way, self._session.name, self._principal, method, params, seconds)
+        return await self._questions.ask(self._stream, self._session.name, self._principal, method, params, seconds)

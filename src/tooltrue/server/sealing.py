@@ -45,7 +45,7 @@ class Sealer:
     def __init__(self, keys: Sequence[bytes], *, clock: Callable[[], float] = time.time, own: bool = False) -> None:
         self._keys = tuple(keys)
         self._clock = clock
-        self._may_tell = own
+        self._may_warn = own
 
     def seal(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
         """Return a URL-safe token that opens for ``seconds``, for the same purpose and binding only. Every token is
@@ -62,7 +62,7 @@ class Sealer:
         is_current = int.from_bytes(body[:_EXPIRY], "big") >= self._clock()
         if not any(hmac.compare_digest(tag, _tag(key, body, purpose, bound_to)) for key in self._keys):
             if is_current and len(body) >= _EXPIRY + _NONCE:
-                self._tell()
+                self._warn_once()
             raise BadSeal
         if not is_current:
             raise BadSeal
@@ -84,12 +84,12 @@ class Sealer:
             body = cipher.decrypt(_cipher_key(key), raw, _joined(purpose, bound_to))
             if body is not None and int.from_bytes(body[:_EXPIRY], "big") >= self._clock():
                 return body[_EXPIRY:]
-        self._tell()
+        self._warn_once()
         raise BadSeal
 
-    def _tell(self) -> None:
-        if self._may_tell:
-            self._may_tell = False
+    def _warn_once(self) -> None:
+        if self._may_warn:
+            self._may_warn = False
             _log.warning("%s [TT7056]", sentence("TT7056", "en", {}))
 
 

@@ -84,19 +84,19 @@ class StandaloneStream:
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
         self._unsent: dict[bytes, None] = {}  # a change repeated before it is sent is sent once
-        self._over = self._look = self._claims = False
+        self._over = self._must_check = self._claims = False
         self._reader: bytes | None = None  # the connection that came back to it, if there is one
         self._until: float | None = None  # when it stops waiting for a reader; None while it has its own connection
         self.released = asyncio.Event()
-        self._news = handlers.legacy.news(session, principal)
-        self._news.listen()
-        self._listening = self._loop.create_task(self._news.tell(self._on_change))
+        self._subscription = handlers.legacy.subscription(session, principal)
+        self._subscription.listen()
+        self._listening = self._loop.create_task(self._subscription.deliver(self._on_change))
         self._listening.add_done_callback(self._on_listening_ended)
 
     def close(self) -> None:
         """Unsubscribe; a running stream ends soon."""
         self._listening.cancel()
-        self._news.end()
+        self._subscription.end()
         self._over = True
         self._woken.set()
 
@@ -142,7 +142,7 @@ class StandaloneStream:
         """Handle a message of another worker. ``newer`` comes with the name of the stream that is active now."""
         if word.startswith(_NEWER) and self._alone and not word.endswith(self._name):
             self._over = True
-        self._look = True
+        self._must_check = True
         self._woken.set()
 
     async def run(self, recording: Recording) -> None:
@@ -178,9 +178,9 @@ class StandaloneStream:
         if self._claims:
             self._claims = False
             await self._claim()
-        if self._look:
-            self._look = False
-            await self._look_around()
+        if self._must_check:
+            self._must_check = False
+            await self._check_state()
         if self._until is not None and self._loop.time() >= self._until:
             self._over = True
         if self._alone and not await self._may_wait():
@@ -198,9 +198,9 @@ class StandaloneStream:
             async with asyncio.timeout(_RENEW_SECONDS):
                 await self._woken.wait()
         except TimeoutError:
-            self._look = True
+            self._must_check = True
 
-    async def _look_around(self) -> None:
+    async def _check_state(self) -> None:
         """Check that the session still exists, and take over if no stream is active; an active stream renews its
         claim.
         """

@@ -78,9 +78,9 @@ class Watchdog:
     def _watch(self) -> None:
         while not self._over.wait(self._seconds / _LOOKS):
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                self.look()
+                self.check()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Send a heartbeat while an author's function runs, and report a late one. Call from any other thread."""
         now, running = self._clock(), self._running()
         if self._beat is None or self._beat.is_answered:

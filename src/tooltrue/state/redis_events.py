@@ -134,14 +134,14 @@ class RedisEvents:
         while True:
             if (message := await _next(connection, self._quiet)) is not None:
                 is_quiet = False
-                self._hear(*message)
+                self._handle_message(*message)
             elif is_quiet:
                 raise TimeoutError("it does not answer")
             else:
                 is_quiet = True
                 await connection.send_command("PING")
 
-    def _hear(self, kind: bytes, name: bytes, payload: Any) -> None:
+    def _handle_message(self, kind: bytes, name: bytes, payload: Any) -> None:
         channel = name.removeprefix(self._prefix).decode(errors="replace")
         if kind == b"message":
             self._event_count += 1

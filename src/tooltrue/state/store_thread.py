@@ -132,22 +132,22 @@ class StoreThread(Generic[ConnectionT]):
             raise StateError.of("TT7004", path=self._backend.place, limit=self._capacity)
         self._jobs.put(job)
 
-    # Below: on the thread, except the callbacks that `_tell` passes to the loop.
+    # Below: on the thread, except the callbacks that `_report` passes to the loop.
 
     def _main(self, opened: Done, end: Done) -> None:
         try:
             self._open_and_serve(opened)
         finally:
-            self._tell(end, None, None)
+            self._report(end, None, None)
 
     def _open_and_serve(self, opened: Done) -> None:
         try:
             connection = self._backend.connect()
         except Exception as error:  # noqa: BLE001 - whoever opens it gets it, and would wait for ever otherwise
-            self._tell(opened, None, error)
+            self._report(opened, None, error)
             return
         try:
-            self._tell(opened, None, None)
+            self._report(opened, None, None)
             while group := self._next_group():
                 failure = self._commit(connection, group)
                 # The closer waits for one lock at most, not for one per group.
@@ -201,15 +201,15 @@ class StoreThread(Generic[ConnectionT]):
             for job in group:
                 self._commit(connection, (job,))
         else:
-            self._tell(_answer, group, answers)
+            self._report(_answer, group, answers)
         return None
 
     def _fail(self, group: Sequence[_StoreJob], error: Exception) -> None:
         # One error per caller: several tasks that raise the same exception would mix up their tracebacks.
         errors = [self._backend.worded(error) or error for _ in group]
-        self._tell(_refuse, group, errors)
+        self._report(_refuse, group, errors)
 
-    def _tell(self, callback: Callable[..., None], *arguments: Any) -> None:
+    def _report(self, callback: Callable[..., None], *arguments: Any) -> None:
         assert self._loop is not None
         # A closed loop has no waiting callers left.
         with suppress(RuntimeError):

@@ -214,7 +214,7 @@ class LocalLibrary(NoTools):
             shelf[key] = entry
             self._lists.clear()
             self._offers |= offers
-        self._tell(ProviderChange(kind))
+        self._notify(ProviderChange(kind))
 
     def remove_resource(self, uri: str) -> None:
         """Remove a resource or a template; reads that already run finish. Raises ``UnknownEntry``."""
@@ -222,7 +222,7 @@ class LocalLibrary(NoTools):
             if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
                 raise UnknownEntry.of("TT1025", uri=uri)
             self._lists.clear()
-        self._tell(ProviderChange("resources"))
+        self._notify(ProviderChange("resources"))
 
     def remove_prompt(self, name: str) -> None:
         """Remove a prompt. Raises ``UnknownEntry``."""
@@ -230,13 +230,13 @@ class LocalLibrary(NoTools):
             if self._prompts.pop(name, None) is None:
                 raise UnknownEntry.of("TT1026", name=name)
             self._lists.clear()
-        self._tell(ProviderChange("prompts"))
+        self._notify(ProviderChange("prompts"))
 
     def resource_updated(self, uri: str) -> None:
         """Notify the subscribers of ``uri`` that its contents have changed. Thread-safe."""
-        self._tell(ProviderChange("resource", uri))
+        self._notify(ProviderChange("resource", uri))
 
-    def _tell(self, change: ProviderChange) -> None:
+    def _notify(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 

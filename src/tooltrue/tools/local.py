@@ -147,7 +147,7 @@ class LocalToolset(NoLibrary):
             self._bound[bound.tool.name] = bound
             self._now |= dict.fromkeys(bound.tool.replaces, bound.tool.name)
             self._listed = None
-        self._tell()
+        self._notify()
         return bound.tool
 
     def _check_names(self, tool: Tool) -> None:
@@ -165,9 +165,9 @@ class LocalToolset(NoLibrary):
             for old in bound.tool.replaces:
                 del self._now[old]
             self._listed = None
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for changed in tuple(self._watchers):
             changed(ProviderChange("tools"))
 
@@ -185,7 +185,7 @@ class LocalToolset(NoLibrary):
 
     def changed(self) -> None:
         """Notify watchers that ``visible`` has changed for some callers, so that tools appeared or disappeared."""
-        self._tell()
+        self._notify()
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         with self._lock:

@@ -79,9 +79,9 @@ class Task:
         self.tokens += tokens
         self.money += money
 
-    def add_taint(self, leg: Taint, name: str, source: str) -> None:
+    def add_taint(self, kind: Taint, name: str, source: str) -> None:
         """Record that the operation ``name`` contributed this leg, from ``source``."""
-        self.taint.setdefault(leg, name)
+        self.taint.setdefault(kind, name)
         self.sources.add(source)
 
     def current_taint(self) -> TaskTaint:
@@ -89,8 +89,8 @@ class Task:
 
     def add_all_taint(self, other: TaskTaint) -> None:
         """Add the taint of another task."""
-        for leg, name in other.tools.items():
-            self.taint.setdefault(leg, name)
+        for kind, name in other.tools.items():
+            self.taint.setdefault(kind, name)
         self.sources |= other.sources
 
     def share_taint(self, other: Task) -> None:

@@ -78,9 +78,9 @@ class _ThreadJob:
             end, value = self._finish, self._function()
         except BaseException as error:  # noqa: BLE001 - any exception belongs to the caller
             end, value = self._fail, error
-        return lambda: self._tell(end, value)
+        return lambda: self._report(end, value)
 
-    def _tell(self, end: Callable[[Any], None], value: Any) -> None:
+    def _report(self, end: Callable[[Any], None], value: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and no caller waits
             self._loop.call_soon_threadsafe(end, value)
 
@@ -195,7 +195,7 @@ class ThreadPool:
 
     def _work(self, job: _ThreadJob | None) -> None:
         while job is not None:
-            tell, lane = job.run(), job.lane
+            report, lane = job.run(), job.lane
             # Free before the result is reported: the next call that it leads to finds this thread.
             with self._lock:
                 job = self._next(lane)
@@ -204,8 +204,8 @@ class ThreadPool:
                     self._threads -= 1
                 elif job is None:
                     self._idle += 1
-            tell()
-            del tell  # the result is released while the thread waits
+            report()
+            del report  # the result is released while the thread waits
             if job is None and not ends:
                 job = self._handed.get()
 

@@ -105,7 +105,8 @@ class CallRecord(Mutable):
     """The audit data of an operation, filled in by the layers on the way.
 
     ``tool`` is the tool that was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are the verdict and
-    the rule it came from, ``code`` is the code of the failure, and ``intent`` the id of the write-ahead audit record.
+    the rule it came from, ``code`` is the code of the failure, and ``write_ahead_id`` the id of the write-ahead
+    audit record.
     ``edited`` are the arguments that a person has substituted, and ``notes`` are other events: a person's answer, a
     repair, the reason why a run was stopped. ``called`` is the old name that a tool was called by. ``wrong`` locates
     arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
@@ -115,22 +116,22 @@ class CallRecord(Mutable):
 
     Layers hand facts to one another here. A test compares the writers with the source.
 
-    ============  ==================================  ======================================
-    field         written by                          read by
-    ============  ==================================  ======================================
-    ``tool``      toolset (``resolve_call``), audit   observe, record, pending_records
-    ``ran``       audit                               audit, record, chat_screens
-    ``decision``  authorize                           record, chat, chat_screens
-    ``rule``      authorize, confirm, abuse           record, chat, chat_screens
-    ``code``      audit, errors_as_results            audit, record, pending_records, chat
-    ``intent``    recorder                            record
-    ``edited``    approval_prompts                    audit
-    ``notes``     repair, budget                      record
-    ``called``    toolset (``resolve_call``)          record
-    ``wrong``     validate                            record
-    ``paused``    abuse                               record, recorder
-    ``claimed``   audit, calls                        audit
-    ============  ==================================  ======================================
+    ==================  ==================================  ======================================
+    field               written by                          read by
+    ==================  ==================================  ======================================
+    ``tool``            toolset (``resolve_call``), audit   observe, record, pending_records
+    ``ran``             audit                               audit, record, chat_screens
+    ``decision``        authorize                           record, chat, chat_screens
+    ``rule``            authorize, confirm, abuse           record, chat, chat_screens
+    ``code``            audit, errors_as_results            audit, record, pending_records, chat
+    ``write_ahead_id``  recorder                            record
+    ``edited``          approval_prompts                    audit
+    ``notes``           repair, budget                      record
+    ``called``          toolset (``resolve_call``)          record
+    ``wrong``           validate                            record
+    ``paused``          abuse                               record, recorder
+    ``claimed``         audit, calls                        audit
+    ==================  ==================================  ======================================
     """
 
     tool: Tool | None = None
@@ -138,7 +139,7 @@ class CallRecord(Mutable):
     decision: str = ""
     rule: str = ""
     code: str = ""
-    intent: str = ""
+    write_ahead_id: str = ""
     edited: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     called: str = ""

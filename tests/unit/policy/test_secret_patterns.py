@@ -92,8 +92,8 @@ def test_json_within_a_text_is_json_when_what_is_quoted_in_it_is_masked():
 
 
 def test_a_secret_is_not_suspected_to_be_quoted_where_something_else_is():
-    kinds = {shape.kind for shape in prescan(f"{TOKEN} on https://example.org/a%20page".encode(), True).shapes}
+    kinds = {shape.kind for shape in prescan(f"{TOKEN} on https://example.org/a%20page".encode(), True).patterns}
     assert "github-token" in kinds
     assert "respelled-secret" not in kinds
     quoted = TOKEN.replace("_", "%5F")
-    assert "respelled-secret" in {shape.kind for shape in prescan(f"x {quoted}".encode(), True).shapes}
+    assert "respelled-secret" in {shape.kind for shape in prescan(f"x {quoted}".encode(), True).patterns}

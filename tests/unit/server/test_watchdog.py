@@ -29,7 +29,7 @@ class Looks:
 
         def look() -> None:
             for self.now in times:
-                self.dog.look()
+                self.dog.check()
 
         thread = threading.Thread(target=look)
         thread.start()

@@ -39,8 +39,8 @@ def _plain(text: str) -> str:
 def _without_secrets(text: str) -> str:
     if len(text) < SHORTEST:
         return text
-    shapes = suspected(text.encode(errors="replace"))
-    return mask_secrets(text, shapes, []) if shapes else text
+    patterns = suspected(text.encode(errors="replace"))
+    return mask_secrets(text, patterns, []) if patterns else text
 
 
 @cache_short_texts(4096)

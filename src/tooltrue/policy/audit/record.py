@@ -87,7 +87,7 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             trail.code,
             trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
             "" if tool is None else tool.effect,
-            trail.intent,
+            trail.write_ahead_id,
             self.instance,
             self.kind,
             masked,

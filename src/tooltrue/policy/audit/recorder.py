@@ -118,7 +118,7 @@ class Recorder:
 
     async def prove(self, record: Record) -> None:
         """Write the write-ahead record of an operation. ``ToolError`` if that fails: then it must not run."""
-        record.trail.intent = secrets.token_hex(8)
+        record.trail.write_ahead_id = secrets.token_hex(8)
         try:
             await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
         except StateError as error:

@@ -49,4 +49,4 @@ class AbuseEvents:
             try:
                 listener(event)
             except Exception:  # noqa: BLE001 - whatever it is, the call is not its business
-                _log.exception("a listener for signs failed")
+                _log.exception("a listener for abuse events failed")

@@ -97,7 +97,7 @@ class _Observed(Layer, frozen=True):
         if (traced := OPERATION.get()) is not None:
             traced.record_outcome(name, outcome, code)
         if _log.isEnabledFor(logging.INFO):
-            _tell(operation, method, outcome, code, seconds)
+            _log_operation(operation, method, outcome, code, seconds)
 
 
 _CHANGES = {"secrets": "masked", "personal": "masked", "left out": "cut"}
@@ -130,7 +130,7 @@ def _failure(error: BaseException) -> tuple[str, str]:
             return "crashed", ""
 
 
-def _tell(operation: OperationT, method: str, outcome: str, code: str, seconds: float) -> None:
+def _log_operation(operation: OperationT, method: str, outcome: str, code: str, seconds: float) -> None:
     facts = {"who": operation.context.principal.id, "method": method, "outcome": outcome, "ms": round(seconds * 1e3, 3)}
     if what := _name(operation):
         facts["what"] = what[:128]

@@ -215,21 +215,21 @@ class Leases:
 
     async def _take(self, bucket: Bucket) -> float:
         most = bucket.burst // _PARTS
-        while not self._spend(bucket.key):
+        while not self._use_token(bucket.key):
             if most < 2:
                 return await self._ask(bucket, 1)
-            asking = self._pending.get(bucket.key)
-            if asking is None:
+            pending = self._pending.get(bucket.key)
+            if pending is None:
                 return await self._renew(bucket, most)
-            asking.waiting += 1
-            await asking.done.wait()
-            if asking.error is not None:
-                raise asking.error
-            if asking.wait:
-                return asking.wait
+            pending.waiting += 1
+            await pending.done.wait()
+            if pending.error is not None:
+                raise pending.error
+            if pending.wait:
+                return pending.wait
         return 0.0
 
-    def _spend(self, key: str) -> bool:
+    def _use_token(self, key: str) -> bool:
         """Spend a leased token, and return whether there was one."""
         lease = self._leases.get(key)
         if lease is None or not lease.remaining or self._clock() >= lease.until:
@@ -239,23 +239,23 @@ class Leases:
 
     async def _renew(self, bucket: Bucket, most: int) -> float:
         """Take a lease and spend its first token, also on behalf of other calls that need one."""
-        now, asking = self._clock(), _PendingLease()
+        now, pending = self._clock(), _PendingLease()
         size = _next_size(self._leases.get(bucket.key), now, most)
-        self._pending[bucket.key] = asking
+        self._pending[bucket.key] = pending
         try:
             if size > 1 and await self._ask(bucket, size):
                 size = 1  # the bucket cannot grant all of it
             if size == 1:
-                asking.wait = await self._ask(bucket, 1)
-            if not asking.wait:
-                self._keep(bucket, size - 1, size, now, asking.waiting)
-            return asking.wait
+                pending.wait = await self._ask(bucket, 1)
+            if not pending.wait:
+                self._keep(bucket, size - 1, size, now, pending.waiting)
+            return pending.wait
         except StateError as error:
-            asking.error = error
+            pending.error = error
             raise
         finally:
             del self._pending[bucket.key]
-            asking.done.set()
+            pending.done.set()
 
     def _give_back(self, buckets: list[Bucket]) -> None:
         now = self._clock()

@@ -93,7 +93,7 @@ class _SanitizeOutput(Wrapper, frozen=True):
         if size <= BUDGET and (
             (suspicion := prescan(data, *wants)) or call.context.slices or not all_text(outcome.content)
         ):
-            clean = await self._swept(tool, outcome, call.context, suspicion, wants)
+            clean = await self._redacted_result(tool, outcome, call.context, suspicion, wants)
             if clean is not outcome:
                 outcome, size = clean, scannable_bytes(clean)[1]  # a mask may be longer than its secret
         if size > BUDGET or (size > limit and limit < LEAST):
@@ -103,7 +103,7 @@ class _SanitizeOutput(Wrapper, frozen=True):
             outcome = fit(tool, outcome, limit, call.context, self.language)
         return _marked(outcome) if tool.untrusted else outcome
 
-    async def _swept(
+    async def _redacted_result(
         self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: PrescanResult, wants: Wants
     ) -> CallToolResult:
         redactor = Redactor(suspicion)

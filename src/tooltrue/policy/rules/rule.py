@@ -270,10 +270,10 @@ class Rules:
         of its names counts, but a rule for every tool counts only if none came before it for any of them: it does not
         mean the old name. Of the rules that count, the strictest decides.
 
-        Where a rule may match or not, both are followed. ``ways`` maps the names that are decided about by then to the
-        most promising verdict that leads there.
+        Where a rule may match or not, both are followed. ``outcomes`` maps the names that are decided about by then to
+        the most promising verdict that leads there.
         """
-        ways: dict[frozenset[str], Verdict] = {frozenset(): ALLOW}
+        outcomes: dict[frozenset[str], Verdict] = {frozenset(): ALLOW}
         obtainable: frozenset[str] = frozenset()
         for rule in self.here(tool.server):
             stop = rule.stop_at(tool) or rule.stop(principal, arguments, self.local_scopes)
@@ -282,15 +282,15 @@ class Rules:
             if stop not in ("", OPEN):
                 continue
             names = rule.names_of(tool)
-            for decided, so_far in tuple(ways.items()):
+            for decided, so_far in tuple(outcomes.items()):
                 if names <= decided:
                     continue
                 verdict = so_far if decided and rule.is_for_every_tool else max(so_far, rule.verdict(), key=_severity)
                 if not stop:
-                    del ways[decided]
-                if (already := ways.get(decided | names)) is None or _promise(verdict) < _promise(already):
-                    ways[decided | names] = verdict
-        verdict = min((way if by else Deny(scopes=obtainable) for by, way in ways.items()), key=_promise)
+                    del outcomes[decided]
+                if (already := outcomes.get(decided | names)) is None or _promise(verdict) < _promise(already):
+                    outcomes[decided | names] = verdict
+        verdict = min((outcome if by else Deny(scopes=obtainable) for by, outcome in outcomes.items()), key=_promise)
         return verdict if arguments is not None else _settled(verdict)
 
     def _is_handed_out(self, subject: Subject) -> bool:

@@ -84,8 +84,8 @@ def _pairs() -> re.Pattern[str]:
     return re.compile(_PAIRS)
 
 
-def _classes(signs: str) -> bytes:
-    return bytes(ord("h" if chr(byte) in signs else " ") for byte in range(256))
+def _marks_of(characters: str) -> bytes:
+    return bytes(ord("h" if chr(byte) in characters else " ") for byte in range(256))
 
 
 def may_be_pairs(data: bytes) -> bool:
@@ -94,7 +94,7 @@ def may_be_pairs(data: bytes) -> bool:
     return _IN_A_ROW in data[::4].translate(_SAMPLED).decode("ascii")
 
 
-def pairs_in(data: bytes, classes: str) -> list[tuple[int, int]]:
+def pairs_in(data: bytes, byte_classes: str) -> list[tuple[int, int]]:
     """Return the spans that may hold hexadecimal digits in groups."""
     sample, spans = data[::4], list[tuple[int, int]]()
     kinds = sample.translate(_SAMPLED).decode("ascii")
@@ -103,7 +103,7 @@ def pairs_in(data: bytes, classes: str) -> list[tuple[int, int]]:
         end = kinds.find(" ", at)
         end = len(kinds) if end < 0 else end
         if not sample[at:end].isalnum():
-            near = classes[4 * at : 4 * end]
+            near = byte_classes[4 * at : 4 * end]
             if near.count(" ") > 3 and any(map(near.__contains__, _GROUPED)):
                 spans.append((max(0, 4 * at - _AROUND), 4 * end + _AROUND))
         at = kinds.find(_IN_A_ROW, end)
@@ -114,7 +114,7 @@ _GROUPED = ("aa aa aa aa aa aa aa aa", "aa  aa  aa  aa  aa  aa", "aaaa aaaa aaaa
             "aaaaaaaa aaaaaaaa aaaaaaaa")  # fmt: skip
 _AROUND = 300
 _IN_A_ROW = "h" * 10
-_SAMPLED = _classes("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
+_SAMPLED = _marks_of("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
 
 
 def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> list[int]:
@@ -143,8 +143,8 @@ def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> li
 
 def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pattern[bytes]) -> bool:
     """Return whether ``pattern`` matches at a row of digits of which every ``width``-th has the given class."""
-    classes, row = kinds
-    mapped = digits.translate(classes).decode("ascii")
+    byte_classes, row = kinds
+    mapped = digits.translate(byte_classes).decode("ascii")
     for first in range(width):
         rows = mapped[first::width]
         at = rows.find(row)
@@ -159,8 +159,8 @@ def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pat
 
 # Classes of the first of the four digits of three ASCII bytes, and of the first half of a byte. A secret has 17 bytes
 # or more, with the text that it is known by. NULs may stand between them.
-_LEADS = (_classes("ACDIJKLMNOPQRSTUVWXYZabcdef"), "h" * 5)
-_HALVES = (_classes("0234567"), "h" * 17)
+_LEADS = (_marks_of("ACDIJKLMNOPQRSTUVWXYZabcdef"), "h" * 5)
+_HALVES = (_marks_of("0234567"), "h" * 17)
 _SHORTEST_HEX = 2 * 17
 _HEADS = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")  # of gzip and zlib
 _PACKED_HEX = frozenset(write(head.hex()).encode() for head in _HEADS for write in (str.lower, str.upper))

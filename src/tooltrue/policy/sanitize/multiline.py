@@ -51,28 +51,29 @@ _SHORT = frozenset(
 )  # share their beginning with much other text, and are recognized all the same
 
 
-def can_be_multiline(shape: SecretPattern) -> bool:
-    return shape in _DIVIDED
+def can_be_multiline(secret_pattern: SecretPattern) -> bool:
+    return secret_pattern in _DIVIDED
 
 
 _DIVIDED = frozenset(
-    shape
-    for shape in SECRET_PATTERNS
-    if shape.kind not in _FREE and (shape.is_whole or shape.prefixes == () or shape.kind in _SHORT)
+    secret_pattern
+    for secret_pattern in SECRET_PATTERNS
+    if secret_pattern.kind not in _FREE
+    and (secret_pattern.is_whole or secret_pattern.prefixes == () or secret_pattern.kind in _SHORT)
 )
 
 
-def may_be_multiline(classes: str, data: bytes, text: str, *, is_long: bool) -> bool:
+def may_be_multiline(byte_classes: str, data: bytes, text: str, *, is_long: bool) -> bool:
     """Return whether ``data`` has a separator that may divide tokens. ``is_long`` tells that it has a long run of token
     characters; ``text`` is ``data`` with each byte as a character."""
-    if "<" in classes and "<wbr" in text:
+    if "<" in byte_classes and "<wbr" in text:
         return True
-    if "!" in classes and (_OTHER_ENDS[0] in text or _OTHER_ENDS[1] in text or _OTHER_ENDS[2] in text):
+    if "!" in byte_classes and (_OTHER_ENDS[0] in text or _OTHER_ENDS[1] in text or _OTHER_ENDS[2] in text):
         return True
     if not (
-        "\n" in classes
-        or ("\\" in classes and ("\\n" in text or "\\t" in text))
-        or _is_added(classes, text, is_long=is_long)
+        "\n" in byte_classes
+        or ("\\" in byte_classes and ("\\n" in text or "\\t" in text))
+        or _is_added(byte_classes, text, is_long=is_long)
     ):
         return False
     # Without all separators, and the characters beside them, a divided token is a long run.
@@ -83,15 +84,15 @@ _DIVIDES = b" \t\r\n\\\"'`=+&|:."
 _OTHER_ENDS = ("\xe2\x80\xa8", "\xe2\x80\xa9", "\xc2\x85")
 
 
-def _is_added(classes: str, text: str, *, is_long: bool) -> bool:
+def _is_added(byte_classes: str, text: str, *, is_long: bool) -> bool:
     """Return whether strings may be joined in the text. Of two adjacent strings, one is long."""
-    if '"' not in classes:
+    if '"' not in byte_classes:
         return False
-    if ("+" in classes and ('"+' in classes or '" +' in classes)) or (
-        "&" in classes and ('"&' in classes or '" &' in classes)
+    if ("+" in byte_classes and ('"+' in byte_classes or '" +' in byte_classes)) or (
+        "&" in byte_classes and ('"&' in byte_classes or '" &' in byte_classes)
     ):
         return True
-    return is_long and '" "' in classes and ('" "' in text or "' '" in text or '"."' in text or "'.'" in text)
+    return is_long and '" "' in byte_classes and ('" "' in text or "' '" in text or '"."' in text or "'.'" in text)
 
 
 def _is_numbered(text: str) -> bool:
@@ -119,9 +120,9 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
 _UNIFORM = bytes.maketrans(b"\t\r'`", b'\n\n""')
 
 
-def put_together(data: bytes, classes: str, text: str, *, is_long: bool) -> tuple[bytes, list[bytes]]:
+def put_together(data: bytes, byte_classes: str, text: str, *, is_long: bool) -> tuple[bytes, list[bytes]]:
     """Return ``data`` without separators, joined and in its pieces."""
-    is_escaped = "\\" in classes
+    is_escaped = "\\" in byte_classes
     if is_escaped:
         data = _compiled(_ESCAPED_END).sub(b"\n", data)
     data = _compiled(_LINE_NUMBER).sub(b"\n", data)
@@ -130,24 +131,24 @@ def put_together(data: bytes, classes: str, text: str, *, is_long: bool) -> tupl
     data = data.translate(_UNIFORM)
     if is_escaped:
         data = data.replace(b"\\t", b"\n")
-    if "!" in classes:
+    if "!" in byte_classes:
         for end in filter(text.__contains__, _OTHER_ENDS):
             data = data.replace(end.encode("latin-1"), b"\n")
-    if "<" in classes and "<wbr" in text:
+    if "<" in byte_classes and "<wbr" in text:
         data = data.replace(b"<wbr>", b"\n").replace(b"<wbr/>", b"\n").replace(b"<wbr />", b"\n")
-    if _is_added(classes, text, is_long=is_long):
+    if _is_added(byte_classes, text, is_long=is_long):
         data = _compiled(_BETWEEN_TEXTS).sub(b"\n", data)
     lines = list(map(bytes.strip, data.split(b"\n"), itertools.repeat(b' =\\"+&|')))
     return b"".join(lines), lines
 
 
-DividedRun = tuple[int, bytes, list[int]]
+MultilineRun = tuple[int, bytes, list[int]]
 """The position of a run of token characters in the joined text, the run, and the positions of separators."""
 
 
-def multiline_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
+def multiline_runs(together: bytes, lines: list[bytes]) -> list[MultilineRun]:
     """Return the long runs with a separator inside, or close enough behind them to lie in the same token."""
-    multiline = list[DividedRun]()
+    multiline = list[MultilineRun]()
     if runs := long_runs(together):
         joints = [*itertools.accumulate(map(len, lines)), sys.maxsize]
         first = 0
@@ -167,7 +168,7 @@ def multiline_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
 _LONGEST = 100
 
 
-def patterns_across(together: bytes, runs: list[DividedRun]) -> set[SecretPattern]:
+def patterns_across(together: bytes, runs: list[MultilineRun]) -> set[SecretPattern]:
     """Return the patterns of secrets that may begin in such runs."""
     search = PrefixSearch(together, _holds)
     for at, _, joints in runs:
@@ -177,11 +178,11 @@ def patterns_across(together: bytes, runs: list[DividedRun]) -> set[SecretPatter
         if together[at - 1 : at] == b".":
             search.behind_dot(at)
     search.behind_signs([(at, run) for at, run, _ in runs if not run.isalnum()])
-    return search.shapes & _DIVIDED
+    return search.patterns & _DIVIDED
 
 
-def _holds(shape: SecretPattern, near: bytes) -> bool:
-    return _bare(shape).search(near.decode("latin-1")) is not None
+def _holds(secret_pattern: SecretPattern, near: bytes) -> bool:
+    return _bare(secret_pattern).search(near.decode("latin-1")) is not None
 
 
 # --- in text ----------------------------------------------------------------------------------------------------------
@@ -225,20 +226,24 @@ def _break() -> re.Pattern[str]:
 
 
 @functools.cache
-def _bare(shape: SecretPattern) -> re.Pattern[str]:
-    return re.compile(without_edges(shape.pattern))
+def _bare(secret_pattern: SecretPattern) -> re.Pattern[str]:
+    return re.compile(without_edges(secret_pattern.pattern))
 
 
-def tokens(text: str, shapes: Sequence[SecretPattern]) -> Iterator[tuple[SecretPattern, Token]]:
+def tokens(text: str, patterns: Sequence[SecretPattern]) -> Iterator[tuple[SecretPattern, Token]]:
     """Yield the secrets of these patterns that stand on several lines, in order."""
     done = 0
     for chain in _chain().finditer(text):
         for pieces in _windows(text, chain.start(), chain.end()):
-            matches = [(shape, token) for shape in shapes for token in _tokens(text, pieces, shape)]
-            for shape, token in sorted(matches, key=lambda one: one[1]):
+            matches = [
+                (secret_pattern, token)
+                for secret_pattern in patterns
+                for token in _tokens(text, pieces, secret_pattern)
+            ]
+            for secret_pattern, token in sorted(matches, key=lambda one: one[1]):
                 if token.start >= done:
                     done = token.end
-                    yield shape, token
+                    yield secret_pattern, token
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[list[_Piece]]:
@@ -262,14 +267,14 @@ def _windows(text: str, start: int, end: int) -> Iterator[list[_Piece]]:
     yield pieces
 
 
-def _tokens(text: str, pieces: list[_Piece], shape: SecretPattern) -> Iterator[Token]:
-    whole, pattern = "".join([text[piece.start : piece.end] for piece in pieces]), _bare(shape)
+def _tokens(text: str, pieces: list[_Piece], secret_pattern: SecretPattern) -> Iterator[Token]:
+    whole, pattern = "".join([text[piece.start : piece.end] for piece in pieces]), _bare(secret_pattern)
     group = "secret" if "secret" in pattern.groupindex else 0
     starts = [piece.at for piece in pieces]
     for matches in pattern.finditer(whole):
         first = bisect.bisect(starts, matches.start(group)) - 1
         begin = pieces[first].start + matches.start(group) - starts[first]
-        if shape.prefixes and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
+        if secret_pattern.prefixes and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
             continue
         for at in range(first + 1, len(pieces)):  # as few pieces as possible: the next ones may be other words
             shorter = pattern.match(whole, matches.start(), _behind(pieces[at]))

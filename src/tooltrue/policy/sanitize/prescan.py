@@ -22,12 +22,12 @@ class PrescanResult(Value, frozen=True):
     """
 
     hidden: bool = False
-    shapes: tuple[SecretPattern, ...] = ()
+    patterns: tuple[SecretPattern, ...] = ()
     masks: bool = False
     personal: bool = False
 
     def __bool__(self) -> bool:
-        return self.hidden or bool(self.shapes) or self.personal
+        return self.hidden or bool(self.patterns) or self.personal
 
 
 CLEAN = PrescanResult()
@@ -58,14 +58,14 @@ def prescan(data: bytes, secrets: bool, personal: bool = False) -> PrescanResult
     odd = data.translate(None, ORDINARY) if size < _LONG else b"!"
     if not odd and size < len(RUN) and not personal:
         return CLEAN
-    classes = data.translate(CLASSES).decode("latin-1")
-    is_ordinary = not (personal or RUN in classes or (odd and odd.strip(b":@")))
+    byte_classes = data.translate(CLASSES).decode("latin-1")
+    is_ordinary = not (personal or RUN in byte_classes or (odd and odd.strip(b":@")))
     if is_ordinary and ((size < _SHORT and not odd) or is_plain(data, odd)):
         return CLEAN
-    hidden = ("!" in classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
+    hidden = ("!" in byte_classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
         data.decode()
     )
-    hidden = hidden or ("\\" in classes and ESCAPE.search(data) is not None)
-    shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
-    is_suspect = hidden or shapes or (personal and may_hold(data))
-    return PrescanResult(hidden, shapes, secrets, personal) if is_suspect else CLEAN
+    hidden = hidden or ("\\" in byte_classes and ESCAPE.search(data) is not None)
+    patterns = suspects(data, byte_classes) if secrets and len(data) >= SHORTEST else ()
+    is_suspect = hidden or patterns or (personal and may_hold(data))
+    return PrescanResult(hidden, patterns, secrets, personal) if is_suspect else CLEAN

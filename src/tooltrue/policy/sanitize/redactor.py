@@ -45,10 +45,10 @@ class Redactor:
     """Texts that hold a part of a secret, each with its replacement."""
 
     def text(self, text: str) -> str:
-        shapes, clean = self.suspicion.shapes, self.slices.get(text, text)
+        patterns, clean = self.suspicion.patterns, self.slices.get(text, text)
         if self.suspicion.hidden and (clean := cleaned(clean, self.hidden)) != text and self.suspicion.masks:
-            shapes = suspected(clean.encode(errors="replace"))  # removing hidden characters may have joined a secret
-        clean = mask_secrets(clean, shapes, self.secrets)
+            patterns = suspected(clean.encode(errors="replace"))  # removing hidden characters may have joined a secret
+        clean = mask_secrets(clean, patterns, self.secrets)
         if self.suspicion.personal:
             clean = personal.mask_personal(clean, self.personal)
         return text if clean == text else clean
@@ -69,7 +69,7 @@ class Redactor:
 
     def _member(self, name: str, value: Any) -> Any:
         clean = self.value(value)
-        return mask_member(name, clean, self.suspicion.shapes, self.secrets) if isinstance(clean, str) else clean
+        return mask_member(name, clean, self.suspicion.patterns, self.secrets) if isinstance(clean, str) else clean
 
     def _encoded(self, value: Any) -> Any:
         """Clean a value that becomes JSON only when it is encoded: a set, a dataclass, a date."""
@@ -98,7 +98,7 @@ class Redactor:
         if (decoded := encoded_text(digits)) is None:
             return digits
         text, encoding = decoded
-        clean = mask_secrets(text, self.suspicion.shapes, self.secrets)
+        clean = mask_secrets(text, self.suspicion.patterns, self.secrets)
         return digits if clean == text else base64.b64encode(clean.encode(encoding)).decode()
 
     def note(self, meta: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -227,14 +227,14 @@ SECRET_PATTERNS = (
 _NAMED = frozenset({"authorization", "cookie", "password", "named-key"})
 
 
-def is_named(shape: SecretPattern) -> bool:
+def is_named(secret_pattern: SecretPattern) -> bool:
     """Return whether such a secret is recognized by the name before it alone."""
-    return shape.kind in _NAMED
+    return secret_pattern.kind in _NAMED
 
 
-def with_glue(shape: SecretPattern) -> str:
+def with_glue(secret_pattern: SecretPattern) -> str:
     """Return the pattern of a token that stands directly behind a few letters, digits and signs of names."""
-    whole = shape.pattern.replace(_FROM, "(?<=[A-Za-z0-9])", 1)
+    whole = secret_pattern.pattern.replace(_FROM, "(?<=[A-Za-z0-9])", 1)
     return rf"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{{1,{LONGEST_GLUE}}}?(?P<secret>{whole})"
 
 

@@ -61,7 +61,7 @@ class Flow(Value, frozen=True):
             "untrusted": _applies(tool.name, self.untrusted, self.trusted, follows["untrusted"]),
             "sends": _applies(tool.name, self.sends, self.stays, follows["sends"]),
         }
-        return frozenset(leg for leg, holds in declared.items() if holds)
+        return frozenset(kind for kind, holds in declared.items() if holds)
 
     def goes_back(self, tool: Tool, task: Task) -> bool:
         """Return whether a call sends only its own server's content, back to that server: everything that the task has
@@ -159,8 +159,8 @@ class _RecordTaint(Wrapper, frozen=True):
         try:
             yield
         finally:
-            for leg in taints - {"sends"}:
-                task.add_taint(leg, name, source)
+            for kind in taints - {"sends"}:
+                task.add_taint(kind, name, source)
 
 
 def _carries_nothing(call: ToolCall, tool: Tool) -> bool:

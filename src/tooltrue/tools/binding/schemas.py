@@ -128,28 +128,28 @@ def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation",
         schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
     except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
         raise DefinitionError.of("TT3006", problem=_reason(error)) from None
-    return _tidy_schema(schema, schema.get("title", ""))
+    return _closed_schema(schema, schema.get("title", ""))
 
 
-def _tidy_schema(schema: Any, own_title: str) -> Any:
+def _closed_schema(schema: Any, own_title: str) -> Any:
     """Close objects without ``additionalProperties``, and drop titles that are only class names."""
     if is_array(schema):
-        return [_tidy_schema(item, "") for item in schema]
+        return [_closed_schema(item, "") for item in schema]
     if not is_object(schema):
         return schema
-    tidy: dict[str, Any] = {}
+    closed: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "title" and value == own_title:
             continue
         if key in ("properties", "$defs"):
-            tidy[key] = {name: _tidy_schema(inner, name) for name, inner in value.items()}
+            closed[key] = {name: _closed_schema(inner, name) for name, inner in value.items()}
         elif key in ("default", "const", "enum", "examples"):
-            tidy[key] = value
+            closed[key] = value
         else:
-            tidy[key] = _tidy_schema(value, "")
-    if tidy.get("type") == "object" and "properties" in tidy:
-        tidy.setdefault("additionalProperties", False)
-    return tidy
+            closed[key] = _closed_schema(value, "")
+    if closed.get("type") == "object" and "properties" in closed:
+        closed.setdefault("additionalProperties", False)
+    return closed
 
 
 def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:

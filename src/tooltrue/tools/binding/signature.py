@@ -70,9 +70,9 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     parameters: list[ToolParameter] = []
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
-    written = parameters_of(function)
-    _check_bound(function, written)
-    for parameter in written:
+    declared = parameters_of(function)
+    _check_bound(function, declared)
+    for parameter in declared:
         annotation = hints.get(parameter.name, MISSING)
         if (dependency := dependency_of(parameter, annotation)) is not None:
             depends[parameter.name] = dependency
@@ -88,7 +88,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         tuple(parameters),
         contexts[0] if contexts else None,
         depends,
-        tuple(parameter.name for parameter in written if parameter.kind is parameter.POSITIONAL_ONLY),
+        tuple(parameter.name for parameter in declared if parameter.kind is parameter.POSITIONAL_ONLY),
         hints.get("return", MISSING),
         description,
         inspect.iscoroutinefunction(target),
