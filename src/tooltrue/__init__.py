@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tooltrue.host.run import RunLimits as RunLimits
     from tooltrue.host.run import run as run
     from tooltrue.host.servers import Patience as Patience
-    from tooltrue.policy.audit.settings import Audit as Audit
+    from tooltrue.policy.audit.audit_settings import Audit as Audit
     from tooltrue.policy.guard import Guard as Guard
     from tooltrue.policy.guard import Limits as Limits
     from tooltrue.policy.layers.abuse import Abuse as Abuse
@@ -94,7 +94,7 @@ _EXPORTS = {
     "ApiKeys": "tooltrue.server.keys",
     "Ask": "tooltrue.policy.rules.rule",
     "AudioContent": "tooltrue.protocol.types",
-    "Audit": "tooltrue.policy.audit.settings",
+    "Audit": "tooltrue.policy.audit.audit_settings",
     "AuthorizationFailed": "tooltrue.errors",
     "AuthorizationServer": "tooltrue.server.oauth",
     "BlobResource": "tooltrue.protocol.types",

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.consent.approvals import Approvals, approvals_url, instance_of
 from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.layers.abuse import Abuse
@@ -345,7 +345,7 @@ class Server:
         """
         self._name_instance()
         self._warn_of_workers()
-        from tooltrue.server.pages import HealthPages  # noqa: PLC0415 - stdio needs no HTTP
+        from tooltrue.server.health_pages import HealthPages  # noqa: PLC0415 - stdio needs no HTTP
         from tooltrue.transport import http_server as http  # noqa: PLC0415 - stdio needs no HTTP
 
         old = self._sse() if sse else None
@@ -367,7 +367,7 @@ class Server:
 
     def _warn_of_workers(self) -> None:
         """Warn in the log if another HTTP server has visibly started several workers: they do not share state."""
-        from tooltrue.server.crews import workers_started  # noqa: PLC0415 - stdio needs no HTTP
+        from tooltrue.server.worker_count import workers_started  # noqa: PLC0415 - stdio needs no HTTP
 
         workers = workers_started(sys.argv, os.environ)
         if workers > 1 and not self._deployment.keys and (not self._keys or self._facts is None):

@@ -16,7 +16,7 @@ from tooltrue.host.guarding import Hosting, hosted
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model, ModelMessage, Picture, ToolMessage, UserMessage
 from tooltrue.host.run import Conversation, Run, RunLimits, local, run
-from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.guard import Guard
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends

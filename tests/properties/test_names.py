@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tooltrue import LocalToolset, filtered, prefixed, renamed
 from tooltrue.errors import DefinitionError, UnknownTool
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
 from tooltrue.server.service import SILENT
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall

@@ -20,7 +20,7 @@ from tooltrue.contract.finding import Finding, Severity
 from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.protocol.questions import InputRequest, check_request, elicitation_form
+from tooltrue.protocol.input_requests import InputRequest, check_request, elicitation_form
 
 __all__ = ["MEASUREMENTS", "PLACES", "Measured", "definitions", "forms", "is_refused", "measure"]
 

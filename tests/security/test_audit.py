@@ -22,8 +22,8 @@ from journeys.serving import Process, environment, started
 from security.fakes import FAKES
 from tooltrue import Client, RpcError, Server
 from tooltrue.cli.main import main
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import standard
 from tooltrue.server.service import SILENT

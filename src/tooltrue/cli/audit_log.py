@@ -17,7 +17,7 @@ from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.targets import Spec, is_ours, is_toolbox, load_server
 from tooltrue.errors import ConfigurationError, ParseError, StateError
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.audit.reading import record_of
+from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
 from tooltrue.state.places import audit_file, beside, state_folder
 from tooltrue.state.urls import open_log

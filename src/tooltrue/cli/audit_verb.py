@@ -19,7 +19,7 @@ from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.usage import Verbs
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit.reading import Stats, entries, matching, outside, record_of, unfinished
+from tooltrue.policy.audit.log_queries import Stats, entries, matching, outside, record_of, unfinished
 from tooltrue.state.log import LOWEST, Entry, Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.retention import Prunable, examine, prune, signing_key

@@ -27,7 +27,7 @@ from tooltrue.client.client import Result, Target
 from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import is_array, is_object
-from tooltrue.protocol.names import REPLACES
+from tooltrue.protocol.name_rules import REPLACES
 from tooltrue.protocol.types import ToolDefinition
 from tooltrue.wording import Worded
 

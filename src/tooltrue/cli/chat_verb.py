@@ -28,7 +28,7 @@ from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Message, Model, SystemMessage, UserMessage
 from tooltrue.host.prompters import at_terminal, typed_line
 from tooltrue.host.run import Run, RunLimits
-from tooltrue.policy.audit.reading import entries
+from tooltrue.policy.audit.log_queries import entries
 
 __all__ = ["command"]
 

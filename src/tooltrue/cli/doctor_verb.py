@@ -23,7 +23,7 @@ from tooltrue.cli.numbers import SECONDS, Finite
 from tooltrue.cli.printing import tell
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit.reading import entries, record_of
+from tooltrue.policy.audit.log_queries import entries, record_of
 from tooltrue.state.log import Log
 
 __all__ = ["command"]

@@ -14,7 +14,7 @@ from tooltrue.cli.audit_log import records_in
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit.reading import entries, record_of
+from tooltrue.policy.audit.log_queries import entries, record_of
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.rule import Rules

@@ -13,7 +13,7 @@ from tooltrue.client.questions import QuestionGate
 from tooltrue.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from tooltrue.jsonrpc.messages import Json, encode, is_object
 from tooltrue.protocol.characters import check_plain, cleaned
-from tooltrue.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url, check_words
+from tooltrue.protocol.input_requests import ELICIT, SAMPLE, InputRequest, check_url, check_words
 from tooltrue.protocol.types import Value
 
 if TYPE_CHECKING:

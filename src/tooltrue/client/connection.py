@@ -41,7 +41,7 @@ from tooltrue.jsonrpc.peer import Peer, internal_error
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import Tracing
 from tooltrue.protocol import versions
-from tooltrue.protocol.questions import InputRequest
+from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.transport.carrier import ClientLink
 from tooltrue.transport.http_client import HttpStatus

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
 
 from tooltrue.errors import InvalidRequest, RpcError
-from tooltrue.protocol.questions import ELICIT, SAMPLE
+from tooltrue.protocol.input_requests import ELICIT, SAMPLE
 from tooltrue.protocol.types import Value
 from tooltrue.wording import sentence
 

@@ -20,7 +20,7 @@ from tooltrue.contract.display import display_safe
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.scan import scan
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.protocol.names import DEPRECATED, REPLACES
+from tooltrue.protocol.name_rules import DEPRECATED, REPLACES
 from tooltrue.wording import sentence
 
 __all__ = ["Bump", "Change", "Class", "Diff", "diff", "diff_tools"]

@@ -28,7 +28,7 @@ from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.headers import find_mirrors
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, ToolDefinition
 
 __all__ = ["MAX_CHARACTERS", "scan", "scan_contract", "scan_text"]

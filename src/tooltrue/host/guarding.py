@@ -25,7 +25,7 @@ from tooltrue.policy.rules.decision import decision
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.policy.tasks.budget import enforce_budget
-from tooltrue.policy.tasks.effects import declare_effects
+from tooltrue.policy.tasks.declared_effects import declare_effects
 from tooltrue.policy.tasks.labels import label_output
 from tooltrue.policy.tasks.lethal_trifecta import Flow, check_flow, record_taint
 from tooltrue.policy.tasks.loop_detection import Loops, detect_loops

@@ -34,8 +34,8 @@ from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import Run, run
 from tooltrue.host.servers import Life, Patience, State, Wake
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.policy.guard import Guard

@@ -23,7 +23,7 @@ from tooltrue.host.effects import Effects
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.schema import FOREIGN, Schema, compile_schema
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.uris import Template, is_uri, read_template

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, get_args
 from tooltrue.errors import ConfigurationError, SchemaError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy import toml_positions as lines
-from tooltrue.policy.audit.settings import OnFailure
+from tooltrue.policy.audit.audit_settings import OnFailure
 from tooltrue.policy.auth_table import AUTH
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs

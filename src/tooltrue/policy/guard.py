@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.observe.meter import Meter
-from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.layers.abuse import Abuse
 from tooltrue.policy.layers.abuse_events import AbuseEvents
 from tooltrue.policy.layers.concurrency import Concurrency

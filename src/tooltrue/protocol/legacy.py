@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from tooltrue.jsonrpc.messages import Json, encode, is_object
+from tooltrue.protocol.input_requests import InputRequest, sayable
 from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
-from tooltrue.protocol.questions import InputRequest, sayable
 from tooltrue.protocol.types import (
     UNSET,
     Annotations,

@@ -42,7 +42,7 @@ from tooltrue.server.dual_era import Handlers, Opening, era_of
 from tooltrue.server.identity import Authenticate, Refused, challenge, methods_of, principal_of
 from tooltrue.server.legacy import LegacySession
 from tooltrue.server.principal_quota import PrincipalQuota
-from tooltrue.server.questions import PushedQuestions, StreamDialogue
+from tooltrue.server.pushed_questions import PushedQuestions, StreamDialogue
 from tooltrue.server.replay import ResumableStreams
 from tooltrue.server.service import log_cancellation, unsupported
 from tooltrue.server.standalone_stream import StandaloneStream, announce_end

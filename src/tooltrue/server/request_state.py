@@ -26,9 +26,9 @@ from tooltrue.errors import (
 )
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.jsonrpc.peer import Dialogue, internal_error
+from tooltrue.protocol.input_requests import InputRequest, check_request, lacking, malformed
 from tooltrue.protocol.legacy import Projection
-from tooltrue.protocol.names import check_meta
-from tooltrue.protocol.questions import InputRequest, check_request, lacking, malformed
+from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
 from tooltrue.server.sealing import BadSeal
 from tooltrue.server.service import ServedProvider, one_line

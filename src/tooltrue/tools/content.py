@@ -13,7 +13,7 @@ import msgspec
 
 from tooltrue.errors import DefinitionError, InvalidResult, RpcError
 from tooltrue.jsonrpc.messages import MAX_DEPTH, check_depth, encode, is_finite
-from tooltrue.protocol.names import check_meta
+from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import (
     UNSET,
     CallToolResult,

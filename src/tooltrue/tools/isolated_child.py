@@ -19,7 +19,7 @@ from tooltrue.errors import InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.binding.bind import Run, bind
-from tooltrue.tools.binding.settings import ToolOptions
+from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 

@@ -15,12 +15,12 @@ from typing_extensions import TypedDict
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownEntry
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
-from tooltrue.protocol.names import check_meta
+from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
 from tooltrue.protocol.uris import Template, is_template, is_uri, read_template
 from tooltrue.tools.binding import TextFunction
+from tooltrue.tools.library_content import prompt_result, resource_result
 from tooltrue.tools.null import NoTools
-from tooltrue.tools.reading import prompt_result, resource_result
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.vocabulary import (

@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ToolSettings(TypedDict, total=False):
-    """The arguments of the ``tool`` decorator; described in :class:`tooltrue.tools.binding.Settings`."""
+    """The arguments of the ``tool`` decorator; described in :class:`tooltrue.tools.binding.ToolOptions`."""
 
     name: str
     title: str

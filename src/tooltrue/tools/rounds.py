@@ -41,7 +41,7 @@ from typing_extensions import deprecated
 
 from tooltrue.errors import DefinitionError, InvalidParams, ParseError, ToolError
 from tooltrue.jsonrpc.messages import Json, canonical, decode, encode, is_array
-from tooltrue.protocol.questions import (
+from tooltrue.protocol.input_requests import (
     LIST_ROOTS,
     SAMPLE,
     InputRequest,

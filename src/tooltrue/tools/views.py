@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.names import REPLACES, is_name
+from tooltrue.protocol.name_rules import REPLACES, is_name
 from tooltrue.protocol.types import (
     Completion,
     Mutable,

@@ -14,8 +14,8 @@ from typing_extensions import deprecated
 from tooltrue.errors import ToolError
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.headers import Mirrors
+from tooltrue.protocol.input_requests import InputRequest, lacking
 from tooltrue.protocol.modern import LOG_LEVELS
-from tooltrue.protocol.questions import InputRequest, lacking
 from tooltrue.protocol.schema import Schema
 from tooltrue.protocol.types import Mutable, Value
 from tooltrue.tools.advice import CONTEXT, missing

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from tooltrue.errors import TooltrueError
 from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, No, Once, Question
 from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.protocol.types import CallToolResult, ReadResourceResult, TextContent

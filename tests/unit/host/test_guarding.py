@@ -16,7 +16,7 @@ from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import globs
-from tooltrue.policy.tasks.effects import effect_of
+from tooltrue.policy.tasks.declared_effects import effect_of
 from tooltrue.policy.tasks.lethal_trifecta import Flow
 from tooltrue.policy.tasks.loop_detection import Loops
 from tooltrue.policy.tasks.retry import Retry

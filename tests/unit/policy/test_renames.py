@@ -17,7 +17,7 @@ from tooltrue.client.results import Result
 from tooltrue.errors import DefinitionError, RpcError, ToolError
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Allow, Deny, Rule, Rules, Then, Verdict
-from tooltrue.protocol.names import DEPRECATED, REPLACES
+from tooltrue.protocol.name_rules import DEPRECATED, REPLACES
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import ToolDefinition as Definition
 from tooltrue.protocol.types import replaced

@@ -22,7 +22,7 @@ from tooltrue.client.auth.registration import Registry
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable
 from tooltrue.errors import AuthorizationFailed, DefinitionError
-from tooltrue.protocol.questions import check_page
+from tooltrue.protocol.input_requests import check_page
 from tooltrue.transport.fetch import Fetcher
 
 if TYPE_CHECKING:  # comes with an extra

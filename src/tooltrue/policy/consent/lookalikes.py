@@ -24,7 +24,7 @@ _NAMED: Final = 3
 
 
 def shown_name(name: str, language: str, others: Collection[str] = ()) -> str:
-    """Return ``name`` as :func:`shown_text` shows it, marked if it holds :func:`odd_letters`, or looks like one of
+    """Return ``name`` as :func:`display_text` shows it, marked if it holds :func:`odd_letters`, or looks like one of
     ``others`` and is another. The mark stands between brackets that no name can hold unescaped."""
     notes: list[str] = []
     if odd := odd_letters(name):

@@ -13,7 +13,7 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.lookalikes import shown_name
-from tooltrue.protocol.questions import InputRequest, elicitation_form
+from tooltrue.protocol.input_requests import InputRequest, elicitation_form
 from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Values
 from tooltrue.tools.rounds import ClientQuestion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tooltrue.protocol.names import DEPRECATED
+from tooltrue.protocol.name_rules import DEPRECATED
 from tooltrue.protocol.types import CallToolResult, ToolOutcome, replaced
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall

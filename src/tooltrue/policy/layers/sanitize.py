@@ -16,7 +16,7 @@ from tooltrue.policy.sanitize.prescan import PrescanResult, Wants, prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.policy.sanitize.result_bytes import all_text, is_text_copy, result_bytes, scannable_bytes
 from tooltrue.policy.sanitize.slices import cut_secrets
-from tooltrue.protocol.questions import InputRequest
+from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import (
     UNSET,
     CallToolResult,

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from tooltrue.errors import ConnectionLost, MissingCapability, RequestTimeout, RpcError, TransportError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.types import UNSET
 from tooltrue.testing.checks.bench import Answer, Bench, Subject, few
 from tooltrue.testing.report import Finding, failed, not_run, passed

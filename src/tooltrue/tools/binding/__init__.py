@@ -11,9 +11,9 @@ In reading order: ``settings`` (the author's declarations), ``signature`` (the f
 from __future__ import annotations
 
 from tooltrue.tools.binding.bind import Bound, bind, bind_raw
-from tooltrue.tools.binding.results import json_text
-from tooltrue.tools.binding.settings import Completes, Depends, ToolOptions
-from tooltrue.tools.binding.text import Argument, TextFunction
+from tooltrue.tools.binding.return_values import json_text
+from tooltrue.tools.binding.text_functions import Argument, TextFunction
+from tooltrue.tools.binding.tool_options import Completes, Depends, ToolOptions
 
 __all__ = [
     "Argument",

@@ -15,14 +15,14 @@ from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
 from tooltrue.protocol.headers import find_mirrors
-from tooltrue.protocol.names import check_meta, is_name
+from tooltrue.protocol.name_rules import check_meta, is_name
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.types import ToolOutcome, Value, replaced
 from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
-from tooltrue.tools.binding.results import Output, is_json_type
+from tooltrue.tools.binding.return_values import Output, is_json_type
 from tooltrue.tools.binding.schemas import arguments_adapter, input_schema, integral
-from tooltrue.tools.binding.settings import ToolOptions
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
+from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import present, structured
 from tooltrue.tools.isolated import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended

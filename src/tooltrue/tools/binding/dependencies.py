@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
-from tooltrue.tools.binding.settings import Depends
 from tooltrue.tools.binding.signature import (
     MISSING,
     Signature,
@@ -27,6 +26,7 @@ from tooltrue.tools.binding.signature import (
     parameters_of,
     plain,
 )
+from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["Threads", "injector", "refuse_dependencies", "standing_alone"]

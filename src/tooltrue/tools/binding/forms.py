@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import pydantic
 
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.protocol.questions import InputRequest, check_form, elicitation_form
+from tooltrue.protocol.input_requests import InputRequest, check_form, elicitation_form
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.binding.schemas import adapter_of, integral, write_schema
 from tooltrue.tools.rounds import Answer, ClientQuestion

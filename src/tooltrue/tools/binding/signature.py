@@ -16,7 +16,7 @@ from typing_extensions import TypeAliasType
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
-from tooltrue.tools.binding.settings import Depends
+from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.docstrings import read_docstring
 from tooltrue.tools.vocabulary import RequestContext
 

@@ -11,7 +11,7 @@ import pytest
 
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import Answer, Failure
-from tooltrue.server.questions import PushedQuestions
+from tooltrue.server.pushed_questions import PushedQuestions
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.vocabulary import Principal

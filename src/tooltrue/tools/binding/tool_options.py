@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.names import DEPRECATED, REPLACES, is_name
+from tooltrue.protocol.name_rules import DEPRECATED, REPLACES, is_name
 from tooltrue.protocol.types import Value, field
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets

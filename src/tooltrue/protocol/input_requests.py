@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.protocol.asked import asks_for_a_secret
+from tooltrue.protocol.secret_requests import asks_for_a_secret
 
 __all__ = [
     "ELICIT",

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tooltrue import Server, ToolError
 from tooltrue.errors import StateError
-from tooltrue.server import pages
+from tooltrue.server import health_pages as pages
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.bounds import Rate

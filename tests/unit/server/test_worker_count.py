@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tooltrue import Server
-from tooltrue.server.crews import workers_started
 from tooltrue.server.sealing import BadSeal, Sealer
+from tooltrue.server.worker_count import workers_started
 from tooltrue.state.facts import MemoryFacts
 
 KEY = b"k" * 32

@@ -21,8 +21,8 @@ from tooltrue.protocol.uris import MAX_URI
 from tooltrue.tools.binding.bind import caller, located
 from tooltrue.tools.binding.dependencies import injector, refuse_dependencies, standing_alone
 from tooltrue.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
-from tooltrue.tools.binding.settings import Completes
 from tooltrue.tools.binding.signature import MISSING, Signature, ToolParameter, plain, read_signature, required
+from tooltrue.tools.binding.tool_options import Completes
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import RequestContext

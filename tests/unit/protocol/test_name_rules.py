@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tooltrue.errors import DefinitionError
-from tooltrue.protocol.names import check_meta, is_name
+from tooltrue.protocol.name_rules import check_meta, is_name
 
 
 @pytest.mark.parametrize("name", ["a", "read_file", "read-file", "files.read", "A9", "_", ".", "-", "a" * 128])
