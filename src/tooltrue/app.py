@@ -29,7 +29,7 @@ from tooltrue.policy.rules.rule import Decide, Rules
 from tooltrue.protocol.terminal import printable
 from tooltrue.protocol.types import Implementation, Value, replaced
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.server.watchdog import Watchdog

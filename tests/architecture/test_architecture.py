@@ -28,7 +28,7 @@ OWNERS = {
     "pydantic_core": ("tools/binding/",),
     "typing_extensions": ("tools/", "toolbox/", "client/results.py"),
     "msgspec": ("jsonrpc/", "protocol/", "tools/content.py", "tools/views.py", "client/"),
-    "jsonschema_rs": ("protocol/schema/compiled.py",),
+    "jsonschema_rs": ("protocol/schema/validator.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
@@ -63,7 +63,13 @@ OWNERS = {
 }
 
 # files that may import by a computed name: the tables of exports, the loader of verbs and rules, and a user's own files
-LAZY = {"__init__.py", "testing/__init__.py", "_internal/loading.py", "cli/targets.py", "tools/isolated_child.py"}
+LAZY = {
+    "__init__.py",
+    "testing/__init__.py",
+    "_internal/computed_imports.py",
+    "cli/targets.py",
+    "tools/isolated_child.py",
+}
 
 # files whose code, not only prose, may name a revision
 REVISIONS = {
@@ -250,9 +256,9 @@ CACHED = {
     "contract/patterns.py:_group": "our own lexicon",
     "contract/patterns.py:_compiled": "our own lexicon",
     "contract/profile.py:profile": "only names of our own profiles have a result",
-    "policy/sanitize/multiline.py:_bare": "our own shapes of secrets",
-    "policy/sanitize/multiline.py:_compiled": "our own patterns",
-    "policy/sanitize/personal.py:_compiled": "our own patterns",
+    "policy/sanitize/multiline_secrets.py:_bare": "our own shapes of secrets",
+    "policy/sanitize/multiline_secrets.py:_compiled": "our own patterns",
+    "policy/sanitize/personal_data.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_patterns": "our own shapes of secrets",
     "protocol/characters.py:_bounded": "our own kinds of characters",

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tooltrue import Server, ToolError
 from tooltrue.errors import StateError
-from tooltrue.server import health_pages as pages
+from tooltrue.server import health_pages
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.bounds import Rate
@@ -117,7 +117,7 @@ def test_b57_a_server_whose_store_is_gone_is_not_ready(mounts: Mounts) -> None:
 def test_whoever_asks_all_the_time_does_not_reach_the_store_each_time(
     mounts: Mounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "_FRESH_SECONDS", LIMIT)
+    monkeypatch.setattr(health_pages, "_FRESH_SECONDS", LIMIT)
 
     async def scenario(at: At, _: Any) -> set[int]:
         return {answer.status for answer in await asyncio.gather(*(at.get("/readyz") for _ in range(20)))}

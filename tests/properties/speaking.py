@@ -18,7 +18,7 @@ from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts

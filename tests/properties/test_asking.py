@@ -15,7 +15,7 @@ from tooltrue.errors import InvalidParams
 from tooltrue.jsonrpc.messages import canonical
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.request_state import RequestStates, RequestSubject, Round
-from tooltrue.server.sealing import Sealer
+from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset

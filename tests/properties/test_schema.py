@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tooltrue.protocol.result_wrapping import wrapped
 from tooltrue.protocol.schema import FOREIGN, OWN, Schema, SchemaBounds, SchemaError, compile_schema, explain
-from tooltrue.protocol.wrapping import wrapped
 
 MARKER = "hunter2"  # stands in every string that a value holds; no schema of these tests has it
 

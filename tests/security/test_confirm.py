@@ -17,7 +17,7 @@ from tooltrue.errors import DefinitionError, StateError
 from tooltrue.policy.guard import Guard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import CallToolResult, Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.state.facts import MemoryFacts

@@ -13,7 +13,7 @@ from tooltrue.check.language import searched, stem, words
 from tooltrue.check.subject import Parameter
 from tooltrue.contract.contract import place
 from tooltrue.contract.scan import scan
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.toolbox.rooted_paths import PathRules
 
 CACHED: dict[str, Callable[[str], object]] = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from tooltrue._internal.loading import load
+from tooltrue._internal.computed_imports import load
 from tooltrue.check.card import Card, Level, cards
 from tooltrue.check.subject import Subject, lazy, subjects
 from tooltrue.contract.contract import Contract, Path, place

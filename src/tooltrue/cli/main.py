@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 import tooltrue
-from tooltrue._internal.loading import load
+from tooltrue._internal.computed_imports import load
 from tooltrue.cli.language import language_of, speaking
 from tooltrue.cli.printing import discard_output, escape_logs, flush_output, tell, tell_usage, with_own_output
 from tooltrue.cli.usage import Verbs, in_language

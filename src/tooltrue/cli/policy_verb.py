@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tooltrue._internal.loading import load
+from tooltrue._internal.computed_imports import load
 from tooltrue.cli.language import speaking
 from tooltrue.cli.printing import with_own_output
 from tooltrue.cli.usage import Verbs

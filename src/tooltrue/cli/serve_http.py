@@ -22,7 +22,7 @@ from tooltrue.cli.worker import Job, begin
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.layers.observe import OPERATIONS
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.server.sealing import new_key
+from tooltrue.server.sealed_tokens import new_key
 from tooltrue.state.places import without_password
 from tooltrue.state.urls import is_across_machines, open_facts
 from tooltrue.transport import http_runner

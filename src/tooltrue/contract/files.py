@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Generator
 from pathlib import Path
 
-from tooltrue._internal.locking import locked
+from tooltrue._internal.file_lock import locked
 from tooltrue.errors import ConfigurationError
 
 __all__ = ["alone", "write_whole"]

@@ -10,7 +10,7 @@ from tooltrue.client.config import Config, ServerConfig, read_config
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.launches import unpinned
 from tooltrue.jsonrpc.messages import decode, encode, is_object
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.types import Value
 
 __all__ = ["Configured", "Found", "inventory"]

@@ -23,7 +23,7 @@ from tooltrue.contract.files import alone, write_whole
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.packages import unpinned
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.audit.masking import MASKED, Masks
+from tooltrue.policy.audit.argument_masking import MASKED, Masks
 from tooltrue.policy.consent.argument_display import display_json, display_text
 from tooltrue.protocol.types import Value
 from tooltrue.state.places import state_folder

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from tooltrue.client.notifications import LogMessage
 from tooltrue.client.questions import TokenBucket
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import Value

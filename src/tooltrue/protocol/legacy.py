@@ -14,6 +14,7 @@ import msgspec
 from tooltrue.jsonrpc.messages import Json, encode, is_object
 from tooltrue.protocol.input_requests import InputRequest, sayable
 from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
+from tooltrue.protocol.result_wrapping import wrapped, wraps
 from tooltrue.protocol.types import (
     UNSET,
     Annotations,
@@ -36,7 +37,6 @@ from tooltrue.protocol.types import (
     ToolDefinition,
 )
 from tooltrue.protocol.versions import Revision
-from tooltrue.protocol.wrapping import wrapped, wraps
 
 __all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
 

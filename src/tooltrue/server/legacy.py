@@ -27,7 +27,7 @@ from tooltrue.protocol.modern import (
 )
 from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
 from tooltrue.server.request_state import for_callers, run_with_questions
-from tooltrue.server.sealing import BadSeal
+from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import (
     LISTINGS,
     SILENT,

@@ -30,7 +30,7 @@ from tooltrue.protocol.input_requests import InputRequest, check_request, lackin
 from tooltrue.protocol.legacy import Projection
 from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
-from tooltrue.server.sealing import BadSeal
+from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import ServedProvider, one_line
 from tooltrue.tools.rounds import Memory, Rounds, remembered
 from tooltrue.tools.vocabulary import Principal, Tool

@@ -16,7 +16,7 @@ from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS, CompleteParams, PromptRef
 from tooltrue.protocol.types import Implementation, Value, field
 from tooltrue.protocol.uris import MAX_URI, is_uri
-from tooltrue.server.sealing import BadSeal, Sealer
+from tooltrue.server.sealed_tokens import BadSeal, Sealer
 from tooltrue.server.subscriptions import Hub
 from tooltrue.state.facts import Facts
 from tooltrue.tools.null import SILENT

@@ -15,7 +15,7 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts

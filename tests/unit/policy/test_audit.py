@@ -18,9 +18,9 @@ from pydantic import Field
 
 from tooltrue import Abuse, Client, Completes, Context, Form, Rate, RpcError, Server, ToolError
 from tooltrue.errors import StateError
+from tooltrue.policy.audit.argument_masking import MASKED
 from tooltrue.policy.audit.audit_settings import Audit, OnFailure
 from tooltrue.policy.audit.log_queries import matching
-from tooltrue.policy.audit.masking import MASKED
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.layers.rate import RateLimits

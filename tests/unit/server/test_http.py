@@ -20,7 +20,7 @@ from tooltrue.protocol.types import Implementation
 from tooltrue.server.http import SESSION_HEADER, HttpEndpoint
 from tooltrue.server.identity import Authenticate
 from tooltrue.server.legacy import LegacySession
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts

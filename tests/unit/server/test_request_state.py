@@ -14,7 +14,7 @@ from skipping import skip
 from tooltrue import Context, Form, Sampling, Server
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation, InputRequiredResult
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.service import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, ServedProvider, page_of
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.library import LocalLibrary

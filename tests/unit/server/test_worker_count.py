@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tooltrue import Server
-from tooltrue.server.sealing import BadSeal, Sealer
+from tooltrue.server.sealed_tokens import BadSeal, Sealer
 from tooltrue.server.worker_count import workers_started
 from tooltrue.state.facts import MemoryFacts
 

@@ -12,7 +12,7 @@ from tooltrue import Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts

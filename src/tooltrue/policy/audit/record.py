@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrue.jsonrpc.messages import canonical, decode, encode
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.types import Value, field
 from tooltrue.state.log import DraftRecord
 from tooltrue.tools.vocabulary import CallRecord, Principal

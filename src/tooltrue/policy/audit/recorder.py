@@ -16,8 +16,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import cast
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.audit_settings import Audit
-from tooltrue.policy.audit.masking import Masks
 from tooltrue.policy.audit.pending_records import OpenQuestions, RefusalCounter
 from tooltrue.policy.audit.record import Record
 from tooltrue.protocol.types import replaced

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tooltrue.errors import TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.record import Record, snapshot
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, replaced

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tooltrue.errors import InvalidArguments
-from tooltrue.policy.sanitize.outgoing import kinds_sent
+from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent
 from tooltrue.policy.sanitize.secrets import mask_in
 from tooltrue.protocol.schema import explain
 from tooltrue.protocol.types import ToolOutcome, replaced

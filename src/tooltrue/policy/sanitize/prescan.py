@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tooltrue.policy.sanitize.byte_classes import CLASSES, RUN, classes_of
-from tooltrue.policy.sanitize.personal import may_hold
+from tooltrue.policy.sanitize.personal_data import may_hold
 from tooltrue.policy.sanitize.secret_patterns import SecretPattern
 from tooltrue.policy.sanitize.secrets import ORDINARY, SHORTEST, is_plain, suspects
 from tooltrue.protocol.characters import ESCAPE, may_hide

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from tooltrue.errors import InvalidResult, RpcError
 from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.policy.sanitize import personal
+from tooltrue.policy.sanitize import personal_data
 from tooltrue.policy.sanitize.blobs import encoded_text
 from tooltrue.policy.sanitize.prescan import PrescanResult, suspected
 from tooltrue.policy.sanitize.secrets import mask_member, mask_secrets
@@ -50,7 +50,7 @@ class Redactor:
             patterns = suspected(clean.encode(errors="replace"))  # removing hidden characters may have joined a secret
         clean = mask_secrets(clean, patterns, self.secrets)
         if self.suspicion.personal:
-            clean = personal.mask_personal(clean, self.personal)
+            clean = personal_data.mask_personal(clean, self.personal)
         return text if clean == text else clean
 
     def value(self, value: Any) -> Any:

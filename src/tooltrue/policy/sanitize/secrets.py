@@ -30,7 +30,7 @@ from tooltrue.policy.sanitize.encodings import (
     runs_in,
     text_in,
 )
-from tooltrue.policy.sanitize.multiline import (
+from tooltrue.policy.sanitize.multiline_secrets import (
     can_be_multiline,
     may_be_multiline,
     multiline_runs,

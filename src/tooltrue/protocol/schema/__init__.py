@@ -4,7 +4,8 @@ A schema may be untrusted, so it is surveyed before it is compiled: depth, size,
 validating one value. Schemas are never fetched. Only ``jsonschema_rs`` accepts or refuses; the explanation calls it
 again for parts of the value and decides nothing itself. Formats are asserted: a declared format is a promise.
 
-In reading order: ``dialects``, ``survey``, ``compiled``, then ``search`` for the problems and ``words`` for their text.
+In reading order: ``dialects``, ``survey``, ``validator``, then ``search`` for the problems and ``words`` for their
+text.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from itertools import islice
 from typing import Any
 
 from tooltrue.errors import SchemaError
-from tooltrue.protocol.schema.compiled import Compiled, compiled
 from tooltrue.protocol.schema.dialects import dialect_of
 from tooltrue.protocol.schema.search import search
 from tooltrue.protocol.schema.survey import FOREIGN, OWN, SchemaBounds, private_copy, survey
+from tooltrue.protocol.schema.validator import Compiled, compiled
 from tooltrue.protocol.schema.words import SchemaProblem, explain
 
 __all__ = ["FOREIGN", "OWN", "Schema", "SchemaBounds", "SchemaError", "SchemaProblem", "compile_schema", "explain"]

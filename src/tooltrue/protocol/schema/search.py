@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final, cast
 
-from tooltrue.protocol.schema.compiled import Compiled
 from tooltrue.protocol.schema.dialects import HERE, subschemas
 from tooltrue.protocol.schema.survey import SchemaPlace
+from tooltrue.protocol.schema.validator import Compiled
 from tooltrue.protocol.schema.words import (
     ASSERTIONS,
     DECISIVE,

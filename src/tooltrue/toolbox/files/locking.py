@@ -10,7 +10,7 @@ import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 
-from tooltrue._internal.locking import locked
+from tooltrue._internal.file_lock import locked
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.rooted_paths import Spot
 

@@ -24,7 +24,7 @@ from tooltrue.tools.binding.schemas import arguments_adapter, input_schema, inte
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import present, structured
-from tooltrue.tools.isolated import AT_ONCE, check_isolated, isolated
+from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
 from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.server.sealing import BadSeal, Sealer, new_key
+from tooltrue.server.sealed_tokens import BadSeal, Sealer, new_key
 
 
 @pytest.mark.requirement("SEC-18")
