@@ -78,9 +78,9 @@ def consume_grant(inner: Provider) -> Provider:
 
 class _ConsumeGrant(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        return await (self.inner.call_tool(call) if call.grant is None else self._spending(call, call.grant))
+        return await (self.inner.call_tool(call) if call.grant is None else self._run_and_settle(call, call.grant))
 
-    async def _spending(self, call: ToolCall, grant: Grant) -> ToolOutcome:
+    async def _run_and_settle(self, call: ToolCall, grant: Grant) -> ToolOutcome:
         await grant.take()
         outcome: ToolOutcome | None = None
         try:
