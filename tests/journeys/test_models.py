@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tooltrue import ImageContent, LocalToolset, ModelError, ModelRateLimited, ModelUnavailable, Server, ToolError
-from tooltrue.host.calls import Ended, Hooks, Step
+from tooltrue.host.calls import EndedCall, Hooks, Step
 from tooltrue.host.guarding import Hosting, hosted
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model, ModelMessage, Picture, ToolMessage, UserMessage
@@ -304,7 +304,7 @@ NO_CALLS = [
 @every_wire
 @pytest.mark.parametrize(("call", "code"), NO_CALLS)
 def test_what_is_no_call_is_answered_with_a_way_out(wire: str, call: Call, code: str):
-    ended: list[Ended] = []
+    ended: list[EndedCall] = []
     done, _ = told(wire, Says(calls=[call]), Says("Sorry."), hooks=Hooks(after=ended.append))
     assert done.stop == "end"
     assert f"[{code}]" in replies(done)[0]

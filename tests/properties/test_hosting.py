@@ -107,9 +107,9 @@ def holds(world: World) -> None:
         answer = waiting.pop(0) if waiting else None
         if answer is None:
             raise EOFError
-        shown = question.wanted.arguments["x"]
+        shown = question.request.arguments["x"]
         assert f'"x" (1): "{shown}"' in question.text
-        yes.append((question.wanted.tool, answer, shown))
+        yes.append((question.request.tool, answer, shown))
         await asyncio.sleep(0)
         return answer
 

@@ -513,7 +513,7 @@ def pin_of(folder: Path) -> Pin:
 
 
 def is_held(pin: Pin, definition: dict[str, Any]) -> bool:
-    return ("tools", "send") in pin.judge(Contract.of([definition]), NOBODY).held
+    return ("tools", "send") in pin.judge(Contract.of([definition]), NOBODY).quarantined
 
 
 @pytest.mark.attack("A24")

@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import Any, Protocol
 
 from tooltrue.cli.printing import one_line, tell, tell_json
-from tooltrue.host.calls import Ended
+from tooltrue.host.calls import EndedCall
 from tooltrue.host.chat import Event, Offered
 from tooltrue.policy.consent.argument_display import shown
 
@@ -139,7 +139,7 @@ def size(count: int) -> str:
     return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def why(ended: Ended) -> str:
+def why(ended: EndedCall) -> str:
     """The outcome of a call, and the decision on it."""
     use, trail, step = ended.reply.use, ended.trail, ended.step
     facts = {

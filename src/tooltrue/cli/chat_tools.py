@@ -15,7 +15,7 @@ from tooltrue.contract.contract import pin
 from tooltrue.errors import UnknownTool
 from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, Once, Question
 from tooltrue.host.host import Host
-from tooltrue.host.logs import Heard
+from tooltrue.host.logs import OnServerLog
 from tooltrue.host.prompters import terminal
 from tooltrue.policy.consent.approvals import Request
 from tooltrue.policy.guard import Guard
@@ -85,7 +85,14 @@ class Tools:
 
 @contextlib.asynccontextmanager
 async def chat_tools(
-    target: str, family: Family, rules: str | None, timeout: float, language: str, heard: Heard | None, *, asks: bool
+    target: str,
+    family: Family,
+    rules: str | None,
+    timeout: float,
+    language: str,
+    heard: OnServerLog | None,
+    *,
+    asks: bool,
 ) -> AsyncGenerator[Tools]:
     """Open the tools of TARGET for the duration of the block. ``asks``: approvals are requested at this terminal;
     otherwise a call that needs one leaves a ticket. ``heard``, if given, receives log messages of servers."""
@@ -112,6 +119,6 @@ def unless(allowed: Allowed, front: ApprovalPrompter | None) -> ApprovalPrompter
         return None
 
     async def ask(question: Question) -> Answer:
-        return Once() if allowed.holds(question.wanted) else await front(question)
+        return Once() if allowed.holds(question.request) else await front(question)
 
     return ask

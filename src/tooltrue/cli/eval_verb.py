@@ -28,7 +28,7 @@ from tooltrue.contract.contract import Contract, Definition
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, DefinitionError
 from tooltrue.host.catalogue import Row
-from tooltrue.host.evaluation.answers import Kept
+from tooltrue.host.evaluation.answers import StoredAnswers
 from tooltrue.host.evaluation.choosing import Choosing
 from tooltrue.host.evaluation.grading import Evaluation
 from tooltrue.host.evaluation.model_queries import Ways, ask_all
@@ -150,18 +150,18 @@ class _Wish:
         return asyncio.run(self._evaluated(listed))
 
     async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
-        kept = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
+        kept = StoredAnswers(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
         # Not streamed: output is not shown, and whole answers always have token counts. Retries are made by the caller.
         model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
         async with model:
             return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
 
-    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: Kept) -> Evaluation:
+    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: StoredAnswers) -> Evaluation:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
                 tell(one_line(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
             questions = self._questions_of(target, asks.schemas.keys())
-            ways = Ways(rounds=self.repeat, at_once=self.concurrency, told=_progress(target))
+            ways = Ways(rounds=self.repeat, at_once=self.concurrency, on_done=_progress(target))
             return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
 
     def _questions_of(self, target: str, tools: Collection[str]) -> list[Question]:

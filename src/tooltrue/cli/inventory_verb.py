@@ -8,7 +8,7 @@ import click
 
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
-from tooltrue.host.inventory import Configured, Found, inventory
+from tooltrue.host.inventory import ConfigFile, Configured, inventory
 
 __all__ = ["command"]
 
@@ -23,7 +23,7 @@ def command(paths: tuple[Path, ...], as_json: bool) -> None:
     show_json(found) if as_json else _show(found)
 
 
-def _show(found: list[Found]) -> None:
+def _show(found: list[ConfigFile]) -> None:
     if not found:
         tell("No servers are configured.")
     for number, one in enumerate(found):

@@ -71,7 +71,7 @@ def serve_http(
         crew = (secrets.token_hex(8), workers)
         job = Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        said = f"tooltrue serves {spec.target} at http://{address.shown}/mcp ({count})"
+        said = f"tooltrue serves {spec.target} at http://{address.netloc}/mcp ({count})"
         tell(said, err=True) if log_format == "text" else _log.info(said)
         places = Connections(connections, connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=places)

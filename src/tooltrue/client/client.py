@@ -109,12 +109,12 @@ class Client:
         self._timeout = timeout
         gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
         self._answers = Answers(elicit, sample, roots, gate)
-        told = {
+        callbacks = {
             "notifications/tools/list_changed": on_tools_changed,
             "notifications/resources/list_changed": on_resources_changed,
             "notifications/prompts/list_changed": on_prompts_changed,
         }
-        changed = {method: callback for method, callback in told.items() if callback is not None}
+        changed = {method: callback for method, callback in callbacks.items() if callback is not None}
         older: Callable[[], ClientLink] | None = None
         if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
             older = functools.partial(SseLink, link.place)
@@ -125,7 +125,7 @@ class Client:
             self._link, self._answers, NotificationCallbacks(changed, self._changed, on_log), settings
         )
         self._lists = Lists(self._connection.request)
-        self._known = KnownTools()
+        self._known_tools = KnownTools()
 
     async def __aenter__(self) -> Self:
         await self._connection.open()
@@ -158,7 +158,7 @@ class Client:
     def _changed(self, method: str) -> None:
         self._lists.forget(*LISTS[method].methods)
         if "tools/list" in LISTS[method].methods:
-            self._known.forget()
+            self._known_tools.forget()
 
     def _authorizing(self) -> AbstractContextManager[None]:
         """Pause timeouts during authorization, and drop private lists, because the identity may change."""
@@ -176,7 +176,7 @@ class Client:
         tools = await self._all("tools/list", "tools", Tool, refresh)
         mirrors = {} if self._link.shared else {tool.name: mirrors_of(tool) for tool in tools}
         usable = [tool for tool in tools if mirrors.get(tool.name, ()) is not None]
-        self._known.learn((tool, mirrors.get(tool.name) or ()) for tool in usable)
+        self._known_tools.learn((tool, mirrors.get(tool.name) or ()) for tool in usable)
         return usable
 
     @overload
@@ -238,14 +238,14 @@ class Client:
             await self.list_tools(refresh=True)
             members = await self._call(params, timeout, total_timeout, progress)
         result = result_of(name, members, returns)
-        self._known.check(name, result)
+        self._known_tools.check(name, result)
         return result
 
     async def _call(
         self, params: dict[str, Json], timeout: float | None, total: float | None, progress: Progress | None
     ) -> dict[str, Json]:
         era = self._connection.settled()
-        headers = self._known.headers(params) if era.mirrors_parameters else None
+        headers = self._known_tools.headers(params) if era.mirrors_parameters else None
         return await self._connection.request(
             "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
         )
@@ -298,12 +298,12 @@ class Client:
         """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
         result = await self._connection.request("prompts/get", params)
-        said = converted(result, PromptResult, "prompts/get")
+        prompt = converted(result, PromptResult, "prompts/get")
         messages = [
             PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))
-            for message in said.messages
+            for message in prompt.messages
         ]
-        return PromptResult(messages, said.description, result.get("_meta"))
+        return PromptResult(messages, prompt.description, result.get("_meta"))
 
     async def complete(
         self, ref: Prompt | ResourceTemplate, argument: str, value: str, arguments: Mapping[str, str] | None = None

@@ -31,7 +31,7 @@ _MAX_TTL_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedList:
     items: list[Any]
     until: float
     is_private: bool
@@ -42,7 +42,7 @@ class Lists:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        self._kept: dict[str, _Kept] = {}
+        self._cache: dict[str, _CachedList] = {}
         self._changes = 0
 
     async def read(self, method: str, member: str, shape: type[T], *, refresh: bool = False) -> list[T]:
@@ -51,24 +51,24 @@ class Lists:
         Raises ``TransportError`` for a server that repeats a cursor, or sends pages without end.
         """
         now = asyncio.get_running_loop().time()
-        kept = self._kept.get(method)
-        if kept is not None and now < kept.until and not refresh:
-            return list(kept.items)
+        cached = self._cache.get(method)
+        if cached is not None and now < cached.until and not refresh:
+            return list(cached.items)
         changes = self._changes
         items, ttl, is_private = await self._all(method, member, shape)
         if ttl > 0 and changes == self._changes:  # else it has changed while it was read
-            self._kept[method] = _Kept(items, now + min(ttl, _MAX_TTL_SECONDS), is_private)
+            self._cache[method] = _CachedList(items, now + min(ttl, _MAX_TTL_SECONDS), is_private)
         return list(items)
 
     def forget(self, *methods: str) -> None:
         """Drop these lists, because they have changed."""
         self._changes += 1
         for method in methods:
-            self._kept.pop(method, None)
+            self._cache.pop(method, None)
 
     def forget_private(self) -> None:
         """Drop private lists, because the user may change."""
-        self.forget(*(method for method, kept in self._kept.items() if kept.is_private))
+        self.forget(*(method for method, cached in self._cache.items() if cached.is_private))
 
     async def _all(self, method: str, member: str, shape: type[T]) -> tuple[list[T], float, bool]:
         try:
@@ -79,7 +79,7 @@ class Lists:
     async def _pages(self, method: str, member: str, shape: type[T]) -> tuple[list[T], float, bool]:
         items: list[T] = []
         ttl, is_private = _MAX_TTL_SECONDS, False
-        cursor, seen, size = None, set[str](), 0
+        cursor, cursors, size = None, set[str](), 0
         for _ in range(_MAX_PAGES):
             page = await self._page(method, cursor)
             size += len(encode(page))
@@ -93,12 +93,12 @@ class Lists:
                 raise InvalidAnswer.of("TT5009", method=method, problem="nextCursor is not a string")
             if cursor is None:
                 return items, ttl, is_private
-            if cursor in seen:
+            if cursor in cursors:
                 problem = f"its pages never end: nextCursor {cursor[:40]!r} comes again, and the last page has none"
                 raise InvalidAnswer.of("TT5009", method=method, problem=problem)
             if len(items) > _MAX_ITEMS:
                 break
-            seen.add(cursor)
+            cursors.add(cursor)
         raise InvalidAnswer.of("TT5009", method=method, problem="its pages never end")
 
     async def _page(self, method: str, cursor: str | None) -> dict[str, Json]:

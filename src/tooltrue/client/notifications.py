@@ -90,31 +90,31 @@ class Calls(Protocol):
 class _Following:
     """Follows one call, which may run as several requests. Reports beyond the rate limit are left out."""
 
-    told: Progress
+    on_progress: Progress
     ids: list[Id] = field(default_factory=list[Id])
     _bucket: TokenBucket = field(default_factory=lambda: TokenBucket(_BURST, _PER_SECOND))
-    _left: dict[str, Json] | None = None
+    _pending: dict[str, Json] | None = None
 
     def hear(self, params: dict[str, Json]) -> None:
         if self._bucket.take():
-            self._left = None
+            self._pending = None
             self._tell(params)
         else:
-            self._left = params
+            self._pending = params
 
     def end(self) -> None:
         """Deliver the newest report, if it was left out."""
-        if self._left is not None:
+        if self._pending is not None:
             try:
-                self._tell(self._left)
+                self._tell(self._pending)
             except Exception as error:  # noqa: BLE001 - as for every notification: the answer must not be lost
                 internal_error(error)
 
     def _tell(self, params: dict[str, Json]) -> None:
         progress, total, message = params.get("progress"), params.get("total"), params.get("message")
         if is_number(progress):
-            said = message[:_MAX_MESSAGE] if isinstance(message, str) else None
-            self.told(progress, total if is_number(total) else None, said)
+            text = message[:_MAX_MESSAGE] if isinstance(message, str) else None
+            self.on_progress(progress, total if is_number(total) else None, text)
 
 
 _BURST = 100
@@ -218,8 +218,8 @@ class NotificationRouter:
     def _logged(self, params: dict[str, Json]) -> None:
         if self._callbacks.log is not None:
             level, logger = params.get("level"), params.get("logger")
-            said = logger if isinstance(logger, str) else None
-            self._callbacks.log(LogMessage(level if isinstance(level, str) else "info", params.get("data"), said))
+            name = logger if isinstance(logger, str) else None
+            self._callbacks.log(LogMessage(level if isinstance(level, str) else "info", params.get("data"), name))
 
     def _acknowledged(self, params: dict[str, Json]) -> None:
         id = _subscription(params)

@@ -187,9 +187,9 @@ class EnterpriseSignIn:
         clock: Callable[[], float] = time.time,
     ) -> None:
         fetcher = Fetcher([provider_token_endpoint])
-        known = Registered(issuer=provider, client_id=provider_client_id, client_secret=provider_client_secret)
+        client = Registered(issuer=provider, client_id=provider_client_id, client_secret=provider_client_secret)
         described = Issuer(issuer=provider, token_endpoint=provider_token_endpoint)
-        self._provider = TokenEndpoint(described, known, fetcher, clock)
+        self._provider = TokenEndpoint(described, client, fetcher, clock)
         self._client = ClientIdentity(client_id=client_id, client_secret=client_secret, issuer=issuer)
         self._identity = identity
         self._scopes = tuple(scopes)

@@ -128,6 +128,8 @@ class QuestionGate:
         self._refused += count
         if self._notices.take():
             why = sentence(code, "en", facts)
-            said = sentence("TT5043", "en", {"server": self.server or "The server", "count": self._refused, "why": why})
-            _log.warning("%s [TT5043]", said)
+            notice = sentence(
+                "TT5043", "en", {"server": self.server or "The server", "count": self._refused, "why": why}
+            )
+            _log.warning("%s [TT5043]", notice)
             self._refused = 0

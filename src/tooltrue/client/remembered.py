@@ -16,24 +16,24 @@ class Revisions:
     """Negotiated revisions, by the key of a link. The oldest entry is evicted when there are too many."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, str] = {}
+        self._revisions: dict[bytes, str] = {}
 
     def of(self, key: str | None) -> str | None:
-        return None if key is None else self._known.get(_digest(key))
+        return None if key is None else self._revisions.get(_digest(key))
 
     def note(self, key: str | None, revision: str | None) -> None:
         """Remember ``revision``; ``None`` forgets it."""
         if key is None:
             return
-        self._known.pop(_digest(key), None)
+        self._revisions.pop(_digest(key), None)
         if revision is not None:
-            self._known[_digest(key)] = revision
-        if len(self._known) > _MAX:
-            del self._known[next(iter(self._known))]
+            self._revisions[_digest(key)] = revision
+        if len(self._revisions) > _MAX:
+            del self._revisions[next(iter(self._revisions))]
 
     def clear(self) -> None:
         """Forget all of them."""
-        self._known.clear()
+        self._revisions.clear()
 
 
 REVISIONS = Revisions()

@@ -57,7 +57,7 @@ class Question(Value, frozen=True):
     ``tool`` has the schema that edited arguments have to match; ``problem`` is the mistake in the last answer.
     """
 
-    wanted: Request
+    request: Request
     tool: Tool
     text: str
     problem: str = ""
@@ -159,10 +159,10 @@ class _ApplyEdits(Wrapper, frozen=True):
             except _Changed as changed:
                 call = _with(call, changed.arguments)
                 continue
-            return self._told(outcome, call) if edits else outcome
+            return self._with_notice(outcome, call) if edits else outcome
         raise ToolError.of("TT2427", tool=call.name)
 
-    def _told(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
+    def _with_notice(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
         if isinstance(outcome, InputRequiredResult):
             return outcome
         notice = sentence("TT2426", self.language, {"tool": call.name, "arguments": _json(call.arguments)})
@@ -183,7 +183,7 @@ def _json(arguments: Mapping[str, Any]) -> str:
     return encode(arguments).decode()
 
 
-_Said: TypeAlias = Answer | ToolError | None
+_Outcome: TypeAlias = Answer | ToolError | None
 """The outcome of a question: the answer, the reason why it was not put, or ``None`` without an answer."""
 
 
@@ -192,7 +192,7 @@ class _PromptQueue:
 
     def __init__(self, front: ApprovalPrompter | None) -> None:
         self.front = front
-        self.open: dict[str, asyncio.Future[_Said]] = {}
+        self.open: dict[str, asyncio.Future[_Outcome]] = {}
         self._turn: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -211,51 +211,51 @@ class _AskPerson(Confirming, frozen=True):
     common: Task
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
-        wanted = self._wanted(call, tool)
-        if (grant := await self._standing(wanted)) is not None:
+        request = self._wanted(call, tool)
+        if (grant := await self._standing(request)) is not None:
             return grant
         if self.desk.front is None:
-            raise await self._ticket(await previewed(wanted, tool, self.language), "TT2420")
+            raise await self._ticket(await previewed(request, tool, self.language), "TT2420")
         turn = self.desk.turn
-        if (same := self.desk.open.get(wanted.key)) is not None:
-            return await self._as_the_other(wanted, await asyncio.shield(same))
+        if (same := self.desk.open.get(request.key)) is not None:
+            return await self._as_the_other(request, await asyncio.shield(same))
         if len(self.desk.open) >= self.asking.waiting:
-            raise ToolError.of("TT2425", tool=wanted.tool, limit=self.asking.waiting)
+            raise ToolError.of("TT2425", tool=request.tool, limit=self.asking.waiting)
         # Registered before the next await: an identical call that comes meanwhile shares this question.
-        answer: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
-        self.desk.open[wanted.key] = answer
+        answer: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        self.desk.open[request.key] = answer
         try:
-            if (refusal := await self._not_to_be_asked(wanted)) is not None:
+            if (refusal := await self._not_to_be_asked(request)) is not None:
                 answer.set_result(refusal)
                 raise refusal
             async with self._waiting(call), turn:
-                return await self._asked_in_turn(self.desk.front, wanted, call, tool, answer)
+                return await self._asked_in_turn(self.desk.front, request, call, tool, answer)
         finally:
-            self.desk.open.pop(wanted.key, None)
+            self.desk.open.pop(request.key, None)
             if not answer.done():
                 answer.set_result(None)
 
-    async def _as_the_other(self, wanted: Request, said: _Said) -> Grant:
+    async def _as_the_other(self, request: Request, outcome: _Outcome) -> Grant:
         """Share the answer of the identical call that was asked about first. A yes to a single run does not cover this
         one."""
-        match said:
+        match outcome:
             case None:
-                raise ToolError.of("TT2422", tool=wanted.tool)
+                raise ToolError.of("TT2422", tool=request.tool)
             case ToolError():
-                raise said
+                raise outcome
             case Session() | Always():
                 return StandingGrant("the person")
             case No():
-                raise _refusal(wanted, said)
+                raise _refusal(request, outcome)
             case Once() | Edit():
-                raise ToolError.of("TT2423", tool=wanted.tool)
+                raise ToolError.of("TT2423", tool=request.tool)
 
-    async def _not_to_be_asked(self, wanted: Request) -> ToolError | None:
+    async def _not_to_be_asked(self, request: Request) -> ToolError | None:
         """The reason not to ask the person, if there is one."""
-        if (before := await self.facts.get(_denied(wanted))) is not None:
-            return ToolError.of("TT2424", tool=wanted.tool, reason=before.decode() or "-")
-        if wait := await self._take("questions:", wanted, self.settings.questions, 60.0):
-            return ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
+        if (before := await self.facts.get(_denied(request))) is not None:
+            return ToolError.of("TT2424", tool=request.tool, reason=before.decode() or "-")
+        if wait := await self._take("questions:", request, self.settings.questions, 60.0):
+            return ToolError.of("TT2408", tool=request.tool, seconds=wait)
         return None
 
     @contextlib.asynccontextmanager
@@ -269,49 +269,49 @@ class _AskPerson(Confirming, frozen=True):
             task.asked()
 
     async def _asked_in_turn(
-        self, front: ApprovalPrompter, wanted: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Said]
+        self, front: ApprovalPrompter, request: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Outcome]
     ) -> Grant:
-        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile covered this call too
+        if (grant := await self._standing(request)) is not None:  # an answer meanwhile covered this call too
             # A grant for a single run does not cover the identical calls that wait.
             answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
             return grant
-        wanted = await previewed(wanted, tool, self.language)
-        text = await self._text(wanted, tool)
+        request = await previewed(request, tool, self.language)
+        text = await self._text(request, tool)
         if len(text) > self.settings.max_shown:
-            raise await self._ticket(wanted, "TT2406")
+            raise await self._ticket(request, "TT2406")
         problem = ""
         for _ in range(self.asking.edits):
-            said = await self._said(front, Question(wanted, tool, text, problem))
-            match said:
+            reply = await self._person_answer(front, Question(request, tool, text, problem))
+            match reply:
                 case None:
                     with_note(call, "not answered by the person")
-                    raise ToolError.of("TT2422", tool=wanted.tool)
+                    raise ToolError.of("TT2422", tool=request.tool)
                 case No():
-                    answer.set_result(said)
-                    with_note(call, f"denied by the person: {said.reason}" if said.reason else "denied by the person")
-                    await self.facts.put(_denied(wanted), said.reason.encode(), self.asking.no_seconds)
-                    raise _refusal(wanted, said)
+                    answer.set_result(reply)
+                    with_note(call, f"denied by the person: {reply.reason}" if reply.reason else "denied by the person")
+                    await self.facts.put(_denied(request), reply.reason.encode(), self.asking.no_seconds)
+                    raise _refusal(request, reply)
                 case Edit():
                     try:
-                        arguments = check_arguments(tool, dict(said.arguments))
+                        arguments = check_arguments(tool, dict(reply.arguments))
                     except InvalidArguments as error:
                         problem = error.say(self.language)
                         continue
-                    answer.set_result(said)
+                    answer.set_result(reply)
                     raise _Changed(arguments)
                 case Once() | Session() | Always():
                     try:
-                        grant = await self._granted(wanted, said)
+                        grant = await self._granted(request, reply)
                     except (ConfigurationError, SchemaError) as error:  # an invalid pattern, or one for other calls
                         problem = error.say(self.language)
                         continue
-                    await self.approvals.note_last(wanted, fields(tool.definition))
-                    answer.set_result(said)
-                    with_note(call, f"agreed to by the person: {type(said).__name__.lower()}")
+                    await self.approvals.note_last(request, fields(tool.definition))
+                    answer.set_result(reply)
+                    with_note(call, f"agreed to by the person: {type(reply).__name__.lower()}")
                     return grant
-        raise ToolError.of("TT2427", tool=wanted.tool)
+        raise ToolError.of("TT2427", tool=request.tool)
 
-    async def _said(self, front: ApprovalPrompter, question: Question) -> Answer | None:
+    async def _person_answer(self, front: ApprovalPrompter, question: Question) -> Answer | None:
         """The answer of the person, or ``None`` if there is none in time."""
         try:
             async with asyncio.timeout(self.asking.seconds):
@@ -319,52 +319,52 @@ class _AskPerson(Confirming, frozen=True):
         except (TimeoutError, EOFError):
             return None
         except Exception:  # noqa: BLE001 - of whoever asks: it is logged, and a no
-            _log.exception("%s was refused: nobody could be asked", question.wanted.tool)
+            _log.exception("%s was refused: nobody could be asked", question.request.tool)
             return None
 
-    async def _granted(self, wanted: Request, said: Once | Session | Always) -> Grant:
-        match said:
+    async def _granted(self, request: Request, answer: Once | Session | Always) -> Grant:
+        match answer:
             case Once():
                 return AnsweredGrant(
-                    self.facts, self.approvals, wanted, secrets.token_hex(16), by="the person, this once"
+                    self.facts, self.approvals, request, secrets.token_hex(16), by="the person, this once"
                 )
             case Session():
-                await self.approvals.remember(wanted, "session", self.settings.session_seconds)
+                await self.approvals.remember(request, "session", self.settings.session_seconds)
             case Always():
-                await self.approvals.remember(wanted, "pattern", self.asking.always_seconds, said.pattern)
-        return StandingGrant("the person, for a while" if isinstance(said, Session) else "the person, for a pattern")
+                await self.approvals.remember(request, "pattern", self.asking.always_seconds, answer.pattern)
+        return StandingGrant("the person, for a while" if isinstance(answer, Session) else "the person, for a pattern")
 
-    async def _text(self, wanted: Request, tool: Tool) -> str:
+    async def _text(self, request: Request, tool: Tool) -> str:
         """All facts for the decision. Neither a model nor a server controls the layout."""
-        names = {"server": wanted.server or "-", "tool": wanted.tool, "effect": wanted.effect}
+        names = {"server": request.server or "-", "tool": request.tool, "effect": request.effect}
         parts = [sentence("TT2430", self.language, {key: shown_text(name) for key, name in names.items()})]
-        parts += [shown_text(wanted.reason)] if wanted.reason else []
-        parts += [shown(wanted.arguments)]
-        parts += await self._changes(wanted, tool)
-        parts += [shown_text(wanted.preview)] if wanted.preview else []
+        parts += [shown_text(request.reason)] if request.reason else []
+        parts += [shown(request.arguments)]
+        parts += await self._changes(request, tool)
+        parts += [shown_text(request.preview)] if request.preview else []
         return "\n\n".join(parts)
 
-    async def _changes(self, wanted: Request, tool: Tool) -> list[str]:
+    async def _changes(self, request: Request, tool: Tool) -> list[str]:
         """The differences from the person's last approval of this tool."""
-        last = await self.approvals.last(wanted)
+        last = await self.approvals.last(request)
         if last is None:
             return []
         now = fields(tool.definition)
         parts = sorted(name for name in {*now, *last.fields} if now.get(name) != last.fields.get(name))
-        said = [sentence("TT2431", self.language, {"fields": ", ".join(parts)})] if parts else []
+        lines = [sentence("TT2431", self.language, {"fields": ", ".join(parts)})] if parts else []
         before = {
             name: value
             for name, value in last.arguments.items()
-            if name not in wanted.arguments or wanted.arguments[name] != value
+            if name not in request.arguments or request.arguments[name] != value
         }
-        return [*said, *([f"{sentence('TT2432', self.language, {})}\n{shown(before)}"] if before else [])]
+        return [*lines, *([f"{sentence('TT2432', self.language, {})}\n{shown(before)}"] if before else [])]
 
 
-def _denied(wanted: Request) -> str:
-    return "said no:" + wanted.key
+def _denied(request: Request) -> str:
+    return "said no:" + request.key
 
 
-def _refusal(wanted: Request, said: No) -> ToolError:
-    if not said.reason:
-        return ToolError.of("TT2401", tool=wanted.tool)
-    return ToolError.of("TT2421", tool=wanted.tool, reason=said.reason)
+def _refusal(request: Request, answer: No) -> ToolError:
+    if not answer.reason:
+        return ToolError.of("TT2401", tool=request.tool)
+    return ToolError.of("TT2421", tool=request.tool, reason=answer.reason)

@@ -25,7 +25,7 @@ from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import CallRecord, RequestContext, ToolCall
 
-__all__ = ["Caller", "Ended", "Hooks", "Step"]
+__all__ = ["Caller", "EndedCall", "Hooks", "Step"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -38,7 +38,7 @@ class Step(Value, frozen=True):
     arguments: dict[str, Json]
 
 
-class Ended(Value, frozen=True):
+class EndedCall(Value, frozen=True):
     """A call that has been answered. ``step`` is ``None`` where the model's call could not be read. ``trail`` is the
     record that the layers have made of it: the deciding rule, and any failure."""
 
@@ -74,7 +74,7 @@ class Hooks:
     thinking: Callable[[str], None] = _nothing
     turn: Callable[[Turn], None] = _nothing
     before: Callable[[Step], Refusal | Awaitable[Refusal]] = _nothing
-    after: Callable[[Ended], None] = _nothing
+    after: Callable[[EndedCall], None] = _nothing
     progress: Callable[[Step, float, float | None, str | None], None] = _nothing
     elicit: Elicit | None = None
 
@@ -112,10 +112,10 @@ class Caller:
         except ToolError as error:
             answer = refusal(use, error.say(self._language))
         else:
-            said = self._hooks.before(step)
-            refused = await said if inspect.isawaitable(said) else said
+            decision = self._hooks.before(step)
+            refused = await decision if inspect.isawaitable(decision) else decision
             answer = await self._run(step, names, trail) if refused is None else refusal(use, refused)
-        self._hooks.after(Ended(answer, perf_counter() - began, trail, step))
+        self._hooks.after(EndedCall(answer, perf_counter() - began, trail, step))
         return answer
 
     async def _run(self, step: Step, names: Mapping[str, str], trail: CallRecord) -> ToolReply:
@@ -142,9 +142,9 @@ class Caller:
             outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context))
             if not isinstance(outcome, InputRequiredResult):
                 return outcome
-            rounds = Rounds(remembered(outcome, rounds), await self._answered(step, outcome))
+            rounds = Rounds(remembered(outcome, rounds), await self._input_responses(step, outcome))
 
-    async def _answered(self, step: Step, outcome: InputRequiredResult) -> dict[str, Json]:
+    async def _input_responses(self, step: Step, outcome: InputRequiredResult) -> dict[str, Json]:
         try:
             return {key: await self._answers.to(request) for key, request in (outcome.inputRequests or {}).items()}
         except MethodNotFound:

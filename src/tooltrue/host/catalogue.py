@@ -134,10 +134,10 @@ class Catalogue:
                 problem = DefinitionError.of("TT9263", name=name, other=f"{rows[name].server}: {rows[name].name}")
                 aside.append(Quarantined(part.remote.server, "tool", tool.name, problem))
                 continue
-            known = self._rows.get(name)
-            if known is None or known.part is not part or known.tool.input is not tool.input:
-                known = Row(name, part, tool.name, _called(tool, name))
-            rows[name] = known  # the same object, so that callers who remember it recognize it
+            row = self._rows.get(name)
+            if row is None or row.part is not part or row.tool.input is not tool.input:
+                row = Row(name, part, tool.name, _called(tool, name))
+            rows[name] = row  # the same object, so that callers who remember it recognize it
         return dict(sorted(rows.items()))
 
     def _prompt_table(self, aside: list[Quarantined]) -> dict[str, _PromptRow]:
@@ -160,15 +160,15 @@ class Catalogue:
         aside: list[Quarantined],
     ) -> tuple[T, ...]:
         """The entries of all servers, without duplicates, sorted."""
-        found: dict[str, tuple[str, T]] = {}
+        owners: dict[str, tuple[str, T]] = {}
         for part in self._parts:
             for entry in listed(part.remote):
                 server = part.remote.server
-                owner, _ = found.setdefault(key(entry), (server, entry))
+                owner, _ = owners.setdefault(key(entry), (server, entry))
                 if owner != server:
                     problem = DefinitionError.of("TT9264", servers=f"{owner}, {server}")
                     aside.append(Quarantined(server, kind, key(entry), problem))
-        return tuple(entry for _, (_, entry) in sorted(found.items()))
+        return tuple(entry for _, (_, entry) in sorted(owners.items()))
 
     def watch(self, changed: Callable[[Change], None]) -> Unwatch:
         self._watchers.append(changed)
@@ -224,12 +224,12 @@ class Catalogue:
     async def _owner(self, operation: ResourceRead | CompletionGet) -> tuple[Remote, tuple[Entry, ...]]:
         """The server that owns a resource or template: a listed resource goes before templates, then the earlier
         server."""
-        found: list[tuple[Remote, tuple[Entry, ...]]] = []
+        owners: list[tuple[Remote, tuple[Entry, ...]]] = []
         for part in self._parts:
             with contextlib.suppress(UnknownEntry):
-                found.append((part.remote, await part.remote.find_entries(operation)))
-        fixed = [one for one in found if isinstance(one[1][0], wire.Resource)]
-        owner = next(iter(fixed or found), None)
+                owners.append((part.remote, await part.remote.find_entries(operation)))
+        fixed = [one for one in owners if isinstance(one[1][0], wire.Resource)]
+        owner = next(iter(fixed or owners), None)
         if owner is None:
             raise unknown(operation)
         return owner

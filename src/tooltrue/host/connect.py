@@ -20,13 +20,13 @@ async def connect(
     launches: Launches,
     approve: ApproveLaunch | None,
     ask_input: AskInput | None = None,
-    known: dict[str, str] | None = None,
+    input_answers: dict[str, str] | None = None,
     *,
     is_of_a_file: bool = True,
 ) -> tuple[Target, dict[str, Any]]:
     """The target, and the settings of :class:`Client` for it. ``ConfigurationError`` where a variable is missing, or no
     person has agreed. An address needs approval only for servers of a file."""
-    way = await resolved(one, config, ask_input, known)
+    way = await resolved(one, config, ask_input, input_answers)
     if isinstance(way, Launch) or is_of_a_file:
         await launches.check(one.label, config.name, way, approve)
     if isinstance(way, Launch):

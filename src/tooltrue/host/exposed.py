@@ -52,7 +52,7 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
     default follows its profile (:mod:`tooltrue.contract.profile`)."""
     fit = fit or (fitting(profile(provider)) if provider in known() else legal)
     shape = shape_of(provider)
-    shown, names, left_out = list[dict[str, Json]](), dict[str, str](), list[LeftOut]()
+    definitions, names, left_out = list[dict[str, Json]](), dict[str, str](), list[LeftOut]()
     for tool in tools:
         try:
             fitted = _unlike(fit(tool), names)
@@ -60,12 +60,12 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
             left_out.append(LeftOut(tool.name, error))
             continue
         names[fitted.name] = tool.name
-        shown.append(shape(fitted))
-    return Exposed(tuple(shown), names, tuple(left_out))
+        definitions.append(shape(fitted))
+    return Exposed(tuple(definitions), names, tuple(left_out))
 
 
-def _unlike(tool: Tool, taken: Mapping[str, str]) -> Tool:
+def _unlike(tool: Tool, names: Mapping[str, str]) -> Tool:
     """Reject a second tool of the same name: it is left out, and never replaces the first."""
-    if tool.name in taken:
-        raise DefinitionError.of("TT9503", name=tool.name, other=taken[tool.name])
+    if tool.name in names:
+        raise DefinitionError.of("TT9503", name=tool.name, other=names[tool.name])
     return tool

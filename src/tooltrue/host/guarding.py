@@ -59,8 +59,8 @@ class Hosting(Value, frozen=True):
 
     def over(self, config: Config) -> Self:
         """These settings, overridden by the operator's file."""
-        said = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
-        parts = {name: replaced(getattr(self, name), **keys) for name, keys in said.items()}
+        settings = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
+        parts = {name: replaced(getattr(self, name), **keys) for name, keys in settings.items()}
         effects = {name: globs(tools) for name, tools in config.tables.get("effects", {}).items()}
         return replaced(self, **parts, **({"effects": effects} if effects else {}))
 
@@ -80,8 +80,8 @@ _TABLES = ("budget", "flow", "loops", "retry", "asking")
 _PATTERNS = frozenset({"patient", "idempotent", *(name for name in Flow.__struct_fields__ if name != "is_on")})
 
 
-def _read(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: globs(value) if key in _PATTERNS else value for key, value in said.items()}
+def _read(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: globs(value) if key in _PATTERNS else value for key, value in table.items()}
 
 
 def hosted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,8 @@ from tooltrue.host.guarding import Hosting
 from tooltrue.host.guarding import guarding as guarded_by
 from tooltrue.host.inspection import Quarantined, Suspicion
 from tooltrue.host.launches import ApproveLaunch, Launches
-from tooltrue.host.logs import Heard, Listening
-from tooltrue.host.models.model import Given, Model
+from tooltrue.host.logs import Listening, OnServerLog
+from tooltrue.host.models.model import Model, ModelInput
 from tooltrue.host.naming import check_alias, marks
 from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
@@ -127,7 +127,7 @@ class Host:
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
         questions: QuestionLimits | None = None,
-        heard: Heard | None = None,
+        heard: OnServerLog | None = None,
         pins: Pins | bool = True,
         judge: Judge = scanned,
         front: ApprovalPrompter | None = None,
@@ -148,14 +148,14 @@ class Host:
         self._sample = sample
         self._roots = roots
         self._questions = questions or QuestionLimits()
-        self._heard = heard
+        self._on_log = heard
         self._launches = launches or Launches()
         self._inputs: dict[str, str] = {}
         self._at_person = asyncio.Lock()  # one question after the other
         self._pins: dict[str, Pin] = {}
         if pins is not False and isinstance(servers, Config):
-            kept = Pins() if pins is True else pins
-            self._pins = {one.label: kept.of(servers.name, one) for one in servers.servers}
+            store = Pins() if pins is True else pins
+            self._pins = {one.label: store.of(servers.name, one) for one in servers.servers}
         self._is_of_a_file = isinstance(servers, Config)
         self._queues: set[asyncio.Queue[Announcement]] = set()
         self._stack = AsyncExitStack()
@@ -166,7 +166,7 @@ class Host:
             [Part(self._lives[one.label].remote, named[one.label], dict(one.rename)) for one in self.config.servers]
         )
         self._names: frozenset[str] = frozenset()
-        self._held: frozenset[tuple[str, str]] = frozenset()
+        self._quarantined: frozenset[tuple[str, str]] = frozenset()
         self._warned: frozenset[tuple[str, str]] = frozenset()
         self.catalogue.watch(self._changed)
 
@@ -186,14 +186,14 @@ class Host:
         remote = Remote(
             one.label,
             instance=instance_of(self.config.name, one),
-            effects=effects_by(_said(one), hints=one.hints),
+            effects=effects_by(_configured_effects(one), hints=one.hints),
             visible=_visible(one),
             seconds=one.seconds,
             judge=self._pins[one.label].judge if one.label in self._pins else judge,
             neighbours=partial(self._neighbours, one.label),
         )
         patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
-        life = Life(remote, self._connecting(one), patience, self._told)
+        life = Life(remote, self._connecting(one), patience, self._announce_state)
         remote.trouble = life.doubt
         return life
 
@@ -256,7 +256,7 @@ class Host:
     def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
         # One gate per server: its connections come and go.
         gate = QuestionGate(self._questions, one.label)
-        listening = None if self._heard is None else Listening(one.label, self._heard)
+        listening = None if self._on_log is None else Listening(one.label, self._on_log)
 
         async def connect(wake: Wake) -> Client:
             target, settings = await self._reached(one)
@@ -334,8 +334,8 @@ class Host:
     @property
     def reviews(self) -> tuple[Review, ...]:
         """Changes published by servers that await acceptance."""
-        found = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
-        return tuple(review for review in found if review is not None)
+        reviews = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
+        return tuple(review for review in reviews if review is not None)
 
     def accept(self, review: Review, names: Sequence[str] | None = None) -> None:
         """Accept a review on behalf of a person: the tools in ``names``, or all of it. They appear at once.
@@ -358,22 +358,22 @@ class Host:
         finally:
             self._queues.discard(queue)
 
-    def _told(self, life: Life) -> None:
+    def _announce_state(self, life: Life) -> None:
         self._announce(Announcement("server", life.name, life.state, life.reason))
 
     def _changed(self, change: Change) -> None:
-        before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
-        if lost := before - self._names:
+        names_before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
+        if lost := names_before - self._names:
             self._announce(Announcement("lost", names=tuple(sorted(lost))))
-        if found := self._names - before:
-            self._announce(Announcement("found", names=tuple(sorted(found))))
-        if lost or found:
+        if added := self._names - names_before:
+            self._announce(Announcement("found", names=tuple(sorted(added))))
+        if lost or added:
             for life in self._lives.values():
                 life.wake.look_beside()
-        held_before, self._held = self._held, frozenset((one.server, one.name) for one in self.catalogue.quarantined)
-        self._announce_new("held", self._held - held_before)
-        warned_before, self._warned = self._warned, frozenset((one.server, one.name) for one in self.suspicions)
-        self._announce_new("warned", self._warned - warned_before)
+        before, self._quarantined = self._quarantined, _names_of(self.catalogue.quarantined)
+        self._announce_new("held", self._quarantined - before)
+        before, self._warned = self._warned, _names_of(self.suspicions)
+        self._announce_new("warned", self._warned - before)
 
     def _announce_new(self, kind: Literal["held", "warned"], named: Set[tuple[str, str]]) -> None:
         for server in sorted({server for server, _ in named}):
@@ -422,7 +422,7 @@ class Host:
             raise ToolError.of("TT2009")
         return Result.of(outcome)
 
-    async def run(self, model: Model, messages: Given, *, task: Task | None = None, **settings: Any) -> Run:
+    async def run(self, model: Model, messages: ModelInput, *, task: Task | None = None, **settings: Any) -> Run:
         """Let ``model`` answer with the available tools, through the guard, as part of ``task``, or of a new one.
         Messages of an earlier run bring its taint along. ``settings`` are those of :func:`tooltrue.host.run.run`.
         Raises ``ModelError``."""
@@ -456,23 +456,27 @@ class Host:
 class _Progress:
     """The channel that reports the progress of one call."""
 
-    def __init__(self, told: Progress) -> None:
-        self._told = told
+    def __init__(self, report: Progress) -> None:
+        self._report = report
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        self._told(progress, total, message)
+        self._report(progress, total, message)
 
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
     def detach(self) -> None: ...
 
 
+def _names_of(definitions: Iterable[Quarantined | Suspicion]) -> frozenset[tuple[str, str]]:
+    return frozenset((one.server, one.name) for one in definitions)
+
+
 def _status(life: Life) -> ServerStatus:
     facts = life.client.facts if life.client is not None else None
-    known = {} if facts is None else {"server": facts.name, "version": facts.version, "revision": facts.revision}
+    identity = {} if facts is None else {"server": facts.name, "version": facts.version, "revision": facts.revision}
     tools = len(life.remote.tools)
     return ServerStatus(
-        life.name, life.state, life.reason, tools, life.starts, instructions=life.remote.instructions, **known
+        life.name, life.state, life.reason, tools, life.starts, instructions=life.remote.instructions, **identity
     )
 
 
@@ -513,7 +517,7 @@ def _visible(one: ServerConfig) -> Callable[[str], bool]:
     return visible
 
 
-def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
+def _configured_effects(one: ServerConfig) -> Callable[[str], Effect | None]:
     """The effect that the operator's file gives a tool; if several patterns match, the worst."""
     worst: tuple[Effect, ...] = ("destructive", "open-world", "write", "read")
     unknown = set(one.effects) - set(worst)
@@ -523,10 +527,10 @@ def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
         (effect, globs(one.effects[effect])) for effect in worst if one.effects.get(effect)
     ]
 
-    def said(name: str) -> Effect | None:
+    def effect_of(name: str) -> Effect | None:
         return next((effect for effect, pattern in patterns if pattern.match(name)), None)
 
-    return said
+    return effect_of
 
 
 def _check_renamed(one: ServerConfig) -> None:

@@ -18,7 +18,7 @@ from tooltrue.contract.finding import Finding, is_blocked
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError, MethodNotFound, RpcError
-from tooltrue.host.admission import Judge, Judged, poisoned
+from tooltrue.host.admission import AdmissionVerdict, Judge, poisoned
 from tooltrue.host.effects import Effects
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import types as wire
@@ -76,8 +76,8 @@ class Published(Value, frozen=True):
         """``DefinitionError`` where there is more than the limits of inspection allow."""
         parts = {name: len(encode(getattr(self, name))) for name in self.__struct_fields__}
         if len(self.tools) > MAX_TOOLS or sum(parts.values()) > MAX_BYTES:
-            said = ", ".join(f"{name} {size}" for name, size in parts.items())
-            facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": said}
+            sizes = ", ".join(f"{name} {size}" for name, size in parts.items())
+            facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": sizes}
             raise DefinitionError.of("TT9260", **facts, most=MAX_TOOLS, limit=MAX_BYTES)
 
 
@@ -128,33 +128,33 @@ class Inspector:
     seconds: float | None
     judge: Judge
 
-    def at(self, said: Published, neighbours: Neighbours, known: Mapping[str, Tool]) -> Inspection:
-        """Inspect definitions and return the admitted ones. An unchanged tool of ``known`` stays the very same object.
+    def at(self, listing: Published, neighbours: Neighbours, current: Mapping[str, Tool]) -> Inspection:
+        """Inspect definitions and return the admitted ones. An unchanged tool of ``current`` stays the same object.
 
         ``DefinitionError`` where there is more than the limits allow.
         """
-        said.check_size(self.server)
+        listing.check_size(self.server)
         notes = _Notes(self.server)
-        tools = notes.firsts("tool", [one for one in said.tools if self.visible(one.name)], lambda one: one.name)
-        prompts = notes.firsts("prompt", said.prompts, lambda one: one.name)
-        templates = notes.firsts("template", said.templates, lambda one: one.uriTemplate)
+        tools = notes.firsts("tool", [one for one in listing.tools if self.visible(one.name)], lambda one: one.name)
+        prompts = notes.firsts("prompt", listing.prompts, lambda one: one.name)
+        templates = notes.firsts("template", listing.templates, lambda one: one.uriTemplate)
         contract = Contract.of(
-            tools.values(), said.instructions, prompts=prompts.values(), resources=templates.values()
+            tools.values(), listing.instructions, prompts=prompts.values(), resources=templates.values()
         )
-        judged = self.judge(contract, neighbours)
+        verdict = self.judge(contract, neighbours)
         own = frozenset(tools)
         return Inspection(
-            notes.admitted("tool", tools, judged, lambda one: self._tool_of(one, known)),
-            notes.admitted("prompt", prompts, judged, _plain),
-            notes.scanned(notes.firsts("resource", said.resources, lambda one: one.uri), neighbours, own),
-            notes.admitted("template", templates, judged, lambda one: (_plain(one), read_template(one.uriTemplate))),
-            None if judged.holds_instructions else said.instructions,
+            notes.admitted("tool", tools, verdict, lambda one: self._tool_of(one, current)),
+            notes.admitted("prompt", prompts, verdict, _plain),
+            notes.scanned(notes.firsts("resource", listing.resources, lambda one: one.uri), neighbours, own),
+            notes.admitted("template", templates, verdict, lambda one: (_plain(one), read_template(one.uriTemplate))),
+            None if verdict.holds_instructions else listing.instructions,
             tuple(notes.quarantined),
             tuple(notes.suspicions),
         )
 
-    def _tool_of(self, definition: wire.Tool, known: Mapping[str, Tool]) -> Tool:
-        before = known.get(definition.name)
+    def _tool_of(self, definition: wire.Tool, current: Mapping[str, Tool]) -> Tool:
+        before = current.get(definition.name)
         if before is not None and before.definition is definition:
             return before
         same = before is not None and fields(before.definition) == fields(definition)
@@ -202,29 +202,29 @@ class _Notes:
         return firsts
 
     def admitted(
-        self, kind: Kind, entries: Mapping[str, Any], judged: Judged, admit: Callable[[Any], T]
+        self, kind: Kind, entries: Mapping[str, Any], verdict: AdmissionVerdict, admit: Callable[[Any], T]
     ) -> dict[str, T]:
         """The definitions that are not quarantined, as converted by ``admit``."""
-        found: dict[str, T] = {}
+        definitions: dict[str, T] = {}
         for name, definition in entries.items():
             entry = (_SECTIONS[kind], name)
             try:
                 admitted = admit(definition)
-                if entry in judged.held:
-                    raise judged.held[entry]
+                if entry in verdict.quarantined:
+                    raise verdict.quarantined[entry]
             except DefinitionError as problem:
                 self._put_aside(kind, name, problem)
                 continue
-            found[name] = admitted
-            self._suspect(kind, name, judged.findings.get(entry, ()))
-        return found
+            definitions[name] = admitted
+            self._suspect(kind, name, verdict.findings.get(entry, ()))
+        return definitions
 
     def scanned(
         self, entries: Mapping[str, wire.Resource], neighbours: Neighbours, own: frozenset[str]
     ) -> dict[str, wire.Resource]:
         """The resources that pass the scan. They are data that comes and goes, so none of them needs acceptance by a
         person."""
-        found: dict[str, wire.Resource] = {}
+        resources: dict[str, wire.Resource] = {}
         for uri, resource in entries.items():
             try:
                 if not is_uri(uri):
@@ -236,9 +236,9 @@ class _Notes:
             except DefinitionError as problem:
                 self._put_aside("resource", uri, problem)
                 continue
-            found[uri] = resource
+            resources[uri] = resource
             self._suspect("resource", uri, findings)
-        return found
+        return resources
 
     def _put_aside(self, kind: Kind, name: str, problem: DefinitionError) -> None:
         self.quarantined.append(Quarantined(self.server, kind, name, problem))

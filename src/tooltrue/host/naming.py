@@ -35,12 +35,12 @@ def marks(labels: Iterable[str]) -> dict[str, str]:
     """The prefix for the tools of each server. ``ConfigurationError`` for a label that looks like another, or that
     is deceptive itself."""
     made: dict[str, str] = {}
-    seen: dict[tuple[str, str], str] = {}
+    by_sign: dict[tuple[str, str], str] = {}
     for label in labels:
         _check_label(label)
         mark = _mark(label)
         for sign in (("mark", mark.lower()), ("look", _look(label))):
-            if (other := seen.setdefault(sign, label)) != label:
+            if (other := by_sign.setdefault(sign, label)) != label:
                 raise ConfigurationError.of("TT9211", label=label, other=other)
         made[label] = mark
     return made
@@ -74,20 +74,20 @@ def _mark(label: str) -> str:
     """Letters, digits and hyphens; ``_``, ``.`` and spaces become hyphens, so that labels which differ only in them
     look alike, and are refused together."""
     plain = re.sub(r"[_. ]", "-", label)
-    written = re.sub(r"[^A-Za-z0-9-]", "", plain)
-    if not written[:1].isalpha():
-        written = f"s-{written}".rstrip("-")
-    if written.removeprefix("s-") == plain.removeprefix("s-") and len(written) <= _MAX_MARK:
-        return written
-    return f"{written[: _MAX_MARK - 7].rstrip('-')}-{_digest(label)[:6]}"
+    mark = re.sub(r"[^A-Za-z0-9-]", "", plain)
+    if not mark[:1].isalpha():
+        mark = f"s-{mark}".rstrip("-")
+    if mark.removeprefix("s-") == plain.removeprefix("s-") and len(mark) <= _MAX_MARK:
+        return mark
+    return f"{mark[: _MAX_MARK - 7].rstrip('-')}-{_digest(label)[:6]}"
 
 
 def alias(mark: str, name: str) -> str:
     """The name here of the tool or prompt ``name`` of the server with this mark."""
-    written = f"{mark}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
-    if written == f"{mark}_{name}" and len(written) <= MAX_NAME and not _is_reserved(written):
-        return written
-    return f"{written[: MAX_NAME - 9]}-{_digest(name)[:8]}"
+    candidate = f"{mark}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
+    if candidate == f"{mark}_{name}" and len(candidate) <= MAX_NAME and not _is_reserved(candidate):
+        return candidate
+    return f"{candidate[: MAX_NAME - 9]}-{_digest(name)[:8]}"
 
 
 def check_alias(name: str) -> None:

@@ -33,16 +33,16 @@ def callback(function: Callable[[Question], Any]) -> ApprovalPrompter:
     is a no. It may be ``async``."""
 
     async def front(question: Question) -> Answer:
-        said = function(question)
-        return _answer(await said if inspect.isawaitable(said) else said)
+        reply = function(question)
+        return _answer(await reply if inspect.isawaitable(reply) else reply)
 
     return front
 
 
-def _answer(said: object) -> Answer:
-    if isinstance(said, Once | Session | Always | Edit | No):
-        return said
-    return Once() if said is True else No()
+def _answer(reply: object) -> Answer:
+    if isinstance(reply, Once | Session | Always | Edit | No):
+        return reply
+    return Once() if reply is True else No()
 
 
 def terminal(language: str = "en") -> ApprovalPrompter | None:
@@ -119,7 +119,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en") -> ApprovalPrompter:
+def prompting(read_line: ReadLine, write: Callable[[str], None], language: str = "en") -> ApprovalPrompter:
     """Show the question in full, and read one word as the answer, after a no also the reason on the same line. An empty
     line is a no, and so are repeated invalid answers."""
 
@@ -131,7 +131,7 @@ def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en"
         if question.problem:
             write(f"{shown_text(question.problem)}\n")
         for _ in range(_MISSES):
-            word, _, reason = (await read(say("TT2433"))).strip().partition(" ")
+            word, _, reason = (await read_line(say("TT2433"))).strip().partition(" ")
             match _WORDS.get(word.lower()):
                 case "once" if not reason:
                     return Once()
@@ -149,18 +149,18 @@ def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en"
         return No()
 
     async def always(question: Question) -> Answer:
-        arguments = question.wanted.arguments
-        said = await read(say("TT2435", names=", ".join(arguments) or "-"))
-        free = {name for part in said.split(",") if (name := part.strip())}
+        arguments = question.request.arguments
+        names = await read_line(say("TT2435", names=", ".join(arguments) or "-"))
+        free = {name for part in names.split(",") if (name := part.strip())}
         return Always(_pattern(arguments, free))
 
     async def edited() -> Edit | None:
         try:
-            said = decode((await read(say("TT2436"))).encode(errors="surrogateescape"))
+            edited_arguments = decode((await read_line(say("TT2436"))).encode(errors="surrogateescape"))
         except ParseError as error:
             write(f"{error.say(language)}\n")
             return None
-        return Edit(said) if is_object(said) else None
+        return Edit(edited_arguments) if is_object(edited_arguments) else None
 
     return front
 

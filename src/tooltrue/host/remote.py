@@ -152,10 +152,10 @@ class Remote:
         await self._refresh(self._here())
 
     async def _refresh(self, client: Client) -> None:
-        said = await published(self.server, client, self._published or Published())
+        listing = await published(self.server, client, self._published or Published())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
-        await self._look(said)
-        self._published = said
+        await self._look(listing)
+        self._published = listing
 
     async def look_again(self) -> None:
         """Inspect the known definitions again: other servers' tools have changed, and definitions here may refer to
@@ -163,14 +163,14 @@ class Remote:
         if self._published is not None:
             await self._look(self._published)
 
-    async def _look(self, said: Published) -> None:
-        look = partial(self._looking.at, said, self._neighbours(), self._tools)
+    async def _look(self, listing: Published) -> None:
+        look = partial(self._looking.at, listing, self._neighbours(), self._tools)
         self._put(await self._lane.run(look))
 
-    def _put(self, seen: Inspection) -> None:
-        changed: list[Kind] = [*self._put_tools(seen.tools), *self._put_library(seen)]
-        self.instructions = seen.instructions
-        notes = seen.quarantined, seen.suspicions
+    def _put(self, inspection: Inspection) -> None:
+        changed: list[Kind] = [*self._put_tools(inspection.tools), *self._put_library(inspection)]
+        self.instructions = inspection.instructions
+        notes = inspection.quarantined, inspection.suspicions
         if (self.quarantined, self.suspicions) != notes:
             self.quarantined, self.suspicions = notes
             changed = changed or ["tools"]
@@ -184,14 +184,18 @@ class Remote:
         self._tools, self._listed = tools, listed
         return ["tools"]
 
-    def _put_library(self, seen: Inspection) -> list[Kind]:
+    def _put_library(self, inspection: Inspection) -> list[Kind]:
         changed: list[Kind] = []
-        if (seen.resources, seen.templates) != (self._resources, self._templates):
+        if (inspection.resources, inspection.templates) != (self._resources, self._templates):
             changed.append("resources")
-        if seen.prompts != self._prompts:
+        if inspection.prompts != self._prompts:
             changed.append("prompts")
         if changed:
-            self._resources, self._templates, self._prompts = seen.resources, seen.templates, seen.prompts
+            self._resources, self._templates, self._prompts = (
+                inspection.resources,
+                inspection.templates,
+                inspection.prompts,
+            )
             self._lists = {}
         return changed
 
@@ -225,7 +229,7 @@ class Remote:
         try:
             return _outcome(await client.call_tool(call.name, arguments, timeout=self._seconds, progress=progress))
         except RpcError as error:
-            return failed(ToolError.of("TT9253", server=self.server, tool=name, said=_said(error)).say())
+            return failed(ToolError.of("TT9253", server=self.server, tool=name, said=_refusal_text(error)).say())
         except RequestTimeout as error:
             raise ToolTimeout.of("TT9252", server=self.server, tool=name, problem=error) from None
         except InvalidAnswer as error:
@@ -292,7 +296,7 @@ class Remote:
         try:
             return await self._in_time(method, answer)
         except RpcError as error:
-            raise ToolError.of("TT9254", server=self.server, said=_said(error)) from None
+            raise ToolError.of("TT9254", server=self.server, said=_refusal_text(error)) from None
         except InvalidAnswer as error:
             raise ToolError.of("TT9603", server=self.server, problem=_plain_text(error)) from None
         except TransportError as error:
@@ -319,7 +323,7 @@ def _plain_text(error: Exception) -> str:
     return cleaned(str(error), {})[:_MOST_WORDS]
 
 
-def _said(error: RpcError) -> str:
+def _refusal_text(error: RpcError) -> str:
     """A server's refusal in its own words: untrusted, so it is cut and cleaned."""
     return f"{_plain_text(error)} ({error.number})"
 
@@ -334,9 +338,9 @@ def _block(block: Any) -> Any:
     """An embedded resource as its own type: the wire does not tag it."""
     if not isinstance(block, EmbeddedResource) or not is_object(block.resource):
         return block
-    said = block.resource
-    uri, kind, meta = str(said.get("uri", "")), said.get("mimeType"), said.get("_meta")
+    resource = block.resource
+    uri, kind, meta = str(resource.get("uri", "")), resource.get("mimeType"), resource.get("_meta")
     kind, meta = kind if isinstance(kind, str) else None, meta if is_object(meta) else None
-    if isinstance(said.get("blob"), str):
-        return replaced(block, resource=BlobResource(uri, said["blob"], kind, meta))
-    return replaced(block, resource=TextResource(uri, str(said.get("text", "")), kind, meta))
+    if isinstance(resource.get("blob"), str):
+        return replaced(block, resource=BlobResource(uri, resource["blob"], kind, meta))
+    return replaced(block, resource=TextResource(uri, str(resource.get("text", "")), kind, meta))

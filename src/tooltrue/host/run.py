@@ -17,9 +17,9 @@ from tooltrue.host.calls import Caller, Hooks
 from tooltrue.host.exposed import Exposed, Fit, exposed
 from tooltrue.host.models.model import (
     Delta,
-    Given,
     Message,
     Model,
+    ModelInput,
     ModelMessage,
     Stop,
     ToolMessage,
@@ -80,7 +80,7 @@ class Run(Value, frozen=True):
 
 async def run(
     model: Model,
-    messages: Given,
+    messages: ModelInput,
     toolset: Toolset,
     *,
     hooks: Hooks | None = None,
@@ -131,10 +131,10 @@ class Conversation:
         """The tools as the model is shown them."""
         return await self._catalogue.exposed(self._context())
 
-    async def say(self, given: Given) -> Run:
+    async def say(self, messages: ModelInput) -> Run:
         """Add messages, and run until the model makes no more calls or a limit is reached. Raises ``ModelError``."""
-        self.messages += read_messages(given)
-        context = self._begun()
+        self.messages += read_messages(messages)
+        context = self._new_context()
         self._task = context.task
         caller = Caller(self._toolset, self._hooks, context, self._language)
         progress, clock = _Progress(Usage()), asyncio.timeout(self._limits.seconds)
@@ -146,13 +146,13 @@ class Conversation:
                 raise
             return self._run("time", progress)
 
-    def _begun(self) -> RequestContext:
+    def _new_context(self) -> RequestContext:
         """The context of another run. Its task carries the taint of the messages."""
         context = self._context()
         if (task := context.task) is not None:
             for message in self.messages:
                 if isinstance(message, ToolMessage):
-                    task.meet_all(message.met or _unknown(message))
+                    task.meet_all(message.taint or _unknown(message))
         return context
 
     def _run(self, stop: Why, progress: _Progress) -> Run:
@@ -161,8 +161,8 @@ class Conversation:
     async def _until_done(self, caller: Caller, context: RequestContext, progress: _Progress) -> Why:
         most = self._limits.tokens
         while progress.steps < self._limits.steps:
-            shown = await self._catalogue.exposed(context)
-            turn = await self.model.answer(self.messages, shown.tools, self._heard)
+            exposed_tools = await self._catalogue.exposed(context)
+            turn = await self.model.answer(self.messages, exposed_tools.tools, self._pass_on)
             self.usage += turn.usage
             progress.add(turn)
             if context.task is not None:
@@ -174,13 +174,13 @@ class Conversation:
             if most is not None and progress.used.total >= most:
                 self._close(turn.message, {}, "TT9515")
                 return "tokens"
-            await self._call(turn, lambda use, names=shown.names: caller.call(use, names))
+            await self._call(turn, lambda use, names=exposed_tools.names: caller.call(use, names))
             if context.task is not None and context.task.stopped:
                 progress.reason = context.task.stopped
                 return "stopped"
         return "steps"
 
-    def _heard(self, delta: Delta) -> None:
+    def _pass_on(self, delta: Delta) -> None:
         (self._hooks.text if delta.kind == "text" else self._hooks.thinking)(delta.text)
 
     async def _call(self, turn: Turn, call: _Calling) -> None:

@@ -110,12 +110,12 @@ needs to answer. ``ConfigurationError`` means that this server must not be start
 
 @dataclass
 class Life:
-    """One server. ``remote`` is its provider in every state; ``told`` is called with each new state."""
+    """One server. ``remote`` is its provider in every state; ``on_change`` is called with each new state."""
 
     remote: Remote
     connect: Connect
     patience: Patience
-    told: Callable[[Life], None] = lambda life: None
+    on_change: Callable[[Life], None] = lambda life: None
     state: State = "starting"
     reason: TooltrueError | None = None
     starts: int = 0
@@ -151,7 +151,7 @@ class Life:
             pause = min(pause * 2, self.patience.longest)
 
     def end(self) -> None:
-        """Mark the server as ended, without a call of ``told``."""
+        """Mark the server as ended, without a call of ``on_change``."""
         self.state = "ended"
         self.remote.detach(ConnectionLost.of("TT5001"))
 
@@ -164,7 +164,7 @@ class Life:
             self.remote.detach(reason or ConnectionLost.of("TT9232", server=self.name))
         if state != "starting":
             self.settled.set()
-        self.told(self)
+        self.on_change(self)
 
     async def _live(self) -> None:
         """Run one life, from the start until the connection is lost; the loss is raised."""

@@ -17,11 +17,11 @@ class Limit:
     reached.
     """
 
-    __slots__ = ("_late", "_left", "_limits", "_seconds", "_since", "_timer", "_whole")
+    __slots__ = ("_late", "_limits", "_remaining", "_seconds", "_since", "_timer", "_whole")
 
     def __init__(self, seconds: float, total: float, late: Callable[[bool], None], limits: set[Limit]) -> None:
         self._whole = self._seconds = seconds
-        self._left = total
+        self._remaining = total
         self._late = late
         self._limits = limits
         self._since = 0.0
@@ -30,9 +30,9 @@ class Limit:
 
     def go_on(self) -> None:
         loop = asyncio.get_running_loop()
-        is_total = self._left < self._seconds
+        is_total = self._remaining < self._seconds
         self._since = loop.time()
-        self._timer = loop.call_later(self._left if is_total else self._seconds, self._late, is_total)
+        self._timer = loop.call_later(self._remaining if is_total else self._seconds, self._late, is_total)
 
     def stand_still(self) -> None:
         if self._timer is not None:
@@ -40,7 +40,7 @@ class Limit:
             self._timer = None
             spent = asyncio.get_running_loop().time() - self._since
             self._seconds = max(0.0, self._seconds - spent)
-            self._left = max(0.0, self._left - spent)
+            self._remaining = max(0.0, self._remaining - spent)
 
     def begin_anew(self) -> None:
         """Restart ``seconds`` after a sign of life from the other end."""

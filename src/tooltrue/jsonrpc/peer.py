@@ -206,7 +206,7 @@ class Peer:
         self._running: dict[Id, _Call] = {}
         self._ending: set[asyncio.Task[None]] = set()  # batches, and cancelled requests that still run
         self._waiting: dict[Id, _Wait] = {}
-        self._held: asyncio.Event | None = None
+        self._released: asyncio.Event | None = None
         self.patience = patience or Patience()
         self._last_id = 0
         self.dropped = Dropped()
@@ -230,12 +230,12 @@ class Peer:
     def _undecoded(self, error: ParseError, frame: bytes) -> None:
         """Fail the pending requests whose answers the frame holds, as far as their ids can be recognized."""
         is_batch = frame.lstrip().startswith(b"[") and self._handler.takes_batches
-        meant = [
+        ids = [
             id for id in (answered_ids(frame, MAX_BATCH) if is_batch else [answered_id(frame)]) if id in self._waiting
         ]
-        for id in meant:
+        for id in ids:
             self._refuse(id, str(error).rstrip("."))
-        if not meant:
+        if not ids:
             self._drop(str(error))
 
     def _misread(self, error: RpcError) -> None:
@@ -281,8 +281,8 @@ class Peer:
 
     async def _answer(self, request: Request, reply: Callable[[bytes], None], call: _Call) -> None:
         try:
-            while self._held is not None:
-                await self._held.wait()
+            while self._released is not None:
+                await self._released.wait()
             answer = encode_answer(request.id, await self._handler.on_request(request, call))
         except RpcError as error:
             answer = encode_failure(request.id, error, self._language)
@@ -314,9 +314,9 @@ class Peer:
     def _unmatched(self, id: Id | None, error: RpcError | None) -> None:
         """Handle an answer that matches no pending request. Fails the one whose id differs in type only."""
         _log.info("dropped an answer that nobody asked for")
-        meant = next((known for known in self._waiting if str(known) == id), None)
-        if meant is not None:
-            self._refuse(meant, f"its id is the string {id!r}, and that of the request a number")
+        similar = next((waiting for waiting in self._waiting if str(waiting) == id), None)
+        if similar is not None:
+            self._refuse(similar, f"its id is the string {id!r}, and that of the request a number")
         elif id is None:
             self._drop(f"an error without an id: {error}")
         elif isinstance(id, str) or not 0 < id <= self._last_id:  # otherwise late: its request no longer waits
@@ -359,9 +359,9 @@ class Peer:
 
     def hold(self, hold: bool) -> None:
         """Hold or release requests that have not begun; running requests continue, and cancellations are processed."""
-        if self._held is not None:
-            self._held.set()
-        self._held = asyncio.Event() if hold else None
+        if self._released is not None:
+            self._released.set()
+        self._released = asyncio.Event() if hold else None
 
     def cancel(self, id: Id) -> bool:
         """Cancel the other end's request with this id; it gets no answer. Returns False if it is not running."""

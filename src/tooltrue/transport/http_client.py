@@ -218,8 +218,8 @@ class HttpLink:
         self._start(id, self._tell(frame, headers) if id is None else self._post(frame, id, headers, resumable))
 
     async def flush(self) -> None:
-        if told := self._tasks.get(None, set()) - {self._standing}:
-            await asyncio.wait(told)
+        if sending := self._tasks.get(None, set()) - {self._standing}:
+            await asyncio.wait(sending)
 
     def last_words(self) -> str:
         return ""
@@ -243,10 +243,10 @@ class HttpLink:
         task = asyncio.get_running_loop().create_task(work)
         tasks = self._tasks.setdefault(id, set())
         tasks.add(task)
-        task.add_done_callback(lambda task: self._ended(id, task))
+        task.add_done_callback(lambda task: self._task_done(id, task))
         return task
 
-    def _ended(self, id: Id | None, task: asyncio.Task[None]) -> None:
+    def _task_done(self, id: Id | None, task: asyncio.Task[None]) -> None:
         tasks = self._tasks[id]
         tasks.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):

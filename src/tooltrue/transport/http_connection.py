@@ -65,8 +65,11 @@ class Connections:
         self._target = quote(parts.path or "/", safe=_SAFE) + (
             f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
         )
-        shown = f"[{host}]" if ":" in host else host
-        self._own = {"host": shown if parts.port is None else f"{shown}:{parts.port}", "accept-encoding": "identity"}
+        url_host = f"[{host}]" if ":" in host else host
+        self._own = {
+            "host": url_host if parts.port is None else f"{url_host}:{parts.port}",
+            "accept-encoding": "identity",
+        }
         if parts.username is not None:
             login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self._own["authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
@@ -89,13 +92,13 @@ class Connections:
             self._idle.pop().close()
 
     def _head(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
-        said = self._own | {name.lower(): value for name, value in headers.items()}
+        fields = self._own | {name.lower(): value for name, value in headers.items()}
         if body is not None:
-            said["content-length"] = str(len(body))
-        for name, value in said.items():
+            fields["content-length"] = str(len(body))
+        for name, value in fields.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
                 raise Broken(f"the header {name!r} holds what no header may")
-        lines = "".join(f"{name}: {value}\r\n" for name, value in said.items())
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         return f"{verb} {self._target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
 
     def _take(self) -> _Connection | None:

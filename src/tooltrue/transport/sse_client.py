@@ -106,11 +106,13 @@ class SseLink:
             elif event.event == "message" and event.data:
                 receiver.feed(event.data.encode())
 
-    def _named_once(self, before: str, said: str) -> str:
+    def _named_once(self, before: str, reference: str) -> str:
         """The endpoint. It is named once: a different one later would move an open session."""
-        endpoint = endpoint_of(self._place.url, said)
+        endpoint = endpoint_of(self._place.url, reference)
         if before and endpoint != before:
-            raise ConnectionLost.of("TT5032", url=self._place.url, endpoint=_shown(said), problem="it is the second")
+            raise ConnectionLost.of(
+                "TT5032", url=self._place.url, endpoint=_quoted(reference), problem="it is the second"
+            )
         return endpoint
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
@@ -184,36 +186,36 @@ class SseLink:
         return ConnectionLost.of("TT5006", url=self._place.url, problem=str(error) or type(error).__name__)
 
 
-def endpoint_of(url: str, said: str) -> str:
+def endpoint_of(url: str, reference: str) -> str:
     """The URL for posting, as named by the server at ``url``. ``ConnectionLost`` if it is of another origin."""
     base = urlsplit(url)
     bare = base._replace(netloc=base.netloc.rpartition("@")[2]).geturl()
-    problem = _fault(said)
+    problem = _fault(reference)
     if not problem:
         problem = f"it is not of the origin of {bare}"
         with contextlib.suppress(ValueError):
-            endpoint = joined(bare, said)
+            endpoint = joined(bare, reference)
             if origin_of(endpoint) == origin_of(joined(bare, "")):
                 # With the host as the operator wrote it, and the user name before it.
                 return urlsplit(endpoint)._replace(netloc=base.netloc).geturl()
-    raise ConnectionLost.of("TT5032", url=bare, endpoint=_shown(said), problem=problem)
+    raise ConnectionLost.of("TT5032", url=bare, endpoint=_quoted(reference), problem=problem)
 
 
-def _fault(said: str) -> str:
+def _fault(reference: str) -> str:
     """The reason to refuse a reference before it is resolved; empty if there is none."""
-    if not said.strip():
+    if not reference.strip():
         return "it is empty"
-    if len(said) > _MAX_URL:
+    if len(reference) > _MAX_URL:
         return "it is too long"
-    if not said.isascii() or any(sign <= " " or sign in "\x7f\\" for sign in said):
+    if not reference.isascii() or any(sign <= " " or sign in "\x7f\\" for sign in reference):
         return "it holds white space, a control character, a backslash, or what is not ASCII"
     with contextlib.suppress(ValueError):
-        parts = urlsplit(said)
+        parts = urlsplit(reference)
         # Parsers of URLs disagree on these: some take the first path segment for the host.
-        if not parts.netloc and (parts.scheme or said.startswith("//")):
+        if not parts.netloc and (parts.scheme or reference.startswith("//")):
             return "it has a scheme or two slashes, and no host"
     return ""
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text[:200])

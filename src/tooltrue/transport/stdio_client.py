@@ -114,14 +114,14 @@ class StdioLink:
         if self._transport is None or self._child is None:
             return
         transport, self._transport = self._transport, None
-        seen = starts(descendants(transport.get_pid()))
+        family = starts(descendants(transport.get_pid()))
         try:
             if not await _end_input(transport, self._child):
                 _signal_group(transport.get_pid(), signal.SIGTERM)
                 await self._child.ended_within(_PATIENCE_SECONDS)
         finally:
             _signal_group(transport.get_pid(), signal.SIGKILL)  # also processes that the child has left behind
-            kill_strays(self._name, seen)
+            kill_strays(self._name, family)
             await self._child.ended_within(_PATIENCE_SECONDS)
             transport.close()
 
@@ -143,7 +143,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._name = name
         self._lines = LineSplitter(receiver.feed, self._too_long)
         self._transport: asyncio.SubprocessTransport | None = None
-        self._ended = asyncio.Event()
+        self._exited = asyncio.Event()
         self._stderr = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -163,7 +163,7 @@ class _Child(asyncio.SubprocessProtocol):
             self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
 
     def process_exited(self) -> None:
-        self._ended.set()
+        self._exited.set()
         # Its last output is still to be read; a grandchild may keep the pipe open, so the wait is limited.
         asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
 
@@ -184,5 +184,5 @@ class _Child(asyncio.SubprocessProtocol):
     async def ended_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._ended.wait()
-        return self._ended.is_set()
+                await self._exited.wait()
+        return self._exited.is_set()

@@ -185,7 +185,7 @@ def test_what_is_secret_is_in_no_text() -> None:
     }}}"""
     way = filled(text, environ={"API_TOKEN": "s3cret", "DIR": "/d", "PW": "hidden"})
     assert way.argv == ("x", "--token", "s3cret", "--dir", "/d")
-    assert way.shown == ("x", "--token", "${env:API_TOKEN}", "--dir", "/d")
+    assert way.display == ("x", "--token", "${env:API_TOKEN}", "--dir", "/d")
     for secret in ("s3cret", "hidden"):
         assert secret not in repr(way)
 

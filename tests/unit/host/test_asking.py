@@ -39,7 +39,7 @@ def test_reading_runs_and_all_else_asks_where_no_rule_says_otherwise():
         return [await place.code(name) for name in ("read", "write", "destructive", "open-world")]
 
     assert asyncio.run(main()) == ["", "", "", ""]
-    assert [question.wanted.tool for question in person.asked] == ["write", "destructive", "open-world"]
+    assert [question.request.tool for question in person.asked] == ["write", "destructive", "open-world"]
 
 
 @pytest.mark.requirement("SEC-02", "TOOL-08")
@@ -60,7 +60,7 @@ def test_a_person_is_asked_before_a_tool_runs_whatever_its_server_says_of_it(
 
     assert asyncio.run(main()) is (answer != Once())
     assert len(server.called) == (answer == Once())
-    assert [question.wanted.tool for question in person.asked] == ([] if answer is None else ["desk_look"])
+    assert [question.request.tool for question in person.asked] == ([] if answer is None else ["desk_look"])
 
 
 def test_a_rule_lets_a_tool_run_unasked_and_denies_another():
@@ -223,7 +223,7 @@ def test_questions_are_put_one_after_another_and_identical_ones_once():
     async def front(question: Question) -> Answer:
         nonlocal open_now, most
         open_now, most = open_now + 1, max(most, open_now + 1)
-        asked.append(str(question.wanted.arguments["x"]))
+        asked.append(str(question.request.arguments["x"]))
         await asyncio.sleep(0)
         open_now -= 1
         return Once()
@@ -295,7 +295,7 @@ def test_a_call_that_is_cancelled_while_it_is_asked_about_leaves_the_way_free():
     begun = asyncio.Event()
 
     async def front(question: Question) -> Answer:
-        if question.wanted.arguments["x"] == "a":
+        if question.request.arguments["x"] == "a":
             begun.set()
             await asyncio.Event().wait()
         return Once()
@@ -404,7 +404,7 @@ def test_a_ticket_for_one_call_lets_one_of_those_run_that_wait_for_their_turn():
 
     async def main() -> list[str]:
         other = asyncio.create_task(place.code("put", x="other"))
-        wanted = replaced((await shown.get()).wanted, arguments={"x": "a"})
+        wanted = replaced((await shown.get()).request, arguments={"x": "a"})
         same = [asyncio.create_task(place.code("put", x="a")) for _ in range(3)]
         await asyncio.sleep(0)
         await place.approvals.allow(await place.approvals.open(wanted), "once")

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ConfigurationError, ModelError, ModelRateLimited, ModelUnavailable
-from tooltrue.host.evaluation.answers import Answer, Kept, Made
+from tooltrue.host.evaluation.answers import Answer, Made, StoredAnswers
 from tooltrue.host.evaluation.choosing import made
 from tooltrue.host.evaluation.comparing import Schemas, fields
 from tooltrue.host.evaluation.grading import Comparison, Evaluation
-from tooltrue.host.evaluation.model_queries import Asked, Ways, ask_all
+from tooltrue.host.evaluation.model_queries import QuestionOutcome, Ways, ask_all
 from tooltrue.host.evaluation.questions import Expected, Question
 from tooltrue.host.evaluation.statistics import Share, exact_p
 from tooltrue.host.exposed import Exposed
@@ -87,7 +87,7 @@ def test_no_schema_keeps_an_answer_from_being_graded(schema: Any):
 
 
 def evaluated(*answers: tuple[Question, int, Answer]) -> Evaluation:
-    return Evaluation.of("here", [Asked(*one) for one in answers], SCHEMAS)
+    return Evaluation.of("here", [QuestionOutcome(*one) for one in answers], SCHEMAS)
 
 
 RIGHT = Answer((Made("find", {"key": "a"}),))
@@ -105,7 +105,7 @@ def test_rounds_of_one_question_are_parts_of_one():
 
 def test_a_question_that_one_side_could_not_answer_compares_nothing():
     new = evaluated((FIND, 1, RIGHT), (DROP, 1, WRONG))
-    old = Evaluation.of("there", [Asked(FIND, 1, WRONG), Asked(DROP, 1, None)], SCHEMAS)
+    old = Evaluation.of("there", [QuestionOutcome(FIND, 1, WRONG), QuestionOutcome(DROP, 1, None)], SCHEMAS)
     found = Comparison.of(new, old)
     assert (found.better, found.worse, found.same) == (("q:1",), (), 0)
 
@@ -126,8 +126,8 @@ def test_calls_beyond_those_that_are_expected_are_not_graded():
 def test_whatever_a_model_writes_can_be_kept(tmp_path: Path, arguments: dict[str, Any] | str):
     turn = Turn(ModelMessage("", (ToolUse("1", "find", arguments),)), "tools")
     answer = Answer(tuple(made(turn, Exposed((), {"find": "find"}))))
-    Kept(tmp_path / "answers").add("key", answer)
-    assert Kept(tmp_path / "answers").get("key") == answer
+    StoredAnswers(tmp_path / "answers").add("key", answer)
+    assert StoredAnswers(tmp_path / "answers").get("key") == answer
     assert evaluated((FIND, 1, answer)).arguments == Share(0, 1)
 
 
@@ -143,8 +143,8 @@ def test_no_arguments_are_an_object():
 def test_a_file_of_anything_keeps_nothing_and_takes_more(tmp_path_factory: pytest.TempPathFactory, data: bytes):
     file = tmp_path_factory.mktemp("kept") / "answers.jsonl"
     file.write_bytes(data)
-    Kept(file).add("key", RIGHT)
-    assert Kept(file).get("key") == RIGHT
+    StoredAnswers(file).add("key", RIGHT)
+    assert StoredAnswers(file).get("key") == RIGHT
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_a_file_of_anything_keeps_nothing_and_takes_more(tmp_path_factory: pytes
 def test_what_is_no_answer_was_never_given(tmp_path: Path, answer: str):
     file = tmp_path / "answers.jsonl"
     file.write_text(f'{{"key":"a","answer":{answer}}}\n')
-    assert Kept(file).get("a") is None
+    assert StoredAnswers(file).get("a") is None
 
 
 def test_a_file_that_cannot_be_had_is_said(tmp_path: Path):
     with pytest.raises(ConfigurationError) as caught:
-        Kept(tmp_path)
+        StoredAnswers(tmp_path)
     assert caught.value.code == "TT9006"
     with pytest.raises(ConfigurationError) as caught:
-        Kept(tmp_path / "nowhere" / "answers.jsonl").add("key", RIGHT)
+        StoredAnswers(tmp_path / "nowhere" / "answers.jsonl").add("key", RIGHT)
     assert caught.value.code == "TT9009"
 
 
@@ -207,15 +207,15 @@ def away() -> ModelUnavailable:
 
 
 def asked(
-    script: Scripted, *questions: Question, kept: Kept | None = None, **more: Any
-) -> tuple[list[Asked], list[float]]:
+    script: Scripted, *questions: Question, kept: StoredAnswers | None = None, **more: Any
+) -> tuple[list[QuestionOutcome], list[float]]:
     """What comes of it, and the pauses on the way."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    found = asyncio.run(ask_all(script, questions, kept or Kept(), Ways(sleep=sleep, **more)))
+    found = asyncio.run(ask_all(script, questions, kept or StoredAnswers(), Ways(sleep=sleep, **more)))
     return found, pauses
 
 
@@ -274,11 +274,11 @@ def test_no_more_are_asked_at_once_than_was_said_and_all_come_in_their_order():
 
 def test_what_cannot_be_kept_ends_it(tmp_path: Path):
     with pytest.raises(ConfigurationError):
-        asked(Scripted(RIGHT, RIGHT), FIND, DROP, kept=Kept(tmp_path / "nowhere" / "answers.jsonl"))
+        asked(Scripted(RIGHT, RIGHT), FIND, DROP, kept=StoredAnswers(tmp_path / "nowhere" / "answers.jsonl"))
 
 
 def test_it_can_be_cancelled_and_what_was_answered_is_kept():
-    kept, script = Kept(), Scripted(RIGHT)
+    kept, script = StoredAnswers(), Scripted(RIGHT)
 
     async def scenario() -> None:
         stuck = asyncio.Event()

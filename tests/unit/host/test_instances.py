@@ -26,7 +26,7 @@ class Projects:
         self.answer: Always | No = Always({"type": "object"})
 
     def _said(self, question: Question) -> Always | No:
-        self.asked.append(question.wanted.whose)
+        self.asked.append(question.request.whose)
         return self.answer
 
     def write(self, file: str) -> bool:

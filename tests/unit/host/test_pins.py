@@ -213,7 +213,7 @@ def test_a23_what_came_while_a_person_was_reading_is_not_accepted(tmp_path: Path
     pin.judge(poisoned, nobody)
     with pytest.raises(ConfigurationError, match="another version since it was shown"):
         pin.accept(shown, names)
-    assert pin.judge(poisoned, nobody).held.keys() == {("tools", "mail")}
+    assert pin.judge(poisoned, nobody).quarantined.keys() == {("tools", "mail")}
 
 
 def test_nothing_is_accepted_where_nothing_waits_any_more(tmp_path: Path) -> None:

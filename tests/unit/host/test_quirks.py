@@ -10,7 +10,7 @@ from tooltrue.errors import ModelError
 from tooltrue.host.models import anthropic_messages
 from tooltrue.host.models.failures import measured
 from tooltrue.host.models.model import Delta, ModelMessage, ToolUse, Turn, Usage, UserMessage, unheard
-from tooltrue.host.models.openai_chat import Assembly, written
+from tooltrue.host.models.openai_chat import Assembly, wire_messages
 
 
 def assembled(*deltas: Any, reason: str | None = "tool_calls", **last: Any) -> Turn:
@@ -126,7 +126,7 @@ def test_a_character_that_was_cut_in_two_is_one_and_a_half_alone_can_be_sent():
 
 def test_what_was_no_call_goes_back_in_a_form_that_can_be_read():
     turn = assembled(piece('{"a":', "rm -rf /", index=0, id="1"))
-    function = written([UserMessage(("go",)), turn.message], sees=False)[1]["tool_calls"][0]["function"]
+    function = wire_messages([UserMessage(("go",)), turn.message], sees=False)[1]["tool_calls"][0]["function"]
     assert function == {"name": "rm_-rf__", "arguments": "{}"}
 
 

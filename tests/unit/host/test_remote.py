@@ -16,7 +16,7 @@ from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, DefinitionError, InternalError, UnknownTool
-from tooltrue.host.admission import Judged, scanned
+from tooltrue.host.admission import AdmissionVerdict, scanned
 from tooltrue.host.effects import effects_by
 from tooltrue.host.host import Announcement, Host
 from tooltrue.policy.guard import Guard
@@ -170,7 +170,7 @@ def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
     server, looks, others_went_on = Published(tool("t", "\n" * 150_000)), threading.Event(), threading.Event()
     judged: list[bool] = []
 
-    def judge(contract: Contract, neighbours: Neighbours) -> Judged:
+    def judge(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
         looks.set()
         judged.append(others_went_on.wait(LIMIT))
         return scanned(contract, neighbours)
@@ -373,9 +373,9 @@ def test_a_name_that_cannot_be_given_is_an_error_at_once(rename: dict[str, str])
 def test_a_judge_sees_the_whole_contract_and_holds_back_what_it_will() -> None:
     seen: list[Contract] = []
 
-    def judge(contract: Contract, neighbours: Neighbours) -> Judged:
+    def judge(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
         seen.append(contract)
-        return Judged({("tools", "bad"): DefinitionError("changed since it was accepted")})
+        return AdmissionVerdict({("tools", "bad"): DefinitionError("changed since it was accepted")})
 
     server = Published(tool("bad"), tool("good"), instructions="Be careful.")
     assert names({"a": server}, judge=judge) == ["a_good"]

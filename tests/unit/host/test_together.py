@@ -18,9 +18,9 @@ from tooltrue.host.host import Host
 from tooltrue.host.launches import Launches
 from tooltrue.host.models.model import (
     Closing,
-    Heard,
     Message,
     ModelMessage,
+    OnDelta,
     ToolMessage,
     ToolReply,
     ToolUse,
@@ -57,7 +57,7 @@ class Obedient(Closing):
     async def close(self) -> None: ...
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: OnDelta = unheard
     ) -> Turn:
         if not self.uses:
             return Turn(ModelMessage("done"), "end")
@@ -154,7 +154,7 @@ def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
     assert "tooltrue approvals" in refused.text or "person" in refused.text
 
     def agree(question: Question) -> bool:
-        asked.append(question.wanted.tool)
+        asked.append(question.request.tool)
         return True
 
     done = asyncio.run(called(callback(agree)))

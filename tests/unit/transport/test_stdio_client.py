@@ -170,7 +170,7 @@ def test_b13_a_line_that_never_ends_is_given_up_at_the_cap(before: str):
         async with asyncio.timeout(LIMIT):
             await listener.lost.wait()
             assert link._child is not None
-            await link._child._ended.wait()  # nobody reads it any more: its pipe is closed
+            await link._child._exited.wait()  # nobody reads it any more: its pipe is closed
         await link.close()
         return listener.error
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tooltrue.client.auth.challenge import Challenge, challenge_of
 from tooltrue.client.auth.credentials import Credentials
-from tooltrue.client.auth.grant_flows import Wanted, Way
+from tooltrue.client.auth.grant_flows import TokenRequest, Way
 from tooltrue.client.auth.metadata import Issuer, canonical, find_issuer, find_resource
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint
 from tooltrue.client.auth.tokens import Tokens, Unusable, from_json, to_json
@@ -193,8 +193,8 @@ class Authorization:
             if refreshed is not None:
                 self._tokens = refreshed
                 return
-        asked = challenge.scopes if challenge.scopes is not None else door.scopes
-        await self._granted(door, challenge, _union(self._scopes, asked))
+        requested = challenge.scopes if challenge.scopes is not None else door.scopes
+        await self._granted(door, challenge, _union(self._scopes, requested))
 
     async def _step_up(self, challenge: Challenge) -> None:
         """Request the missing scopes together with those requested before; the person is not asked twice for the same
@@ -206,8 +206,8 @@ class Authorization:
         if set(missing) <= set(granted) or frozenset(missing) in self._given_up:
             raise AuthorizationFailed.of("TT5107", url=self._url, scopes=" ".join(missing)[:300])
         self._given_up.add(frozenset(missing))
-        asked = () if tokens is None else tokens.asked
-        await self._granted(await self._door(challenge), challenge, _union(self._scopes, asked, missing))
+        requested = () if tokens is None else tokens.asked
+        await self._granted(await self._door(challenge), challenge, _union(self._scopes, requested, missing))
 
     async def _door(self, challenge: Challenge) -> _Door:
         resource = await find_resource(self._fetcher, self._url, challenge.metadata)
@@ -233,7 +233,7 @@ class Authorization:
         )
 
     async def _granted(self, door: _Door, challenge: Challenge, scopes: tuple[str, ...]) -> None:
-        wanted = Wanted(
+        request = TokenRequest(
             self._url,
             door.resource,
             door.issuer,
@@ -242,16 +242,16 @@ class Authorization:
             self._clock,
             self._new_key(challenge, door.issuer),
         )
-        await self._keep(await self._way.tokens(wanted))
+        await self._keep(await self._way.tokens(request))
 
     async def _refreshed(self, tokens: Tokens, issuer: Issuer) -> Tokens | None:
         """Return newer tokens, or ``None`` if these are no longer usable. Only one process refreshes at a time: a
         refresh token that is used twice looks stolen.
         """
         async with self._credentials.alone(self._key):
-            kept = from_json(await self._credentials.read(self._key), Tokens)
-            if kept is not None and kept.access != tokens.access and kept.issuer == issuer.issuer:
-                return kept
+            stored = from_json(await self._credentials.read(self._key), Tokens)
+            if stored is not None and stored.access != tokens.access and stored.issuer == issuer.issuer:
+                return stored
             client = await self._way.client(issuer)
             if client is None or client.client_id != tokens.client_id or tokens.refresh is None:
                 return None

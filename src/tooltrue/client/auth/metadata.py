@@ -68,13 +68,13 @@ async def find_resource(fetcher: Fetcher, url: str, named: str | None) -> Resour
 def _of_this_server(resource: Resource, url: str) -> Resource:
     """Refuse metadata of another server: tokens would be issued for that one, and sent here (RFC 9728, section 3.3)."""
     try:
-        said, asked = urlsplit(resource.resource), urlsplit(url)
-        same = origin_of(resource.resource.lower()) == origin_of(url.lower()) and not said.fragment
+        declared, requested = urlsplit(resource.resource), urlsplit(url)
+        same = origin_of(resource.resource.lower()) == origin_of(url.lower()) and not declared.fragment
     except ValueError:
         same = False
-        said = asked = urlsplit("")
-    path = said.path.rstrip("/")
-    if not same or not (asked.path == said.path or f"{asked.path}/".startswith(f"{path}/")):
+        declared = requested = urlsplit("")
+    path = declared.path.rstrip("/")
+    if not same or not (requested.path == declared.path or f"{requested.path}/".startswith(f"{path}/")):
         raise Unusable(f"the metadata is of another server, {resource.resource[:200]!r}")
     return resource
 
@@ -86,10 +86,10 @@ async def find_issuer(fetcher: Fetcher, issuer: str) -> Issuer | None:
     for place in issuer_places(issuer):
         answer = await fetcher.get(place)
         if answer.status == 200 and _is_json(answer):
-            found = _read(answer, Issuer)
-            if found.issuer != issuer:  # to the letter: RFC 8414, section 3.3
-                raise Unusable(f"{issuer[:200]} publishes metadata of another issuer, {found.issuer[:200]!r}")
-            return found
+            metadata = _read(answer, Issuer)
+            if metadata.issuer != issuer:  # to the letter: RFC 8414, section 3.3
+                raise Unusable(f"{issuer[:200]} publishes metadata of another issuer, {metadata.issuer[:200]!r}")
+            return metadata
     return None
 
 

@@ -30,13 +30,13 @@ class InKeyring:
         try:
             return await asyncio.to_thread(self._backend.get_password, _SERVICE, key)
         except KeyringError as error:
-            raise _told(error) from None
+            raise _state_error(error) from None
 
     async def write(self, key: str, text: str | None) -> None:
         try:
             await asyncio.to_thread(self._write, key, text)
         except KeyringError as error:
-            raise _told(error) from None
+            raise _state_error(error) from None
 
     def _write(self, key: str, text: str | None) -> None:
         if text is not None:
@@ -57,5 +57,5 @@ def usable() -> InKeyring | None:
     return InKeyring(backend) if backend.priority >= _SAFE else None
 
 
-def _told(error: KeyringError) -> StateError:
+def _state_error(error: KeyringError) -> StateError:
     return StateError.of("TT5110", place="the keyring", problem=str(error) or type(error).__name__)

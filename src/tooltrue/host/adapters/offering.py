@@ -31,10 +31,10 @@ async def offered(
 ) -> list[OfferedTool]:
     """The tools as they are now. Tools that no provider accepts are left out."""
     tools = await toolset.list_tools(context())
-    shown = exposed((tool.definition for tool in tools), "plain", fit)
+    exposed_tools = exposed((tool.definition for tool in tools), "plain", fit)
 
     async def call(name: str, arguments: dict[str, Any]) -> ToolReply:
         caller = Caller(toolset, hooks or Hooks(), context(), "en")
-        return await caller.call(ToolUse(f"call_{secrets.token_hex(8)}", name, arguments), shown.names)
+        return await caller.call(ToolUse(f"call_{secrets.token_hex(8)}", name, arguments), exposed_tools.names)
 
-    return [OfferedTool(one["name"], one["description"], one["parameters"], call) for one in shown.tools]
+    return [OfferedTool(one["name"], one["description"], one["parameters"], call) for one in exposed_tools.tools]

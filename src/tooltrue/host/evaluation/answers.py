@@ -10,7 +10,7 @@ from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.protocol.types import Value
 
-__all__ = ["Answer", "Kept", "Made"]
+__all__ = ["Answer", "Made", "StoredAnswers"]
 
 
 class Made(Value, frozen=True):
@@ -30,7 +30,7 @@ class Answer(Value, frozen=True):
     output: int = 0
 
 
-class Kept:
+class StoredAnswers:
     """Answers by key, one line each, written as soon as the answer arrives. A line cut off by a crash counts as never
     asked. Without a file, answers live as long as this object."""
 
@@ -38,15 +38,15 @@ class Kept:
         """``ConfigurationError`` for a file that cannot be read."""
         self._file = file
         data = b"" if file is None else _bytes(file)
-        self._known = dict(_answers(data))
+        self._answers = dict(_answers(data))
         self._begins = b"" if data.endswith(b"\n") or not data else b"\n"  # the last line was cut
 
     def get(self, key: str) -> Answer | None:
-        return self._known.get(key)
+        return self._answers.get(key)
 
     def add(self, key: str, answer: Answer) -> None:
         """Store an answer. ``ConfigurationError`` where it cannot be written."""
-        self._known[key] = answer
+        self._answers[key] = answer
         if self._file is not None:
             _append(self._file, self._begins + encode({"key": key, "answer": answer}) + b"\n")
             self._begins = b""
@@ -76,21 +76,21 @@ def _append(file: Path, line: bytes) -> None:
 def _answers(data: bytes) -> Iterator[tuple[str, Answer]]:
     for line in data.split(b"\n"):
         try:
-            said = decode(line)
+            record = decode(line)
         except ParseError:
             continue
-        if is_object(said) and isinstance(said.get("key"), str) and (answer := _answer(said.get("answer"))):
-            yield said["key"], answer
+        if is_object(record) and isinstance(record.get("key"), str) and (answer := _answer(record.get("answer"))):
+            yield record["key"], answer
 
 
-def _answer(said: Json) -> Answer | None:
-    if not is_object(said) or not is_array(calls := said.get("calls")) or not all(map(_is_made, calls)):
+def _answer(value: Json) -> Answer | None:
+    if not is_object(value) or not is_array(calls := value.get("calls")) or not all(map(_is_made, calls)):
         return None
-    text, given, written = said.get("text"), said.get("input"), said.get("output")
-    if not isinstance(text, str) or type(given) is not int or type(written) is not int:
+    text, input_tokens, output_tokens = value.get("text"), value.get("input"), value.get("output")
+    if not isinstance(text, str) or type(input_tokens) is not int or type(output_tokens) is not int:
         return None
-    return Answer(tuple(Made(one["tool"], one["arguments"]) for one in calls), text, given, written)
+    return Answer(tuple(Made(one["tool"], one["arguments"]) for one in calls), text, input_tokens, output_tokens)
 
 
-def _is_made(said: Json) -> bool:
-    return is_object(said) and isinstance(said.get("tool"), str) and isinstance(said.get("arguments"), str | dict)
+def _is_made(call: Json) -> bool:
+    return is_object(call) and isinstance(call.get("tool"), str) and isinstance(call.get("arguments"), str | dict)

@@ -29,7 +29,7 @@ from tooltrue.host.models.uses import as_written
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.protocol.types import Tool
 
-__all__ = ["Asks", "Choosing", "begun", "made"]
+__all__ = ["Asks", "Choosing", "made", "opening_messages"]
 
 
 class Asks(Protocol):
@@ -52,23 +52,23 @@ class Choosing:
         listed = tuple(tools)
         self._model = model
         self._system = system
-        self._shown = exposed(listed, model.shape, fitting(profile(model.profile)))
-        self.left_out = self._shown.left_out
+        self._exposed = exposed(listed, model.shape, fitting(profile(model.profile)))
+        self.left_out = self._exposed.left_out
         self.schemas = {tool.name: tool.inputSchema for tool in listed}
-        self.key = digest([model.name, model.shape, system, settings, [*self._shown.tools]])
+        self.key = digest([model.name, model.shape, system, settings, [*self._exposed.tools]])
 
     async def answer(self, question: Question) -> Answer:
         """Collect the model's calls until one differs from the expected call, or there are no more. Raises
         ``ModelError``."""
-        messages, calls, used = begun(question, self._system), list[Made](), Usage()
+        messages, calls, used = opening_messages(question, self._system), list[Made](), Usage()
         while True:
-            turn = await self._model.answer(messages, self._shown.tools)
+            turn = await self._model.answer(messages, self._exposed.tools)
             used += turn.usage
             before = len(calls)
-            calls += made(turn, self._shown)
+            calls += made(turn, self._exposed)
             if len(calls) == before or not self._goes_on(question, calls):
                 return Answer(tuple(calls), turn.message.text, used.input, used.output)
-            messages += [turn.message, _told(question, turn.message.uses, before)]
+            messages += [turn.message, _tool_results(question, turn.message.uses, before)]
 
     def _goes_on(self, question: Question, calls: Sequence[Made]) -> bool:
         """Whether more is expected, and the question has a result for every call so far."""
@@ -76,30 +76,30 @@ class Choosing:
         return is_on_its_way and (len(calls) < len(question.calls) or question.answer is not None)
 
 
-def begun(question: Question, system: str) -> list[Message]:
-    said: list[Message] = [SystemMessage(system)] if system else []
-    return [*said, UserMessage((question.text,))]
+def opening_messages(question: Question, system: str) -> list[Message]:
+    messages: list[Message] = [SystemMessage(system)] if system else []
+    return [*messages, UserMessage((question.text,))]
 
 
-def made(turn: Turn, shown: Exposed, names: Mapping[str, str] | None = None) -> list[Made]:
+def made(turn: Turn, exposed_tools: Exposed, names: Mapping[str, str] | None = None) -> list[Made]:
     """The calls of an answer, by the names of the tools; empty for one that was cut, since its calls may be
     incomplete."""
     if turn.stop == "length":
         return []
-    called = [(shown.names.get(use.name, use.name), use) for use in turn.message.uses]
+    called = [(exposed_tools.names.get(use.name, use.name), use) for use in turn.message.uses]
     return [Made((names or {}).get(name, name), _arguments(use)) for name, use in called]
 
 
 def _arguments(use: ToolUse) -> dict[str, Json] | str:
     """The arguments as execution would decode them, or the raw text if they are not an object."""
     with contextlib.suppress(ParseError, UnicodeError):
-        said = decode(as_written(use))
-        if is_object(said):
-            return said
+        arguments = decode(as_written(use))
+        if is_object(arguments):
+            return arguments
     return str(use.arguments).encode(errors="replace").decode()
 
 
-def _told(question: Question, uses: Sequence[ToolUse], first: int) -> ToolMessage:
+def _tool_results(question: Question, uses: Sequence[ToolUse], first: int) -> ToolMessage:
     return ToolMessage(
         tuple(ToolReply(use, (question.calls[first + number].result,)) for number, use in enumerate(uses))
     )

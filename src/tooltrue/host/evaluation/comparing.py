@@ -22,18 +22,18 @@ def fields(expected: Expected, made: Made, schemas: Schemas) -> dict[str, Verdic
     """The verdict on each argument that was expected, or given. Empty if the arguments are not graded."""
     if expected.arguments is None:
         return {}
-    given = made.arguments if is_object(made.arguments) else {}
+    actual = made.arguments if is_object(made.arguments) else {}
     defaults = _defaults(schemas.get(expected.tool, {}))
-    wanted, had = {**defaults, **expected.arguments}, {**defaults, **given}
-    return {name: _verdict(name, wanted, had) for name in sorted(wanted.keys() | had.keys())}
+    expected_arguments, had = {**defaults, **expected.arguments}, {**defaults, **actual}
+    return {name: _verdict(name, expected_arguments, had) for name in sorted(expected_arguments.keys() | had.keys())}
 
 
-def _verdict(name: str, wanted: Mapping[str, Json], had: Mapping[str, Json]) -> Verdict:
+def _verdict(name: str, expected: Mapping[str, Json], had: Mapping[str, Json]) -> Verdict:
     if name not in had:
         return "missing"
-    if name not in wanted:
+    if name not in expected:
         return "extra"
-    return "right" if canonical(wanted[name]) == canonical(had[name]) else "different"
+    return "right" if canonical(expected[name]) == canonical(had[name]) else "different"
 
 
 def _defaults(schema: Mapping[str, Json]) -> dict[str, Json]:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from tooltrue.host.evaluation.answers import Answer
 from tooltrue.host.evaluation.comparing import Schemas, Verdict, fields, reached, says
-from tooltrue.host.evaluation.model_queries import Asked
+from tooltrue.host.evaluation.model_queries import QuestionOutcome
 from tooltrue.host.evaluation.questions import Question
 from tooltrue.host.evaluation.statistics import Share, exact_p
 from tooltrue.protocol.types import Value
@@ -43,17 +43,17 @@ _Grade: TypeAlias = Callable[[Graded], bool | None]
 
 def graded(question: Question, round: int, answer: Answer, schemas: Schemas) -> Graded:
     """Grade an answer. Surplus calls are not graded."""
-    wanted, calls = question.calls, answer.calls
+    expected_calls, calls = question.calls, answer.calls
     count = reached(question, calls, schemas)
-    judged = [*zip(wanted, calls, strict=False)][: count + 1]
-    pairs = [(expected.tool, made.tool) for expected, made in judged]
-    if len(judged) == count < len(wanted):
-        pairs.append((wanted[count].tool, NONE))
-    if not wanted:
+    graded_calls = [*zip(expected_calls, calls, strict=False)][: count + 1]
+    pairs = [(expected.tool, made.tool) for expected, made in graded_calls]
+    if len(graded_calls) == count < len(expected_calls):
+        pairs.append((expected_calls[count].tool, NONE))
+    if not expected_calls:
         pairs.append((NONE, calls[0].tool if calls else NONE))
     verdicts: list[tuple[str, str, Verdict]] = [
         (expected.tool, name, verdict)
-        for expected, made in judged
+        for expected, made in graded_calls
         if made.tool == expected.tool
         for name, verdict in fields(expected, made, schemas).items()
     ]
@@ -66,8 +66,8 @@ def graded(question: Question, round: int, answer: Answer, schemas: Schemas) -> 
         tuple(verdicts),
         count,
         has_tool,
-        (count > 0 if has_tool and wanted[0].arguments is not None else None) if wanted else None,
-        count == len(wanted) and has_tool and says(answer, question.answer),
+        (count > 0 if has_tool and expected_calls[0].arguments is not None else None) if expected_calls else None,
+        count == len(expected_calls) and has_tool and says(answer, question.answer),
     )
 
 
@@ -78,21 +78,21 @@ class Evaluation:
 
     target: str
     answers: Sequence[Graded]
-    unanswered: Sequence[Asked] = ()
+    unanswered: Sequence[QuestionOutcome] = ()
 
     @classmethod
-    def of(cls, target: str, asked: Iterable[Asked], schemas: Schemas) -> Evaluation:
-        every = [*asked]
+    def of(cls, target: str, outcomes: Iterable[QuestionOutcome], schemas: Schemas) -> Evaluation:
+        every = [*outcomes]
         answers = [graded(one.question, one.round, one.answer, schemas) for one in every if one.answer is not None]
         return cls(target, answers, [one for one in every if one.answer is None])
 
     @cached_property
     def by_question(self) -> Mapping[str, Sequence[Graded]]:
         """The rounds of each question that has been answered at least once, by its place in the file."""
-        found: dict[str, list[Graded]] = {}
+        rounds: dict[str, list[Graded]] = {}
         for one in self.answers:
-            found.setdefault(one.question.place, []).append(one)
-        return found
+            rounds.setdefault(one.question.place, []).append(one)
+        return rounds
 
     @cached_property
     def tool(self) -> Share:
@@ -111,8 +111,8 @@ class Evaluation:
 
     def _share(self, grade: _Grade) -> Share:
         parts = [_part(rounds, grade) for rounds in self.by_question.values()]
-        known = [part for part in parts if part is not None]
-        return Share(sum(known), len(known))
+        shares = [part for part in parts if part is not None]
+        return Share(sum(shares), len(shares))
 
     @cached_property
     def confusion(self) -> Mapping[tuple[str, str], int]:
@@ -122,10 +122,10 @@ class Evaluation:
     @cached_property
     def fields(self) -> Mapping[tuple[str, str], Mapping[Verdict, int]]:
         """The verdicts on each argument, by tool and name."""
-        found: dict[tuple[str, str], Counter[Verdict]] = {}
+        counts: dict[tuple[str, str], Counter[Verdict]] = {}
         for tool, name, verdict in (field for one in self.answers for field in one.fields):
-            found.setdefault((tool, name), Counter())[verdict] += 1
-        return dict(sorted(found.items()))
+            counts.setdefault((tool, name), Counter())[verdict] += 1
+        return dict(sorted(counts.items()))
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -162,8 +162,8 @@ class Comparison(Value, frozen=True):
         return exact_p(len(self.better), len(self.worse))
 
 
-def _rights(found: Evaluation, place: str) -> int:
-    return sum(one.is_right for one in found.by_question[place])
+def _rights(evaluation: Evaluation, place: str) -> int:
+    return sum(one.is_right for one in evaluation.by_question[place])
 
 
 def _part(rounds: Sequence[Graded], grade: _Grade) -> float | None:

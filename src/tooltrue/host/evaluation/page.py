@@ -37,25 +37,27 @@ def as_page(report: Report, language: str = "en") -> str:
     return page(phrase("title", language, model=report.model), language, body, _STYLE)
 
 
-def _evaluation(found: Evaluation, language: str) -> Iterator[str]:
-    facts = {"target": found.target, "questions": len(found.by_question), "answers": len(found.answers)}
+def _evaluation(evaluation: Evaluation, language: str) -> Iterator[str]:
+    facts = {"target": evaluation.target, "questions": len(evaluation.by_question), "answers": len(evaluation.answers)}
     yield f"<h2>{safe(phrase('target', language, **facts))}</h2><table>"
-    yield from (f"<tr><th>{name}</th><td>{safe(share)}</td></tr>" for name, share in lines_of_share(found, language))
-    yield f"</table><p>{tokens(found, language)}</p>"
-    if found.unanswered:
-        yield f"<p>{safe(unanswered(found, language))}</p>"
-    yield from _matrix(found, language)
-    yield from _fields(found, language)
-    yield from _wrong(found, language)
+    yield from (
+        f"<tr><th>{name}</th><td>{safe(share)}</td></tr>" for name, share in lines_of_share(evaluation, language)
+    )
+    yield f"</table><p>{tokens(evaluation, language)}</p>"
+    if evaluation.unanswered:
+        yield f"<p>{safe(unanswered(evaluation, language))}</p>"
+    yield from _matrix(evaluation, language)
+    yield from _fields(evaluation, language)
+    yield from _wrong(evaluation, language)
 
 
-def _matrix(found: Evaluation, language: str) -> Iterator[str]:
-    rows = sorted({expected for expected, _ in found.confusion}, key=_last)
-    columns = sorted({tool for pair in found.confusion for tool in pair}, key=_last)
+def _matrix(evaluation: Evaluation, language: str) -> Iterator[str]:
+    rows = sorted({expected for expected, _ in evaluation.confusion}, key=_last)
+    columns = sorted({tool for pair in evaluation.confusion for tool in pair}, key=_last)
     heads = "".join(f"<th>{safe(named(one, language))}</th>" for one in columns)
     yield f'<h3>{phrase("matrix", language)}</h3><div class="wide"><table><tr><th></th>{heads}</tr>'
     for row in rows:
-        cells = "".join(_cell(found.confusion.get((row, column), 0), is_right=row == column) for column in columns)
+        cells = "".join(_cell(evaluation.confusion.get((row, column), 0), is_right=row == column) for column in columns)
         yield f"<tr><th>{safe(named(row, language))}</th>{cells}</tr>"
     yield "</table></div>"
 
@@ -69,15 +71,15 @@ def _cell(count: int, *, is_right: bool) -> str:
     return f'<td class="n {kind}">{count or ""}</td>'
 
 
-def _fields(found: Evaluation, language: str) -> Iterator[str]:
-    if found.fields:
+def _fields(evaluation: Evaluation, language: str) -> Iterator[str]:
+    if evaluation.fields:
         yield f"<h3>{phrase('arguments', language)}</h3><ul>"
-        for (tool, name), counts in found.fields.items():
+        for (tool, name), counts in evaluation.fields.items():
             facts = {verdict: counts.get(verdict, 0) for verdict in ("right", "different", "missing", "extra")}
             yield f"<li>{safe(phrase('field', language, tool=tool, name=name, **facts))}</li>"
         yield "</ul>"
 
 
-def _wrong(found: Evaluation, language: str) -> Iterator[str]:
-    if lines := [*wrong_lines(found, language)]:
+def _wrong(evaluation: Evaluation, language: str) -> Iterator[str]:
+    if lines := [*wrong_lines(evaluation, language)]:
         yield f"<h3>{phrase('wrong', language)}</h3><pre>{safe(chr(10).join(lines))}</pre>"

@@ -47,10 +47,10 @@ def questions_in(text: str, file: str) -> list[Question]:
     ``"steps": [{"tool": …, "result": …}, …]`` for several calls; ``"tool": null`` for no call; optionally
     ``"answer": TEXT``. The key ``"query"``, as in search tests, is an alias of ``"question"``.
     ``ConfigurationError`` for any other line, and for a file without questions."""
-    found = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not found:
+    questions = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not questions:
         raise ConfigurationError.of("TT9881", place=file, problem="there is none")
-    return found
+    return questions
 
 
 def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Collection[str]) -> list[Question]:
@@ -82,47 +82,47 @@ def check_tools(questions: Collection[Question], tools: Collection[str], target:
 
 def _question(line: str, place: str) -> Question:
     try:
-        said = _as_asked(decode(line.encode()))
-        if problem := next(_problems(said), None):
+        fields = _as_asked(decode(line.encode()))
+        if problem := next(_problems(fields), None):
             raise ConfigurationError.of("TT9881", place=place, problem=problem)
     except ParseError as error:
         raise ConfigurationError.of("TT9881", place=place, problem=str(error).removesuffix(".")) from None
-    steps = said["steps"] if "steps" in said else [said] if said["tool"] is not None else []
-    return Question(said["question"], tuple(map(_expected, steps)), said.get("answer"), place)
+    steps = fields["steps"] if "steps" in fields else [fields] if fields["tool"] is not None else []
+    return Question(fields["question"], tuple(map(_expected, steps)), fields.get("answer"), place)
 
 
-def _as_asked(said: Json) -> Json:
-    if not is_object(said) or "query" not in said or "question" in said:
-        return said
-    return {"question": said["query"], **{name: value for name, value in said.items() if name != "query"}}
+def _as_asked(line: Json) -> Json:
+    if not is_object(line) or "query" not in line or "question" in line:
+        return line
+    return {"question": line["query"], **{name: value for name, value in line.items() if name != "query"}}
 
 
-def _problems(said: Json) -> Iterator[str]:
-    if not is_object(said) or not isinstance(said.get("question"), str) or not said["question"].strip():
+def _problems(fields: Json) -> Iterator[str]:
+    if not is_object(fields) or not isinstance(fields.get("question"), str) or not fields["question"].strip():
         yield '"question" has to be text'
-    elif not isinstance(said.get("answer", ""), str):
+    elif not isinstance(fields.get("answer", ""), str):
         yield '"answer" has to be text'
-    elif ("steps" in said) == ("tool" in said):
+    elif ("steps" in fields) == ("tool" in fields):
         yield 'it needs either "tool" or "steps"'
-    elif "tool" in said:
-        yield from _problems_of_call({name: said[name] for name in said.keys() - _LINE})
-    elif not is_array(said["steps"]) or not said["steps"]:
+    elif "tool" in fields:
+        yield from _problems_of_call({name: fields[name] for name in fields.keys() - _LINE})
+    elif not is_array(fields["steps"]) or not fields["steps"]:
         yield '"steps" has to be an array of calls'
     else:
-        yield from (f"nobody knows what {name!r} is" for name in sorted(said.keys() - _LINE - {"steps"}))
-        for step in said["steps"]:
+        yield from (f"nobody knows what {name!r} is" for name in sorted(fields.keys() - _LINE - {"steps"}))
+        for step in fields["steps"]:
             yield from _problems_of_call(step) if is_object(step) and step.get("tool") else ['a step needs a "tool"']
 
 
-def _problems_of_call(said: dict[str, Json]) -> Iterator[str]:
-    yield from (f"nobody knows what {name!r} is" for name in sorted(said.keys() - _CALL))
-    if not isinstance(said["tool"], str | None):
+def _problems_of_call(call: dict[str, Json]) -> Iterator[str]:
+    yield from (f"nobody knows what {name!r} is" for name in sorted(call.keys() - _CALL))
+    if not isinstance(call["tool"], str | None):
         yield '"tool" has to be a name, or null for none'
-    if not is_object(said.get("arguments", {})):
+    if not is_object(call.get("arguments", {})):
         yield '"arguments" has to be an object'
-    if not isinstance(said.get("result", ""), str):
+    if not isinstance(call.get("result", ""), str):
         yield '"result" has to be text'
 
 
-def _expected(said: dict[str, Json]) -> Expected:
-    return Expected(said["tool"], said.get("arguments"), said.get("result", ""))
+def _expected(call: dict[str, Json]) -> Expected:
+    return Expected(call["tool"], call.get("arguments"), call.get("result", ""))

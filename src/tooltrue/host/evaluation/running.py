@@ -8,7 +8,7 @@ from typing import Self
 from tooltrue.contract.contract import digest
 from tooltrue.host.calls import Hooks
 from tooltrue.host.evaluation.answers import Answer
-from tooltrue.host.evaluation.choosing import begun, made
+from tooltrue.host.evaluation.choosing import made, opening_messages
 from tooltrue.host.evaluation.comparing import Schemas
 from tooltrue.host.evaluation.questions import Question
 from tooltrue.host.exposed import LeftOut
@@ -46,21 +46,21 @@ class Running:
 
     async def listed(self, settings: Json = None) -> Self:
         """Load the tools, and return this object. To be awaited before the first question."""
-        shown = await self._talk(Hooks()).exposed()
+        exposed_tools = await self._talk(Hooks()).exposed()
         tools = [tool.definition for tool in await self._toolset.list_tools(self._context())]
-        self.left_out = shown.left_out
+        self.left_out = exposed_tools.left_out
         self.schemas = {self._names.get(tool.name, tool.name): tool.inputSchema for tool in tools}
-        about = [self._model.name, self._model.shape, self._system, settings, [*shown.tools], "run", self._limits.steps]
-        self.key = digest(about)
+        subject = [self._model.name, self._model.shape, self._system, settings, [*exposed_tools.tools]]
+        self.key = digest([*subject, "run", self._limits.steps])
         return self
 
     async def answer(self, question: Question) -> Answer:
         """All calls of the model, in the order in which it made them. Raises ``ModelError``."""
         turns = list[Turn]()
         talk = self._talk(Hooks(turn=turns.append))
-        shown = await talk.exposed()
-        done = await talk.say(begun(question, self._system))
-        calls = tuple(call for turn in turns for call in made(turn, shown, self._names))
+        exposed_tools = await talk.exposed()
+        done = await talk.say(opening_messages(question, self._system))
+        calls = tuple(call for turn in turns for call in made(turn, exposed_tools, self._names))
         return Answer(calls, done.text, done.usage.input, done.usage.output)
 
     def _talk(self, hooks: Hooks) -> Conversation:

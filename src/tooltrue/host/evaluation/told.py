@@ -53,25 +53,27 @@ class Report(Value, frozen=True):
 
 
 def as_text(report: Report, language: str = "en") -> str:
-    said = [phrase("title", language, model=display_safe(report.model))]
+    lines = [phrase("title", language, model=display_safe(report.model))]
     for one in report.evaluations:
-        said += ["", *_lines(one, language)]
+        lines += ["", *_lines(one, language)]
     if report.comparison is not None:
-        said += ["", *compared(report.comparison, language)]
-    return "".join(f"{line}\n" for line in said)
+        lines += ["", *compared(report.comparison, language)]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(found: Evaluation, language: str) -> Iterator[str]:
-    questions = len(found.by_question)
-    yield phrase("target", language, target=display_safe(found.target), questions=questions, answers=len(found.answers))
-    for name, share in lines_of_share(found, language):
+def _lines(evaluation: Evaluation, language: str) -> Iterator[str]:
+    questions = len(evaluation.by_question)
+    yield phrase(
+        "target", language, target=display_safe(evaluation.target), questions=questions, answers=len(evaluation.answers)
+    )
+    for name, share in lines_of_share(evaluation, language):
         yield f"  {phrase('row', language, name=name, share=share)}"
-    yield f"  {tokens(found, language)}"
-    if found.unanswered:
-        yield f"  {unanswered(found, language)}"
-    yield from _block("confusion", _instead(found, language), language)
-    yield from _block("fields", _fields(found, language), language)
-    yield from _block("wrong", wrong_lines(found, language), language, 3 * _MOST)
+    yield f"  {tokens(evaluation, language)}"
+    if evaluation.unanswered:
+        yield f"  {unanswered(evaluation, language)}"
+    yield from _block("confusion", _instead(evaluation, language), language)
+    yield from _block("fields", _fields(evaluation, language), language)
+    yield from _block("wrong", wrong_lines(evaluation, language), language, 3 * _MOST)
 
 
 def _block(title: str, lines: Iterable[str], language: str, most: int = _MOST) -> Iterator[str]:
@@ -83,8 +85,8 @@ def _block(title: str, lines: Iterable[str], language: str, most: int = _MOST) -
         yield f"    {phrase('more', language, count=len(every) - most)}"
 
 
-def lines_of_share(found: Evaluation, language: str) -> Iterator[tuple[str, str]]:
-    for name, share in (("tool", found.tool), ("arguments", found.arguments), ("right", found.right)):
+def lines_of_share(evaluation: Evaluation, language: str) -> Iterator[tuple[str, str]]:
+    for name, share in (("tool", evaluation.tool), ("arguments", evaluation.arguments), ("right", evaluation.right)):
         yield phrase(name, language), _share(share, language)
 
 
@@ -96,44 +98,46 @@ def _share(share: Share, language: str) -> str:
     return phrase("share", language, right=right, of=share.of, value=share.value, low=low, high=high)
 
 
-def tokens(found: Evaluation, language: str) -> str:
-    given, written = found.tokens
-    return phrase("tokens" if given or written else "no_tokens", language, input=given, output=written)
+def tokens(evaluation: Evaluation, language: str) -> str:
+    input_tokens, output_tokens = evaluation.tokens
+    return phrase(
+        "tokens" if input_tokens or output_tokens else "no_tokens", language, input=input_tokens, output=output_tokens
+    )
 
 
-def unanswered(found: Evaluation, language: str) -> str:
-    why = next((one.why.say(language) for one in found.unanswered if one.why is not None), "")
-    return phrase("unanswered", language, count=len(found.unanswered), why=display_safe(why))
+def unanswered(evaluation: Evaluation, language: str) -> str:
+    why = next((one.why.say(language) for one in evaluation.unanswered if one.why is not None), "")
+    return phrase("unanswered", language, count=len(evaluation.unanswered), why=display_safe(why))
 
 
 def named(tool: str, language: str) -> str:
     return phrase("none", language) if tool == NONE else display_safe(tool)
 
 
-def _instead(found: Evaluation, language: str) -> Iterator[str]:
-    wrong = [(pair, count) for pair, count in found.confusion.items() if pair[0] != pair[1]]
+def _instead(evaluation: Evaluation, language: str) -> Iterator[str]:
+    wrong = [(pair, count) for pair, count in evaluation.confusion.items() if pair[0] != pair[1]]
     for (expected, chosen), count in sorted(wrong, key=lambda one: (-one[1], one[0])):
         facts = {"expected": named(expected, language), "chosen": named(chosen, language), "count": count}
         yield phrase("instead", language, **facts)
 
 
-def _fields(found: Evaluation, language: str) -> Iterator[str]:
-    for (tool, name), counts in found.fields.items():
+def _fields(evaluation: Evaluation, language: str) -> Iterator[str]:
+    for (tool, name), counts in evaluation.fields.items():
         if counts.keys() - {"right"}:
             facts = {verdict: counts.get(verdict, 0) for verdict in ("right", "different", "missing", "extra")}
             yield phrase("field", language, tool=display_safe(tool), name=display_safe(name), **facts)
 
 
-def wrong_lines(found: Evaluation, language: str) -> Iterator[str]:
+def wrong_lines(evaluation: Evaluation, language: str) -> Iterator[str]:
     """Each question that was not right in every round, the expected calls, and the actual ones."""
-    for place, rounds in found.by_question.items():
+    for place, rounds in evaluation.by_question.items():
         did = Counter(_did(one, language) for one in rounds if not one.is_right)
         if did:
             one = rounds[0]
             yield phrase("asked", language, place=display_safe(place), question=_cut(one.question.text))
-            yield "  " + phrase("wanted", language, calls=_wanted(one, language))
-        for said, count in did.items():
-            yield "  " + (said if count == 1 else phrase("often", language, said=said, count=count))
+            yield "  " + phrase("wanted", language, calls=_expected_calls(one, language))
+        for calls, count in did.items():
+            yield "  " + (calls if count == 1 else phrase("often", language, said=calls, count=count))
 
 
 def _did(one: Graded, language: str) -> str:
@@ -142,7 +146,7 @@ def _did(one: Graded, language: str) -> str:
     return phrase("made", language, calls=_made(one, language))
 
 
-def _wanted(one: Graded, language: str) -> str:
+def _expected_calls(one: Graded, language: str) -> str:
     return _calls([(call.tool, call.arguments) for call in one.question.calls], language)
 
 
@@ -151,8 +155,8 @@ def _made(one: Graded, language: str) -> str:
 
 
 def _calls(calls: Sequence[tuple[str, Json]], language: str) -> str:
-    said = [tool if arguments is None else f"{tool} {encode(arguments).decode()}" for tool, arguments in calls]
-    return _cut(", ".join(said)) if said else phrase("none", language)
+    texts = [tool if arguments is None else f"{tool} {encode(arguments).decode()}" for tool, arguments in calls]
+    return _cut(", ".join(texts)) if texts else phrase("none", language)
 
 
 def _cut(text: str) -> str:
@@ -160,11 +164,11 @@ def _cut(text: str) -> str:
     return display_safe(line if len(line) <= _LONGEST else line[:_LONGEST] + "…")
 
 
-def compared(found: Comparison, language: str) -> Iterator[str]:
+def compared(comparison: Comparison, language: str) -> Iterator[str]:
     """The difference between the two, and its significance."""
-    better, worse, p = len(found.better), len(found.worse), found.p
-    new, old = display_safe(found.new.target), display_safe(found.old.target)
-    yield phrase("compared", language, new=new, old=old, better=better, worse=worse, same=found.same, p=p)
+    better, worse, p = len(comparison.better), len(comparison.worse), comparison.p
+    new, old = display_safe(comparison.new.target), display_safe(comparison.old.target)
+    yield phrase("compared", language, new=new, old=old, better=better, worse=worse, same=comparison.same, p=p)
     if better + worse < _FEWEST:
         yield phrase("few", language)
     elif p < _SURE:
@@ -177,42 +181,42 @@ def compared(found: Comparison, language: str) -> Iterator[str]:
 
 
 def as_json(report: Report, language: str = "en") -> str:
-    said: dict[str, Json] = {
+    data: dict[str, Json] = {
         "model": report.model,
         "evaluations": [_data(one, language) for one in report.evaluations],
     }
-    if (found := report.comparison) is not None:
-        said["comparison"] = {
-            "new": found.new.target,
-            "old": found.old.target,
-            "better": list(found.better),
-            "worse": list(found.worse),
-            "same": found.same,
-            "p": found.p,
-            "meaning": [*islice(compared(found, language), 1, None)],
+    if (comparison := report.comparison) is not None:
+        data["comparison"] = {
+            "new": comparison.new.target,
+            "old": comparison.old.target,
+            "better": list(comparison.better),
+            "worse": list(comparison.worse),
+            "same": comparison.same,
+            "p": comparison.p,
+            "meaning": [*islice(compared(comparison, language), 1, None)],
         }
-    return display_safe_json(json.dumps(said, ensure_ascii=False, indent=2)) + "\n"
+    return display_safe_json(json.dumps(data, ensure_ascii=False, indent=2)) + "\n"
 
 
-def _data(found: Evaluation, language: str) -> dict[str, Json]:
-    given, written = found.tokens
+def _data(evaluation: Evaluation, language: str) -> dict[str, Json]:
+    input_tokens, output_tokens = evaluation.tokens
     return {
-        "target": found.target,
-        "questions": len(found.by_question),
-        "answers": len(found.answers),
-        "tool": _share_data(found.tool),
-        "arguments": _share_data(found.arguments),
-        "right": _share_data(found.right),
-        "tokens": {"input": given, "output": written},
+        "target": evaluation.target,
+        "questions": len(evaluation.by_question),
+        "answers": len(evaluation.answers),
+        "tool": _share_data(evaluation.tool),
+        "arguments": _share_data(evaluation.arguments),
+        "right": _share_data(evaluation.right),
+        "tokens": {"input": input_tokens, "output": output_tokens},
         "confusion": [
             {"expected": expected or None, "chosen": chosen or None, "count": count}
-            for (expected, chosen), count in sorted(found.confusion.items())
+            for (expected, chosen), count in sorted(evaluation.confusion.items())
         ],
-        "fields": [{"tool": tool, "field": name, **counts} for (tool, name), counts in found.fields.items()],
-        "graded": [*map(_graded, found.answers)],
+        "fields": [{"tool": tool, "field": name, **counts} for (tool, name), counts in evaluation.fields.items()],
+        "graded": [*map(_graded, evaluation.answers)],
         "unanswered": [
             {"place": one.question.place, "round": one.round, "why": one.why.say(language) if one.why else ""}
-            for one in found.unanswered
+            for one in evaluation.unanswered
         ],
     }
 

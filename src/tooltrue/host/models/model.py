@@ -17,11 +17,11 @@ from tooltrue.tools.tasks import TaskTaint
 __all__ = [
     "Closing",
     "Delta",
-    "Given",
-    "Heard",
     "Message",
     "Model",
+    "ModelInput",
     "ModelMessage",
+    "OnDelta",
     "Part",
     "Picture",
     "Stop",
@@ -104,7 +104,7 @@ class ToolMessage(Value, frozen=True):
     run that continues from here; ``None`` for calls outside any task, whose taint is unknown."""
 
     replies: tuple[ToolReply, ...]
-    met: TaskTaint | None = None
+    taint: TaskTaint | None = None
 
 
 Message: TypeAlias = SystemMessage | UserMessage | ModelMessage | ToolMessage
@@ -145,7 +145,7 @@ class Delta(Value, frozen=True):
     text: str
 
 
-Heard: TypeAlias = Callable[[Delta], None]
+OnDelta: TypeAlias = Callable[[Delta], None]
 
 
 def unheard(delta: Delta) -> None:
@@ -158,7 +158,7 @@ class Model(Protocol):
     ``name`` is the endpoint's name for it, ``shape`` the format in which it wants tools
     (:mod:`tooltrue.host.models.shapes`), ``profile`` the parts of a definition that it accepts
     (:mod:`tooltrue.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError`` on any failure, or
-    when it is cancelled. Text is passed to ``heard`` as it arrives, or at the end where the answer is not streamed.
+    when it is cancelled. Text is passed to ``on_delta`` as it arrives, or at the end where the answer is not streamed.
     ``async with`` closes its connections.
     """
 
@@ -172,7 +172,7 @@ class Model(Protocol):
     def profile(self) -> str: ...
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = unheard
     ) -> Turn: ...
 
     async def close(self) -> None: ...
@@ -202,15 +202,15 @@ def text_of(parts: Iterable[Part]) -> str:
 
 # --- messages as a program passes them -------------------------------------------------------------------------------
 
-Given: TypeAlias = "str | Sequence[Message | Mapping[str, Any]]"
+ModelInput: TypeAlias = "str | Sequence[Message | Mapping[str, Any]]"
 """A question; or messages, ours or ``{"role": "user", "content": "…"}``."""
 
 
-def read_messages(given: Given) -> list[Message]:
+def read_messages(messages: ModelInput) -> list[Message]:
     """Convert to messages. ``ConfigurationError`` for an entry that is not a message."""
-    if isinstance(given, str):
-        return [UserMessage((given,))]
-    return [_read(number, message) for number, message in enumerate(given)]
+    if isinstance(messages, str):
+        return [UserMessage((messages,))]
+    return [_read(number, message) for number, message in enumerate(messages)]
 
 
 def _read(number: int, message: Message | Mapping[str, Any]) -> Message:

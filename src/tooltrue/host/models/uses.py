@@ -21,13 +21,13 @@ _MAX_NAME = 64
 def identified(uses: Iterable[ToolUse], messages: Sequence[Message]) -> tuple[ToolUse, ...]:
     """The calls with generated ids where one is missing, or is used twice in the answer or the messages before it. A
     name is changed to a valid one that can be sent back; if that is the name of a tool, the model meant it."""
-    taken = {use.id for message in messages if isinstance(message, ModelMessage) for use in message.uses}
-    read: list[ToolUse] = []
+    ids = {use.id for message in messages if isinstance(message, ModelMessage) for use in message.uses}
+    valid: list[ToolUse] = []
     for use in uses:
-        id = use.id if use.id and use.id not in taken else f"call_{secrets.token_hex(8)}"
-        taken.add(id)
-        read.append(replaced(use, id=id, name=_ILLEGAL.sub("_", use.name)[:_MAX_NAME] or "_"))
-    return tuple(read)
+        id = use.id if use.id and use.id not in ids else f"call_{secrets.token_hex(8)}"
+        ids.add(id)
+        valid.append(replaced(use, id=id, name=_ILLEGAL.sub("_", use.name)[:_MAX_NAME] or "_"))
+    return tuple(valid)
 
 
 def joined(text: str) -> str:

@@ -120,7 +120,7 @@ class Pages:
 
         async def ask() -> Answer:
             return await self._fetcher.request(
-                "GET", url, headers=headers, told=context.progress, before=self._check_robots
+                "GET", url, headers=headers, on_progress=context.progress, before=self._check_robots
             )
 
         try:
