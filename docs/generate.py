@@ -23,7 +23,7 @@ from tooltrue.check.card import Card, cards
 from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.profile import Fact, known, profile
-from tooltrue.host import guarding
+from tooltrue.host import host_guard
 from tooltrue.policy import pipeline
 from tooltrue.protocol import legacy, modern, versions
 from tooltrue.wording import SENTENCES
@@ -198,7 +198,7 @@ def _order() -> str:
 
 def _host() -> str:
     shared = {stage.name for stage in pipeline.STAGES}
-    rows = (row(one.name, one.rows[0].does, one.why) for one in guarding.STAGES if one.name not in shared)
+    rows = (row(one.name, one.rows[0].does, one.why) for one in host_guard.STAGES if one.name not in shared)
     return head("layer", "what it does", "why it stands where it does") + "".join(rows)
 
 

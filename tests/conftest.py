@@ -15,7 +15,7 @@ from hypothesis.internal.conjecture import providers
 
 from tiers import Tiers
 from time_limit import TimeLimit
-from tooltrue.client.remembered import REVISIONS
+from tooltrue.client.remembered_revisions import REVISIONS
 from variants import Family
 
 # What servers record and ask by default; all processes of the suite inherit it.

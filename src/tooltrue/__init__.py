@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tooltrue.client.oauth import EnterpriseSignIn as EnterpriseSignIn
     from tooltrue.client.oauth import SignIn as SignIn
     from tooltrue.client.oauth import WorkloadIdentity as WorkloadIdentity
-    from tooltrue.client.questions import QuestionLimits as QuestionLimits
+    from tooltrue.client.question_limits import QuestionLimits as QuestionLimits
     from tooltrue.errors import AuthorizationFailed as AuthorizationFailed
     from tooltrue.errors import ConfigurationError as ConfigurationError
     from tooltrue.errors import DefinitionError as DefinitionError
@@ -134,7 +134,7 @@ _EXPORTS = {
     "PromptMessage": "tooltrue.protocol.types",
     "PromptResult": "tooltrue.protocol.types",
     "Public": "tooltrue.server.proxies",
-    "QuestionLimits": "tooltrue.client.questions",
+    "QuestionLimits": "tooltrue.client.question_limits",
     "Rate": "tooltrue.tools.bounds",
     "RateLimits": "tooltrue.policy.layers.rate",
     "ResourceLink": "tooltrue.protocol.types",

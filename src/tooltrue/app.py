@@ -51,7 +51,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import Config
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.identity import Authenticate
-    from tooltrue.transport.http_server import Access, HttpApp
+    from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 if TYPE_CHECKING:
     from tooltrue.server.sse import SseEndpoint
@@ -332,7 +332,7 @@ class Server:
         if _is_held_up():
             os._exit(0)
 
-    def http_app(self, *, access: Access | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
+    def http_app(self, *, access: AllowedHosts | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. The caller is responsible for the address it listens on:
         beyond loopback the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and
         ``/readyz`` report liveness and readiness to any client.
@@ -354,7 +354,7 @@ class Server:
         workers = self._deployment.workers if has_metrics else None
         told = Pages(doors, self._assembly.served, self._guard.meter, workers)
         pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
-        may_enter = access or http.Access()
+        may_enter = access or http.AllowedHosts()
         app = http.HttpApp(doors, may_enter, sse=old, pages=pages, once=doors.once, around=around, signals=signals)
         return told.of(app)
 

@@ -17,7 +17,7 @@ from tooltrue.server.server import ProtocolServer
 from tooltrue.server.sse import SseEndpoint
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
@@ -283,7 +283,7 @@ def test_a_session_ends_with_its_stream_and_so_does_what_runs(mounts: Mounts) ->
 def app(server: Server, **limits: int) -> HttpApp:
     protocol: ProtocolServer = server._assembly.protocol  # pyright: ignore[reportPrivateUsage]
     doors = HttpEndpoint(protocol._doors, server.authenticate)  # pyright: ignore[reportPrivateUsage]
-    return HttpApp(doors, Access(), sse=SseEndpoint(protocol, **limits))
+    return HttpApp(doors, AllowedHosts(), sse=SseEndpoint(protocol, **limits))
 
 
 def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:

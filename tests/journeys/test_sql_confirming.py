@@ -12,7 +12,7 @@ import pytest
 
 from journeys.serving import command, environment
 from tooltrue import Client
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from unit.toolbox.sql.engines import ENGINES, shop
 from variants import tried
 

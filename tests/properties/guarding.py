@@ -36,7 +36,7 @@ from tooltrue.tools.library import shelved
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import LOCAL, Principal, ToolCall
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 __all__ = ["META_TOOL", "PATHS", "Attempts", "Item", "Told", "World", "worlds"]
 
@@ -516,7 +516,7 @@ class Attempts:
 
     async def over_http(self) -> None:
         """A stream that is left, and resumed by its session."""
-        app = HttpApp(self._protocol.http(lambda carrier: self.by), Access())
+        app = HttpApp(self._protocol.http(lambda carrier: self.by), AllowedHosts())
         async with app.serving():
             await self._over(app)
 

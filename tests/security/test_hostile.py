@@ -14,8 +14,8 @@ import pytest
 
 from tooltrue import Host, Server
 from tooltrue.client.answers import Elicitation
-from tooltrue.client.config import Config, ServerConfig
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
+from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.errors import ConfigurationError, UnknownTool
 from tooltrue.host.pins import Pins
 from tooltrue.host.prompters import callback
@@ -86,7 +86,7 @@ def beside(
     }
 
     async def main() -> Any:
-        config = Config(str(folder / "servers.json"), folder, servers)
+        config = HostConfig(str(folder / "servers.json"), folder, servers)
         async with asyncio.timeout(LIMIT), Host(config, **{**given, **settings}) as host:
             return await test(host)
 

@@ -18,9 +18,9 @@ from tooltrue.contract.finding import is_blocked
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.contract.scan import scan
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.aliases import RESERVED, alias, check_alias, marks
 from tooltrue.host.effects import effects_by
 from tooltrue.host.host import Host
-from tooltrue.host.naming import RESERVED, alias, check_alias, marks
 from tooltrue.host.pins import Pin, Pins
 from tooltrue.protocol import types as wire
 from tooltrue.tools.vocabulary import Effect

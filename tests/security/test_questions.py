@@ -14,7 +14,7 @@ import pytest
 from skipping import skip
 from tooltrue import Client, Host, Patience, QuestionLimits
 from tooltrue.client.answers import Elicitation
-from tooltrue.client.questions import QuestionGate
+from tooltrue.client.question_limits import QuestionGate
 from tooltrue.errors import ConnectionLost, InvalidAnswer
 from tooltrue.testing.state import LIMIT
 from unit.host.hosting import OPEN

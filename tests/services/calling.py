@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.service_client import Patience
 from tooltrue.tools.local import LocalToolset

@@ -20,7 +20,7 @@ from services.calling import Waits, call, calls
 from services.github import Hub, issue
 from services.site import Asked, Said, Site, running
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.github import GitHub, GitHubSettings, toolset
 from tooltrue.toolbox.github.api import Api

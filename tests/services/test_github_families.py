@@ -16,7 +16,7 @@ from services.github import Hub, issue
 from services.site import Asked, Said, running
 from services.test_github import TEA, TOKEN, ask, github, shown, written
 from tooltrue import Abuse, Client, Confirm, LocalToolset, Rate, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from variants import tried
 
 Request = tuple[str, dict[str, Any]]

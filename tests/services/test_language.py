@@ -9,7 +9,7 @@ import pytest
 
 from services.calling import Waits, call
 from services.site import Asked, Said, Site, running
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.language import LanguageSettings, toolset
 

@@ -30,7 +30,7 @@ from services.calling import call, calls
 from services.site import Asked, Said, running
 from services.test_web import TEXT, Names, web
 from tooltrue import Client
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.tools.local import LocalToolset
 from variants import tried
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.host.calls import EndedCall
-from tooltrue.host.chat import Event, Offered
+from tooltrue.host.chat import ChatTool, Event
 from tooltrue.policy.consent.argument_display import shown
 
 __all__ = ["Json", "Person", "Screen", "size", "why"]
@@ -17,7 +17,7 @@ __all__ = ["Json", "Person", "Screen", "size", "why"]
 class Screen(Protocol):
     def told(self, event: Event) -> None: ...
 
-    def tools(self, tools: Iterable[Offered]) -> None: ...
+    def tools(self, tools: Iterable[ChatTool]) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -28,8 +28,8 @@ class Json:
     def told(self, event: Event) -> None:
         tell_json(event, indent=None)
 
-    def tools(self, tools: Iterable[Offered]) -> None:
-        fields = Offered.__struct_fields__
+    def tools(self, tools: Iterable[ChatTool]) -> None:
+        fields = ChatTool.__struct_fields__
         self.told({"event": "tools", "tools": [{name: getattr(one, name) for name in fields} for one in tools]})
 
     def note(self, text: str) -> None:
@@ -48,8 +48,8 @@ class Person:
         if show is not None:
             show(event)
 
-    def tools(self, tools: Iterable[Offered]) -> None:
-        by_server: dict[str, list[Offered]] = {}
+    def tools(self, tools: Iterable[ChatTool]) -> None:
+        by_server: dict[str, list[ChatTool]] = {}
         for one in tools:
             by_server.setdefault(one.server, []).append(one)
         for server, offered in by_server.items():

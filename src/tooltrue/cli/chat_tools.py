@@ -13,7 +13,7 @@ from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.client.client import Target
 from tooltrue.contract.contract import pin
 from tooltrue.errors import UnknownTool
-from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, Once, Question
+from tooltrue.host.approval_prompts import ApprovalAnswer, ApprovalPrompter, ApprovalQuestion, Once
 from tooltrue.host.host import Host
 from tooltrue.host.logs import OnServerLog
 from tooltrue.host.prompters import terminal
@@ -118,7 +118,7 @@ def unless(allowed: Allowed, front: ApprovalPrompter | None) -> ApprovalPrompter
     if front is None:
         return None
 
-    async def ask(question: Question) -> Answer:
+    async def ask(question: ApprovalQuestion) -> ApprovalAnswer:
         return Once() if allowed.holds(question.request) else await front(question)
 
     return ask

@@ -22,12 +22,12 @@ from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import tell
 from tooltrue.cli.usage import Verb
 from tooltrue.errors import ConfigurationError, TooltrueError
-from tooltrue.host.chat import Chat
+from tooltrue.host.chat import ChatSession
 from tooltrue.host.logs import ServerLog
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Message, Model, SystemMessage, UserMessage
 from tooltrue.host.prompters import at_terminal, typed_line
-from tooltrue.host.run import Run, RunLimits
+from tooltrue.host.run import RunLimits, RunResult
 from tooltrue.policy.audit.reading import entries
 
 __all__ = ["command"]
@@ -102,18 +102,18 @@ class _Desk:
     """A chat session. ``begins`` are messages sent before the first question, ``recorded`` is the position of the log
     at the start of the session."""
 
-    chat: Chat
+    chat: ChatSession
     tools: Tools
     screen: Screen
     begins: list[Message]
     recorded: int
-    running: asyncio.Task[Run] | None = field(default=None, init=False)
+    running: asyncio.Task[RunResult] | None = field(default=None, init=False)
 
     @classmethod
     async def of(
         cls, model: Model, tools: Tools, screen: Screen, begins: list[Message], steps: int, language: str
     ) -> _Desk:
-        chat = Chat(
+        chat = ChatSession(
             model,
             tools.provider,
             screen.told,
@@ -124,7 +124,7 @@ class _Desk:
         )
         return cls(chat, tools, screen, begins, (await tools.log.head()).position)
 
-    async def say(self, text: str) -> Run:
+    async def say(self, text: str) -> RunResult:
         """Run one question. It can be cancelled without ending the chat."""
         said, self.begins = [*self.begins, UserMessage((text,))], []
         self.running = asyncio.get_running_loop().create_task(self.chat.say(said))

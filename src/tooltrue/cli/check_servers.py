@@ -18,7 +18,7 @@ from tooltrue.cli.contracts import listed
 from tooltrue.cli.families import Family
 from tooltrue.cli.hosting import approve_here, inputs_here
 from tooltrue.cli.targets import Spec, is_ours, load_server
-from tooltrue.client.config import Config, ServerConfig, read_config
+from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.contract import Path as At
 from tooltrue.errors import ConfigurationError, TooltrueError
@@ -105,7 +105,7 @@ def of_host_file(target: str, path: Path, timeout: float) -> list[Source | Unjud
     return asyncio.run(_all_of(target, read_config(path), timeout))
 
 
-async def _all_of(target: str, config: Config, timeout: float) -> list[Source | Unjudged]:
+async def _all_of(target: str, config: HostConfig, timeout: float) -> list[Source | Unjudged]:
     """Every enabled server in the file of a host, concurrently. Questions about starting them come one after the
     other."""
     turn, launches, known = asyncio.Lock(), Launches(), dict[str, str]()

@@ -27,15 +27,15 @@ from tooltrue.cli.usage import Verb, misuse
 from tooltrue.contract.contract import Contract, Definition
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, DefinitionError
-from tooltrue.host.catalogue import Row
-from tooltrue.host.evaluation.answers import StoredAnswers
-from tooltrue.host.evaluation.choosing import Choosing
-from tooltrue.host.evaluation.grading import Evaluation
-from tooltrue.host.evaluation.model_queries import Ways, ask_all
-from tooltrue.host.evaluation.page import as_page
-from tooltrue.host.evaluation.questions import Question, absent, check_tools, questions_in, renamed
-from tooltrue.host.evaluation.running import Running
-from tooltrue.host.evaluation.told import Report, as_json, as_text
+from tooltrue.host.catalogue import CatalogueRow
+from tooltrue.host.evaluation.grades import Evaluation
+from tooltrue.host.evaluation.model_answers import StoredAnswers
+from tooltrue.host.evaluation.model_queries import QuerySettings, ask_all
+from tooltrue.host.evaluation.question_file import EvaluationQuestion, absent, check_tools, questions_in, renamed
+from tooltrue.host.evaluation.report_page import as_page
+from tooltrue.host.evaluation.report_text import EvaluationReport, as_json, as_text
+from tooltrue.host.evaluation.tool_choice import ToolChoice
+from tooltrue.host.evaluation.tool_conversation import ToolConversation
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model
 from tooltrue.jsonrpc.messages import Json, is_object
@@ -44,7 +44,11 @@ from tooltrue.wording import sentence
 
 __all__ = ["command"]
 
-_FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
+_FORMS: Final[Mapping[str, Callable[[EvaluationReport, str], str]]] = {
+    "text": as_text,
+    "json": as_json,
+    "html": as_page,
+}
 
 
 @click.command(
@@ -139,7 +143,7 @@ class _Wish:
             raise misuse("--renamed takes OLD=NEW.")
         return {old: new for old, _, new in parted}
 
-    def report(self) -> Report:
+    def report(self) -> EvaluationReport:
         targets = [self.target, *([] if self.against is None else [self.against])]
         listed = {target: None if self.run else self._tools(target) for target in targets}
         if not self.run:
@@ -149,22 +153,24 @@ class _Wish:
             check_tools(self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(listed))
         return asyncio.run(self._evaluated(listed))
 
-    async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
+    async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> EvaluationReport:
         kept = StoredAnswers(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
         # Not streamed: output is not shown, and whole answers always have token counts. Retries are made by the caller.
         model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
         async with model:
-            return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
+            return EvaluationReport(
+                self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed]
+            )
 
     async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: StoredAnswers) -> Evaluation:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
                 tell(one_line(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
             questions = self._questions_of(target, asks.schemas.keys())
-            ways = Ways(rounds=self.repeat, at_once=self.concurrency, on_done=_progress(target))
+            ways = QuerySettings(rounds=self.repeat, at_once=self.concurrency, on_done=_progress(target))
             return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
 
-    def _questions_of(self, target: str, tools: Collection[str]) -> list[Question]:
+    def _questions_of(self, target: str, tools: Collection[str]) -> list[EvaluationQuestion]:
         """The questions with the names of the tools at this target; prints a note for each missing tool."""
         questions = renamed(self._questions, self._names, tools)
         for tool, count in sorted(absent(questions, tools).items()):
@@ -173,15 +179,17 @@ class _Wish:
         return questions
 
     @contextlib.asynccontextmanager
-    async def _asks(self, model: Model, target: str, tools: list[Tool] | None) -> AsyncGenerator[Choosing | Running]:
+    async def _asks(
+        self, model: Model, target: str, tools: list[Tool] | None
+    ) -> AsyncGenerator[ToolChoice | ToolConversation]:
         if tools is not None:
-            yield Choosing(model, tools, self.system, self._settings)
+            yield ToolChoice(model, tools, self.system, self._settings)
             return
         async with chat_tools(target, self.family, self.rules, self.timeout, self.language, None, asks=False) as opened:
             names = _names(opened.host.rows)
             if self.against is None:
                 check_tools(self._questions, {*names.values()}, target)
-            asks = Running(model, opened.provider, names, context=opened.context, system=self.system)
+            asks = ToolConversation(model, opened.provider, names, context=opened.context, system=self.system)
             yield await asks.listed(self._settings)
 
     @property
@@ -193,7 +201,7 @@ class _Wish:
         return {"model": self.name, "url": self.base_url, **self._more}
 
     @cached_property
-    def _questions(self) -> list[Question]:
+    def _questions(self) -> list[EvaluationQuestion]:
         try:
             return questions_in(bytes_of(Path(self.file)).decode(), self.file)
         except UnicodeDecodeError:
@@ -212,14 +220,14 @@ class _Wish:
             for name, definition in sorted(listed.items())
         ]
 
-    def status(self, report: Report) -> int:
+    def status(self, report: EvaluationReport) -> int:
         """The exit code. An incomplete report counts as worse than a failed check."""
         unanswered = [one.why for found in report.evaluations for one in found.unanswered if one.why is not None]
         is_bad = self.fail_under is not None and report.new.right.is_below(self.fail_under)
         return exit_code(unanswered[0]) if unanswered else int(is_bad)
 
 
-def _names(rows: Sequence[Row]) -> Mapping[str, str]:
+def _names(rows: Sequence[CatalogueRow]) -> Mapping[str, str]:
     """Alias of a tool → its name at its server, or the alias if two servers use that name."""
     counts = Counter(row.name for row in rows)
     return {row.alias: row.name if counts[row.name] == 1 else row.alias for row in rows}

@@ -12,7 +12,7 @@ from tooltrue.cli.language import spoken
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.terminal_prompts import agrees, answered, is_somebody_here, prompted
 from tooltrue.client.client import Target
-from tooltrue.client.config import AskInput, Config, Input, read_config
+from tooltrue.client.config import AskInput, HostConfig, Input, read_config
 from tooltrue.errors import TransportError
 from tooltrue.host.host import Elicit, Host, ServerStatus
 from tooltrue.host.launches import ApproveLaunch, LaunchRequest
@@ -56,7 +56,9 @@ models."""
 
 
 @contextlib.asynccontextmanager
-async def opened(source: str | Config | Mapping[str, Target], timeout: float, **settings: Any) -> AsyncGenerator[Host]:
+async def opened(
+    source: str | HostConfig | Mapping[str, Target], timeout: float, **settings: Any
+) -> AsyncGenerator[Host]:
     """Open the host of a file, or of servers by their labels, with all servers started. Approvals are requested at the
     terminal.
 
@@ -89,7 +91,7 @@ def problem_of(status: ServerStatus) -> str:
     return one_line(f"{status.name} is {status.state}{said}")
 
 
-def speaking_only(file: str, revision: str) -> Config:
+def speaking_only(file: str, revision: str) -> HostConfig:
     """The servers of a file, each with this protocol revision, whatever the file says."""
     config = read_config(file)
     return replace(config, servers=tuple(replace(one, revision=revision) for one in config.servers))

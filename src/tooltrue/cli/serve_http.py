@@ -26,7 +26,7 @@ from tooltrue.server.sealing import new_key
 from tooltrue.state.places import without_password
 from tooltrue.state.urls import is_across_machines, open_facts
 from tooltrue.transport import http_runner
-from tooltrue.transport.connections import Connections
+from tooltrue.transport.connection_limit import ConnectionLimit
 
 __all__ = ["serve_http"]
 
@@ -73,7 +73,7 @@ def serve_http(
         count = "1 worker" if workers == 1 else f"{workers} workers"
         said = f"tooltrue serves {spec.target} at http://{address.netloc}/mcp ({count})"
         tell(said, err=True) if log_format == "text" else _log.info(said)
-        places = Connections(connections, connections_per_address, callers.proxies)
+        places = ConnectionLimit(connections, connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
 
 

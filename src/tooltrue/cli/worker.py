@@ -16,7 +16,7 @@ from tooltrue.cli.targets import Spec, load_server
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.state.urls import open_facts
 from tooltrue.transport import processes
-from tooltrue.transport.http_server import Access, HttpApp, Receive, Scope, Send
+from tooltrue.transport.http_server import AllowedHosts, HttpApp, Receive, Scope, Send
 
 __all__ = ["Job", "Worker", "begin"]
 
@@ -73,7 +73,7 @@ class Worker:
                 crew=self._job.crew,
                 metrics=self._job.metrics,
             )
-            self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse, signals=False)
+            self._app = server.http_app(access=AllowedHosts(self._job.hosts), sse=self._job.sse, signals=False)
             await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain)
             await send({"type": "lifespan.startup.complete"})

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tooltrue.client.questions import QuestionGate
+from tooltrue.client.question_limits import QuestionGate
 from tooltrue.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from tooltrue.jsonrpc.messages import Json, encode, is_object
 from tooltrue.protocol.characters import check_plain, cleaned

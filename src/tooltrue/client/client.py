@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from tooltrue.client.answers import Answers, Elicit, Sample
+from tooltrue.client.cached_lists import Lists
+from tooltrue.client.call_results import Result, converted, result_of
 from tooltrue.client.connection import ClientConnection, ConnectionSettings
 from tooltrue.client.eras import ServerFacts
-from tooltrue.client.known import KnownTools, mirrors_of
-from tooltrue.client.lists import Lists
+from tooltrue.client.known_tools import KnownTools, mirrors_of
 from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
-from tooltrue.client.questions import QuestionGate, QuestionLimits
-from tooltrue.client.results import Result, converted, result_of
+from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from tooltrue.jsonrpc.messages import Json, is_array, is_finite, is_object
 from tooltrue.protocol import versions
@@ -71,7 +71,7 @@ class Client:
     ``elicit``, ``sample`` and ``roots`` answer questions of the server (:class:`tooltrue.client.answers.Answers`);
     capabilities without a handler are not declared, so that servers do not ask. The time that an answer takes counts
     toward no limit. ``questions`` limits how much a server may ask: :class:`tooltrue.QuestionLimits`, or the
-    :class:`tooltrue.client.questions.QuestionGate` that several clients of one server share.
+    :class:`tooltrue.client.question_limits.QuestionGate` that several clients of one server share.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Client:
         changed = {method: callback for method, callback in callbacks.items() if callback is not None}
         older: Callable[[], ClientLink] | None = None
         if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
-            older = functools.partial(SseLink, link.place)
+            older = functools.partial(SseLink, link.target)
         settings = ConnectionSettings(
             timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older
         )
@@ -360,7 +360,7 @@ def link_to(
         if auth is not None and "authorization" in map(str.lower, headers or {}):
             raise ConfigurationError.of("TT5115")
         link = HttpLink(target, headers=headers, authorize=None if auth is None else auth.for_server(target))
-        return SseLink(link.place) if transport == "sse" else link
+        return SseLink(link.target) if transport == "sse" else link
     if auth is not None:
         raise ConfigurationError.of("TT5100")
     if isinstance(target, str):

@@ -26,10 +26,10 @@ from tooltrue.protocol.types import Value, replaced
 
 __all__ = [
     "AskInput",
-    "Config",
-    "Endpoint",
+    "HostConfig",
     "Input",
     "Launch",
+    "RemoteEndpoint",
     "ServerConfig",
     "is_secret",
     "read_config",
@@ -85,7 +85,7 @@ class ServerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class HostConfig:
     """The contents of a file. ``notes`` report keys in it that have no effect here, or less than in other hosts."""
 
     name: str
@@ -98,7 +98,7 @@ class Config:
 # -- reading a file ----------------------------------------------------------------------------------------------------
 
 
-def read_config(file: str | Path, text: str | None = None) -> Config:
+def read_config(file: str | Path, text: str | None = None) -> HostConfig:
     """Read the file, or raise ``ConfigurationError``. ``text`` is its text, if that has been read before."""
     name = str(file)
     document = _parsed(name, _text_of(file) if text is None else text)
@@ -106,7 +106,7 @@ def read_config(file: str | Path, text: str | None = None) -> Config:
     table, at, inputs = _servers_in(name, document, is_toml)
     notes: list[ConfigurationError] = []
     servers = tuple(_Entry(name, f"{at}.{_step(label)}", is_toml, notes).read(label, table[label]) for label in table)
-    return Config(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
+    return HostConfig(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
 
 
 def _text_of(file: str | Path) -> str:
@@ -430,7 +430,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class RemoteEndpoint:
     """A server to connect to. ``takes`` are the variables and inputs that it is sent, and ``inputs`` those inputs."""
 
     url: str = field(repr=False)
@@ -442,11 +442,11 @@ class Endpoint:
 
 async def resolved(
     server: ServerConfig,
-    config: Config,
+    config: HostConfig,
     ask: AskInput | None = None,
     input_answers: dict[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
-) -> Launch | Endpoint:
+) -> Launch | RemoteEndpoint:
     """Return the server with its variables filled in. Raises ``ConfigurationError`` that names the missing one.
 
     ``ask`` is asked for each input once: ``input_answers`` stores the answers.
@@ -458,7 +458,9 @@ async def resolved(
     if server.url is not None:
         headers = {name: filling.filled(value) for name, value in server.headers.items()}
         takes = filling.referred((server.url, *server.headers.values()))
-        return Endpoint(filling.filled(server.url), headers, filling.for_display(server.url), takes, filling.inputs)
+        return RemoteEndpoint(
+            filling.filled(server.url), headers, filling.for_display(server.url), takes, filling.inputs
+        )
     words = (server.command or "", *server.args)
     env = {name: filling.filled(value) for name, value in server.env.items()}
     from_file = _read_env(filling, server.env_file)
@@ -506,7 +508,7 @@ def _inputs_of(texts: Iterable[str | None]) -> tuple[str, ...]:
 class _Filling:
     """Fills in the references of one server."""
 
-    def __init__(self, server: ServerConfig, config: Config, environ: Mapping[str, str]) -> None:
+    def __init__(self, server: ServerConfig, config: HostConfig, environ: Mapping[str, str]) -> None:
         self._server = server
         self._config = config
         self._environ = environ

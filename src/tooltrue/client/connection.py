@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from tooltrue.client.answers import Answers
 from tooltrue.client.eras import Era, ServerFacts
-from tooltrue.client.negotiate import negotiate
+from tooltrue.client.negotiation import negotiate
 from tooltrue.client.notifications import LISTS, NotificationCallbacks, NotificationRouter, Progress, Updated
-from tooltrue.client.questions import ASKING
-from tooltrue.client.remembered import REVISIONS
+from tooltrue.client.question_limits import ASKING
+from tooltrue.client.remembered_revisions import REVISIONS
 from tooltrue.errors import (
     ConnectionLost,
     HeaderMismatch,
@@ -35,8 +35,8 @@ from tooltrue.errors import (
     TransportError,
     UnsupportedVersion,
 )
+from tooltrue.jsonrpc.deadlines import Deadlines
 from tooltrue.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
-from tooltrue.jsonrpc.patience import Patience
 from tooltrue.jsonrpc.peer import Peer, internal_error
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import Tracing
@@ -120,7 +120,7 @@ class ClientConnection:
         self._callbacks = callbacks
         self._settings = settings
         self._router = NotificationRouter(self, answers, callbacks)
-        self._patience = Patience()
+        self._patience = Deadlines()
         self._peer = self._new_peer()
         self._skipped = 0
         self._renewing = asyncio.Lock()
@@ -128,7 +128,7 @@ class ClientConnection:
         self._is_between = False
         self._listening: asyncio.Task[None] | None = None
         self._listens = False
-        self._asking = 0  # open requests of ours during which a server may ask questions
+        self._open_requests = 0  # open requests of ours during which a server may ask questions
         self._tracing: Tracing | None = None
         self.era: Era | None = None
         self.facts: ServerFacts | None = None
@@ -388,11 +388,11 @@ class ClientConnection:
     def _may_ask(self, method: str) -> Generator[None]:
         """Count a request of ours as open within the context."""
         counts = method in ASKING
-        self._asking += counts
+        self._open_requests += counts
         try:
             yield
         finally:
-            self._asking -= counts
+            self._open_requests -= counts
 
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
@@ -424,7 +424,7 @@ class ClientConnection:
 
     def may_be_asked(self) -> bool:
         """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
-        return self._asking > 0 and self.era is not None and not self.era.listens_by_asking
+        return self._open_requests > 0 and self.era is not None and not self.era.listens_by_asking
 
     def hear_of(self, id: Id) -> None:
         self._peer.hear_of(id)

@@ -1,6 +1,6 @@
 """The client's side of each era, stateless or session-based: additions to a request, cancellation, reading a result.
 
-It is chosen once, when the connection opens (:mod:`tooltrue.client.negotiate`); no other code branches on it.
+It is chosen once, when the connection opens (:mod:`tooltrue.client.negotiation`); no other code branches on it.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from tooltrue.client.answers import Answers
-from tooltrue.client.questions import TokenBucket
-from tooltrue.jsonrpc.messages import Id, Json, Notification, Request, encode, is_id, is_number, is_object
-from tooltrue.jsonrpc.peer import Exchange, internal_error
+from tooltrue.client.question_limits import TokenBucket
+from tooltrue.jsonrpc.messages import Id, Json, Notification, RpcRequest, encode, is_id, is_number, is_object
+from tooltrue.jsonrpc.peer import NotificationChannel, internal_error
 from tooltrue.protocol.modern import SUBSCRIPTION_ID
 
 __all__ = [
@@ -87,7 +87,7 @@ class Calls(Protocol):
 
 
 @dataclass(slots=True)
-class _Following:
+class _CallProgress:
     """Follows one call, which may run as several requests. Reports beyond the rate limit are left out."""
 
     on_progress: Progress
@@ -131,7 +131,7 @@ class NotificationRouter:
         self._calls = calls
         self._answers = answers
         self._callbacks = callbacks
-        self._progress: dict[Id, _Following] = {}
+        self._progress: dict[Id, _CallProgress] = {}
         self._tokens = 0
         self._subscriptions: dict[Id, Callable[[Json], None]] = {}
         self._acknowledgements: set[Id] = set()
@@ -147,7 +147,7 @@ class NotificationRouter:
     def expect(self, progress: Progress) -> Id:
         """Return the progress token of a call."""
         self._tokens += 1
-        self._progress[self._tokens] = _Following(progress)
+        self._progress[self._tokens] = _CallProgress(progress)
         return self._tokens
 
     def runs_as(self, token: Id, id: Id) -> None:
@@ -172,7 +172,7 @@ class NotificationRouter:
         self._acknowledgements.discard(id)
         return was_heard
 
-    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: NotificationChannel) -> bytes:
         if request.method == "ping":
             return b"{}"
         method = request.method

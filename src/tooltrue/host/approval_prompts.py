@@ -33,14 +33,14 @@ from tooltrue.wording import sentence
 
 __all__ = [
     "Always",
-    "Answer",
+    "ApprovalAnswer",
     "ApprovalPrompter",
-    "Asking",
-    "Edit",
+    "ApprovalQuestion",
+    "EditedArguments",
     "No",
     "Once",
-    "Question",
-    "Session",
+    "PromptLimits",
+    "ThisSession",
     "apply_edits",
     "ask_person",
 ]
@@ -51,7 +51,7 @@ _log = logging.getLogger("tooltrue")
 # -- questions and answers ---------------------------------------------------------------------------------------------
 
 
-class Question(Value, frozen=True):
+class ApprovalQuestion(Value, frozen=True):
     """One call that a person decides about. ``text`` is all that they have to see, with invisible characters escaped.
 
     ``tool`` has the schema that edited arguments have to match; ``problem`` is the mistake in the last answer.
@@ -67,7 +67,7 @@ class Once(Value, frozen=True):
     """Yes, to this call."""
 
 
-class Session(Value, frozen=True):
+class ThisSession(Value, frozen=True):
     """Yes, to this call and each identical one for a while."""
 
 
@@ -78,7 +78,7 @@ class Always(Value, frozen=True):
     pattern: Mapping[str, Any]
 
 
-class Edit(Value, frozen=True):
+class EditedArguments(Value, frozen=True):
     """Run the call with these arguments instead: they are validated, authorized and shown again."""
 
     arguments: Mapping[str, Any]
@@ -90,11 +90,13 @@ class No(Value, frozen=True):
     reason: str = ""
 
 
-Answer: TypeAlias = Once | Session | Always | Edit | No
-ApprovalPrompter: TypeAlias = Callable[[Question], Awaitable[Answer]]
+ApprovalAnswer: TypeAlias = Once | ThisSession | Always | EditedArguments | No
+_AUDIT_WORDS: Mapping[type[ApprovalAnswer], str] = {Once: "once", ThisSession: "session", Always: "always"}
+
+ApprovalPrompter: TypeAlias = Callable[[ApprovalQuestion], Awaitable[ApprovalAnswer]]
 
 
-class Asking(Value, frozen=True):
+class PromptLimits(Value, frozen=True):
     """Limits for questions. ``seconds`` is how long a question waits for its answer; then it counts as a no.
     ``always_seconds``: how long the approval of a pattern holds. ``waiting``: questions open at once, at the most.
     ``no_seconds``: how long the identical call is refused after a no, without asking again. ``edits`` of one call at
@@ -117,7 +119,7 @@ class Asking(Value, frozen=True):
 
 def ask_person(
     settings: Confirm,
-    asking: Asking,
+    asking: PromptLimits,
     approvals: Approvals,
     facts: Facts,
     front: ApprovalPrompter | None,
@@ -135,7 +137,7 @@ def ask_person(
     )
 
 
-def apply_edits(settings: Asking, language: str) -> Callable[[Provider], Provider]:
+def apply_edits(settings: PromptLimits, language: str) -> Callable[[Provider], Provider]:
     """Pass a call that the person has edited through all layers below again, as if the model had sent it."""
     return lambda inner: _ApplyEdits(inner, settings, language)
 
@@ -149,7 +151,7 @@ class _Changed(Exception):
 
 
 class _ApplyEdits(Wrapper, frozen=True):
-    settings: Asking
+    settings: PromptLimits
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -183,7 +185,7 @@ def _json(arguments: Mapping[str, Any]) -> str:
     return encode(arguments).decode()
 
 
-_Outcome: TypeAlias = Answer | ToolError | None
+_Outcome: TypeAlias = ApprovalAnswer | ToolError | None
 """The outcome of a question: the answer, the reason why it was not put, or ``None`` without an answer."""
 
 
@@ -206,7 +208,7 @@ class _PromptQueue:
 
 
 class _AskPerson(Confirming, frozen=True):
-    asking: Asking
+    asking: PromptLimits
     desk: _PromptQueue
     common: Task
 
@@ -243,11 +245,11 @@ class _AskPerson(Confirming, frozen=True):
                 raise ToolError.of("TT2422", tool=request.tool)
             case ToolError():
                 raise outcome
-            case Session() | Always():
+            case ThisSession() | Always():
                 return StandingGrant("the person")
             case No():
                 raise _refusal(request, outcome)
-            case Once() | Edit():
+            case Once() | EditedArguments():
                 raise ToolError.of("TT2423", tool=request.tool)
 
     async def _not_to_be_asked(self, request: Request) -> ToolError | None:
@@ -273,7 +275,7 @@ class _AskPerson(Confirming, frozen=True):
     ) -> Grant:
         if (grant := await self._standing(request)) is not None:  # an answer meanwhile covered this call too
             # A grant for a single run does not cover the identical calls that wait.
-            answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
+            answer.set_result(Once() if isinstance(grant, TicketGrant) else ThisSession())
             return grant
         request = await previewed(request, tool, self.language)
         text = await self._text(request, tool)
@@ -281,7 +283,7 @@ class _AskPerson(Confirming, frozen=True):
             raise await self._ticket(request, "TT2406")
         problem = ""
         for _ in range(self.asking.edits):
-            reply = await self._person_answer(front, Question(request, tool, text, problem))
+            reply = await self._person_answer(front, ApprovalQuestion(request, tool, text, problem))
             match reply:
                 case None:
                     with_note(call, "not answered by the person")
@@ -291,7 +293,7 @@ class _AskPerson(Confirming, frozen=True):
                     with_note(call, f"denied by the person: {reply.reason}" if reply.reason else "denied by the person")
                     await self.facts.put(_denied(request), reply.reason.encode(), self.asking.no_seconds)
                     raise _refusal(request, reply)
-                case Edit():
+                case EditedArguments():
                     try:
                         arguments = check_arguments(tool, dict(reply.arguments))
                     except InvalidArguments as error:
@@ -299,7 +301,7 @@ class _AskPerson(Confirming, frozen=True):
                         continue
                     answer.set_result(reply)
                     raise _Changed(arguments)
-                case Once() | Session() | Always():
+                case Once() | ThisSession() | Always():
                     try:
                         grant = await self._granted(request, reply)
                     except (ConfigurationError, SchemaError) as error:  # an invalid pattern, or one for other calls
@@ -307,11 +309,11 @@ class _AskPerson(Confirming, frozen=True):
                         continue
                     await self.approvals.note_last(request, fields(tool.definition))
                     answer.set_result(reply)
-                    with_note(call, f"agreed to by the person: {type(reply).__name__.lower()}")
+                    with_note(call, f"agreed to by the person: {_AUDIT_WORDS[type(reply)]}")
                     return grant
         raise ToolError.of("TT2427", tool=request.tool)
 
-    async def _person_answer(self, front: ApprovalPrompter, question: Question) -> Answer | None:
+    async def _person_answer(self, front: ApprovalPrompter, question: ApprovalQuestion) -> ApprovalAnswer | None:
         """The answer of the person, or ``None`` if there is none in time."""
         try:
             async with asyncio.timeout(self.asking.seconds):
@@ -322,17 +324,19 @@ class _AskPerson(Confirming, frozen=True):
             _log.exception("%s was refused: nobody could be asked", question.request.tool)
             return None
 
-    async def _granted(self, request: Request, answer: Once | Session | Always) -> Grant:
+    async def _granted(self, request: Request, answer: Once | ThisSession | Always) -> Grant:
         match answer:
             case Once():
                 return AnsweredGrant(
                     self.facts, self.approvals, request, secrets.token_hex(16), by="the person, this once"
                 )
-            case Session():
+            case ThisSession():
                 await self.approvals.remember(request, "session", self.settings.session_seconds)
             case Always():
                 await self.approvals.remember(request, "pattern", self.asking.always_seconds, answer.pattern)
-        return StandingGrant("the person, for a while" if isinstance(answer, Session) else "the person, for a pattern")
+        return StandingGrant(
+            "the person, for a while" if isinstance(answer, ThisSession) else "the person, for a pattern"
+        )
 
     async def _text(self, request: Request, tool: Tool) -> str:
         """All facts for the decision. Neither a model nor a server controls the layout."""

@@ -10,23 +10,23 @@ from typing import Protocol, TypeAlias
 
 from tooltrue.client.answers import Elicit
 from tooltrue.errors import TooltrueError, UnknownTool
-from tooltrue.host.calls import EndedCall, Hooks, Step
-from tooltrue.host.exposed import Fit
+from tooltrue.host.calls import EndedCall, Hooks, ResolvedCall
+from tooltrue.host.exposed_tools import Fit
 from tooltrue.host.models.model import Model, ModelInput, Turn
-from tooltrue.host.run import Conversation, MakeContext, Run, RunLimits, local
+from tooltrue.host.run import Conversation, MakeContext, RunLimits, RunResult, local
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Value
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import Tool
 
-__all__ = ["Chat", "Event", "Offered", "OnEvent"]
+__all__ = ["ChatSession", "ChatTool", "Event", "OnEvent"]
 
 Event: TypeAlias = dict[str, Json]
 """``event`` is the kind: tools, text, thinking, call, progress, result, turn, ended or failed."""
 OnEvent: TypeAlias = Callable[[Event], None]
 
 
-class Offered(Value, frozen=True):
+class ChatTool(Value, frozen=True):
     """A tool that the model may call: its name, its server, its effect; or ``why`` it is not shown."""
 
     name: str
@@ -36,7 +36,7 @@ class Offered(Value, frozen=True):
     why: str = ""
 
 
-class Origin(Protocol):
+class ServerOfTool(Protocol):
     """Returns the server of a tool by its name here; empty if there is only one server."""
 
     def __call__(self, name: str, /) -> str: ...
@@ -46,7 +46,7 @@ def _of_one(name: str, /) -> str:
     return ""
 
 
-class Chat:
+class ChatSession:
     """A conversation whose events go to ``on_event``. ``calls`` are those of the whole conversation, in the order in
     which they ended."""
 
@@ -56,7 +56,7 @@ class Chat:
         toolset: Toolset,
         on_event: OnEvent,
         *,
-        origin: Origin = _of_one,
+        origin: ServerOfTool = _of_one,
         elicit: Elicit | None = None,
         limits: RunLimits | None = None,
         context: MakeContext = local,
@@ -82,7 +82,7 @@ class Chat:
             model, toolset, hooks=hooks, limits=limits, context=context, fit=fit, language=language
         )
 
-    async def offered(self) -> list[Offered]:
+    async def offered(self) -> list[ChatTool]:
         """All tools, both those that the model is shown and those left out."""
         exposed_tools = await self._talk.exposed()
         alias = {name: called for called, name in exposed_tools.names.items()}
@@ -90,10 +90,10 @@ class Chat:
         tools = await self._toolset.list_tools(self._context())
         return [self._offer(tool, alias.get(tool.name, tool.name), why.get(tool.name, "")) for tool in tools]
 
-    def _offer(self, tool: Tool, alias: str, why: str) -> Offered:
-        return Offered(alias, self._origin(tool.name), tool.effect, tool.definition.description or "", why)
+    def _offer(self, tool: Tool, alias: str, why: str) -> ChatTool:
+        return ChatTool(alias, self._origin(tool.name), tool.effect, tool.definition.description or "", why)
 
-    async def say(self, messages: ModelInput) -> Run:
+    async def say(self, messages: ModelInput) -> RunResult:
         """Let the model answer. Raises ``ModelError`` after reporting it as an event."""
         try:
             run = await self._talk.say(messages)
@@ -108,7 +108,7 @@ class Chat:
     def _turned(self, turn: Turn) -> None:
         self._on_event({"event": "turn", "stop": turn.stop, "calls": len(turn.message.uses)})
 
-    async def _begins(self, step: Step) -> None:
+    async def _begins(self, step: ResolvedCall) -> None:
         try:
             effect = (await self._toolset.find_tool(step.tool, self._context())).effect
         except UnknownTool:
@@ -124,7 +124,7 @@ class Chat:
             }
         )
 
-    def _progressed(self, step: Step, progress: float, total: float | None, message: str | None) -> None:
+    def _progressed(self, step: ResolvedCall, progress: float, total: float | None, message: str | None) -> None:
         facts = {"id": step.use.id, "tool": step.use.name, "progress": progress, "total": total, "message": message}
         self._on_event({"event": "progress", **facts})
 

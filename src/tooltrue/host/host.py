@@ -13,26 +13,26 @@ from typing import Any, Literal, Self, TypeAlias, overload
 
 from tooltrue.client.answers import Elicitation, Reply, Sample
 from tooltrue.client.client import Client, Progress, Result, Target
-from tooltrue.client.config import AskInput, Config, ServerConfig, read_config
-from tooltrue.client.questions import QuestionGate, QuestionLimits
+from tooltrue.client.config import AskInput, HostConfig, ServerConfig, read_config
+from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, ToolError, TooltrueError
 from tooltrue.host.admission import Judge, scanned
+from tooltrue.host.aliases import check_alias, marks
 from tooltrue.host.approval_prompts import ApprovalPrompter
-from tooltrue.host.catalogue import Catalogue, Part, Row
+from tooltrue.host.catalogue import Catalogue, CataloguePart, CatalogueRow
 from tooltrue.host.connect import connect
 from tooltrue.host.effects import effects_by
-from tooltrue.host.exposed import Exposed, exposed
-from tooltrue.host.guarding import Hosting
-from tooltrue.host.guarding import guarding as guarded_by
-from tooltrue.host.inspection import Quarantined, Suspicion
+from tooltrue.host.exposed_tools import ExposedTools, exposed
+from tooltrue.host.host_guard import Hosting
+from tooltrue.host.host_guard import guarding as guarded_by
+from tooltrue.host.inspection import QuarantinedDefinition, SuspiciousDefinition
 from tooltrue.host.launches import ApproveLaunch, Launches
-from tooltrue.host.logs import Listening, OnServerLog
+from tooltrue.host.logs import LogForwarder, OnServerLog
 from tooltrue.host.models.model import Model, ModelInput
-from tooltrue.host.naming import check_alias, marks
 from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
-from tooltrue.host.run import Run, run
+from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.audit.settings import Audit
@@ -103,7 +103,7 @@ class Announcement(Value, frozen=True):
 class Host:
     """``async with Host(servers) as host``: the tools of all servers, by stable names, behind one guard.
 
-    ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
+    ``servers`` is a file's :class:`HostConfig`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
     ``approve_launch`` is shown each command before it is started for the first time, and after each change; without it,
     a command that has not been approved before is refused. ``ask_input`` supplies the inputs of a file; ``elicit`` and
     ``sample`` answer the requests of servers, each server within ``questions``, restarts included; ``roots`` are the
@@ -119,7 +119,7 @@ class Host:
 
     def __init__(
         self,
-        servers: Config | Mapping[str, ServerConfig | Target],
+        servers: HostConfig | Mapping[str, ServerConfig | Target],
         *,
         approve_launch: ApproveLaunch | None = None,
         ask_input: AskInput | None = None,
@@ -140,7 +140,7 @@ class Host:
         patience: Patience | None = None,
         launches: Launches | None = None,
     ) -> None:
-        self.config = servers if isinstance(servers, Config) else _config_of(servers)
+        self.config = servers if isinstance(servers, HostConfig) else _config_of(servers)
         self.patience = patience or Patience()
         self._approve_launch = approve_launch
         self._ask_input = ask_input
@@ -153,17 +153,20 @@ class Host:
         self._inputs: dict[str, str] = {}
         self._at_person = asyncio.Lock()  # one question after the other
         self._pins: dict[str, Pin] = {}
-        if pins is not False and isinstance(servers, Config):
+        if pins is not False and isinstance(servers, HostConfig):
             store = Pins() if pins is True else pins
             self._pins = {one.label: store.of(servers.name, one) for one in servers.servers}
-        self._is_of_a_file = isinstance(servers, Config)
+        self._is_of_a_file = isinstance(servers, HostConfig)
         self._queues: set[asyncio.Queue[Announcement]] = set()
         self._stack = AsyncExitStack()
 
         named = marks(one.label for one in self.config.servers)
         self._lives = {one.label: self._life_of(one, judge) for one in self.config.servers}
         self.catalogue = Catalogue(
-            [Part(self._lives[one.label].remote, named[one.label], dict(one.rename)) for one in self.config.servers]
+            [
+                CataloguePart(self._lives[one.label].remote, named[one.label], dict(one.rename))
+                for one in self.config.servers
+            ]
         )
         self._names: frozenset[str] = frozenset()
         self._quarantined: frozenset[tuple[str, str]] = frozenset()
@@ -256,7 +259,7 @@ class Host:
     def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
         # One gate per server: its connections come and go.
         gate = QuestionGate(self._questions, one.label)
-        listening = None if self._on_log is None else Listening(one.label, self._on_log)
+        listening = None if self._on_log is None else LogForwarder(one.label, self._on_log)
 
         async def connect(wake: Wake) -> Client:
             target, settings = await self._reached(one)
@@ -301,12 +304,12 @@ class Host:
         return tuple(_status(life) for life in self._lives.values())
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[CatalogueRow, ...]:
         """Which name stands for which tool of which server, and whether that tool is available now."""
         return self.catalogue.rows
 
     @property
-    def quarantined(self) -> tuple[Quarantined, ...]:
+    def quarantined(self) -> tuple[QuarantinedDefinition, ...]:
         """The quarantined definitions, with the reason for each."""
         return self.catalogue.quarantined
 
@@ -318,16 +321,16 @@ class Host:
     async def tools(self) -> tuple[Tool, ...]: ...
 
     @overload
-    async def tools(self, provider: str) -> Exposed: ...
+    async def tools(self, provider: str) -> ExposedTools: ...
 
-    async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | Exposed:
+    async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | ExposedTools:
         """The same tools as layers see them; or in the format of ``openai``, ``openai-responses``, ``anthropic`` or
         ``gemini``, with a mapping from the model's names back to tools, and the tools that were left out."""
         tools = await self.provider.list_tools(self.context())
         return tools if provider is None else exposed((tool.definition for tool in tools), provider)
 
     @property
-    def suspicions(self) -> tuple[Suspicion, ...]:
+    def suspicions(self) -> tuple[SuspiciousDefinition, ...]:
         """Findings in definitions that are listed nevertheless. A person should see them."""
         return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
 
@@ -415,14 +418,14 @@ class Host:
         """Call a tool by its name here, through the guard. A failure is a result with ``is_error``, for the model;
         ``UnknownTool`` is raised. The call is part of ``task``, made by :meth:`task`. Without one, it has a budget of
         its own, and carries the taint of all other calls without a task."""
-        channel = SILENT if progress is None else _Progress(progress)
+        channel = SILENT if progress is None else _ProgressChannel(progress)
         context = self.context(channel, task=task or self._task_of_none())
         outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
         if isinstance(outcome, InputRequiredResult):
             raise ToolError.of("TT2009")
         return Result.of(outcome)
 
-    async def run(self, model: Model, messages: ModelInput, *, task: Task | None = None, **settings: Any) -> Run:
+    async def run(self, model: Model, messages: ModelInput, *, task: Task | None = None, **settings: Any) -> RunResult:
         """Let ``model`` answer with the available tools, through the guard, as part of ``task``, or of a new one.
         Messages of an earlier run bring its taint along. ``settings`` are those of :func:`tooltrue.host.run.run`.
         Raises ``ModelError``."""
@@ -453,7 +456,7 @@ class Host:
         return outcome
 
 
-class _Progress:
+class _ProgressChannel:
     """The channel that reports the progress of one call."""
 
     def __init__(self, report: Progress) -> None:
@@ -467,7 +470,7 @@ class _Progress:
     def detach(self) -> None: ...
 
 
-def _names_of(definitions: Iterable[Quarantined | Suspicion]) -> frozenset[tuple[str, str]]:
+def _names_of(definitions: Iterable[QuarantinedDefinition | SuspiciousDefinition]) -> frozenset[tuple[str, str]]:
     return frozenset((one.server, one.name) for one in definitions)
 
 
@@ -493,12 +496,12 @@ def _settings(
     return replaced(guard, audit=guard.audit.at(guard.server)), hosting
 
 
-def _config_of(servers: Mapping[str, ServerConfig | Target]) -> Config:
+def _config_of(servers: Mapping[str, ServerConfig | Target]) -> HostConfig:
     every = tuple(
         one if isinstance(one, ServerConfig) else ServerConfig(label, label, hints=_is_here(one), target=one)
         for label, one in servers.items()
     )
-    return Config("", Path.cwd(), every)
+    return HostConfig("", Path.cwd(), every)
 
 
 def _is_here(target: Target) -> bool:

@@ -29,7 +29,16 @@ from tooltrue.protocol.types import Value
 from tooltrue.protocol.uris import Template, is_uri, read_template
 from tooltrue.tools.vocabulary import Tool
 
-__all__ = ["MAX_BYTES", "MAX_TOOLS", "Inspection", "Inspector", "Published", "Quarantined", "Suspicion", "published"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_TOOLS",
+    "Inspection",
+    "Inspector",
+    "PublishedDefinitions",
+    "QuarantinedDefinition",
+    "SuspiciousDefinition",
+    "published",
+]
 
 _log = logging.getLogger("tooltrue")
 
@@ -42,7 +51,7 @@ T = TypeVar("T")
 Kind: TypeAlias = Literal["tool", "resource", "template", "prompt"]
 
 
-class Quarantined(Value, frozen=True):
+class QuarantinedDefinition(Value, frozen=True):
     """A definition that a server publishes and that is not listed."""
 
     server: str
@@ -51,7 +60,7 @@ class Quarantined(Value, frozen=True):
     problem: DefinitionError
 
 
-class Suspicion(Value, frozen=True):
+class SuspiciousDefinition(Value, frozen=True):
     """A definition that is listed despite its findings. A person should see them."""
 
     server: str
@@ -63,7 +72,7 @@ class Suspicion(Value, frozen=True):
 # -- published definitions ---------------------------------------------------------------------------------------------
 
 
-class Published(Value, frozen=True):
+class PublishedDefinitions(Value, frozen=True):
     """All that a server publishes at one time."""
 
     tools: tuple[wire.Tool, ...] = ()
@@ -81,7 +90,7 @@ class Published(Value, frozen=True):
             raise DefinitionError.of("TT9260", **facts, most=MAX_TOOLS, limit=MAX_BYTES)
 
 
-async def published(server: str, client: Client, before: Published) -> Published:
+async def published(server: str, client: Client, before: PublishedDefinitions) -> PublishedDefinitions:
     """Fetch the lists of the server, as far as it declares the capability. If it fails to list resources or prompts,
     those of ``before`` are kept. ``TransportError`` or ``RpcError`` where it fails to list its tools."""
     offered = client.facts.capabilities
@@ -99,7 +108,7 @@ async def published(server: str, client: Client, before: Published) -> Published
             except RpcError as error:
                 _log.warning("server %s does not list its %s: error %d", server, kind, error.number)
                 lists[kind] = getattr(before, kind)
-    return Published(**lists, instructions=client.facts.instructions)
+    return PublishedDefinitions(**lists, instructions=client.facts.instructions)
 
 
 # -- admitted definitions ----------------------------------------------------------------------------------------------
@@ -113,8 +122,8 @@ class Inspection(Value, frozen=True):
     resources: Mapping[str, wire.Resource]
     templates: Mapping[str, tuple[wire.ResourceTemplate, Template]]
     instructions: str | None
-    quarantined: tuple[Quarantined, ...]
-    suspicions: tuple[Suspicion, ...]
+    quarantined: tuple[QuarantinedDefinition, ...]
+    suspicions: tuple[SuspiciousDefinition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ class Inspector:
     seconds: float | None
     judge: Judge
 
-    def at(self, listing: Published, neighbours: Neighbours, current: Mapping[str, Tool]) -> Inspection:
+    def at(self, listing: PublishedDefinitions, neighbours: Neighbours, current: Mapping[str, Tool]) -> Inspection:
         """Inspect definitions and return the admitted ones. An unchanged tool of ``current`` stays the same object.
 
         ``DefinitionError`` where there is more than the limits allow.
@@ -187,8 +196,8 @@ class _Notes:
     """The findings of one inspection."""
 
     server: str
-    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
-    suspicions: list[Suspicion] = field(default_factory=list[Suspicion])
+    quarantined: list[QuarantinedDefinition] = field(default_factory=list[QuarantinedDefinition])
+    suspicions: list[SuspiciousDefinition] = field(default_factory=list[SuspiciousDefinition])
 
     def firsts(self, kind: Kind, entries: Iterable[T], key: Callable[[T], str]) -> dict[str, T]:
         """The entries that have a name. Of two with the same name the first counts, even if it is rejected later."""
@@ -241,11 +250,11 @@ class _Notes:
         return resources
 
     def _put_aside(self, kind: Kind, name: str, problem: DefinitionError) -> None:
-        self.quarantined.append(Quarantined(self.server, kind, name, problem))
+        self.quarantined.append(QuarantinedDefinition(self.server, kind, name, problem))
 
     def _suspect(self, kind: Kind, name: str, findings: tuple[Finding, ...]) -> None:
         if findings:
-            self.suspicions.append(Suspicion(self.server, kind, name, findings))
+            self.suspicions.append(SuspiciousDefinition(self.server, kind, name, findings))
 
 
 def _plain(definition: T) -> T:

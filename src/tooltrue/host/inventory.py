@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tooltrue.client.config import Config, ServerConfig, read_config
+from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.launches import unpinned
 from tooltrue.jsonrpc.messages import decode, encode, is_object
@@ -106,7 +106,7 @@ def _of_projects(host: str, file: Path) -> Iterator[ConfigFile]:
                 yield ConfigFile(host, name, problem=str(error))
 
 
-def _config_file(host: str, config: Config) -> ConfigFile:
+def _config_file(host: str, config: HostConfig) -> ConfigFile:
     return ConfigFile(host, config.name, tuple(map(_configured, config.servers)))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from tooltrue.client.config import Endpoint, Input, Launch, is_secret, refers_only
+from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, refers_only
 from tooltrue.contract.contract import digest
 from tooltrue.contract.files import alone, write_whole
 from tooltrue.errors import ConfigurationError, ParseError
@@ -60,17 +60,17 @@ class Launches:
     def file(self) -> Path:
         return (self._folder or state_folder()) / "launches.json"
 
-    async def check(self, server: str, file: str, launch: Launch | Endpoint, ask: ApproveLaunch | None) -> None:
+    async def check(self, server: str, file: str, launch: Launch | RemoteEndpoint, ask: ApproveLaunch | None) -> None:
         """Return once this very command may start, or the variables an endpoint takes may go there: it was approved
         before, or is approved now. Otherwise raise ``ConfigurationError``, which says how to approve it."""
-        if isinstance(launch, Endpoint) and not launch.takes:
+        if isinstance(launch, RemoteEndpoint) and not launch.takes:
             return
         request = self.request(server, file, launch)
         if self.is_approved(request.digest):
             return
         approval = False if ask is None else ask(request)
         if not (await approval if inspect.isawaitable(approval) else approval):
-            if isinstance(launch, Endpoint):
+            if isinstance(launch, RemoteEndpoint):
                 code = "TT9248" if ask is None else "TT9249"
                 takes = shown_text(", ".join(launch.takes))
                 raise ConfigurationError.of(code, server=server, file=file, origin=_origin(launch), takes=takes)
@@ -78,12 +78,12 @@ class Launches:
             raise ConfigurationError.of(code, server=server, file=file, command=_line(launch))
         self.approve(request)
 
-    def request(self, server: str, file: str, launch: Launch | Endpoint) -> LaunchRequest:
+    def request(self, server: str, file: str, launch: Launch | RemoteEndpoint) -> LaunchRequest:
         name, text = digest(_approved(launch)), described(launch)
         previous = self._read().get("last", {}).get(_place(server, file))
         before = previous if isinstance(previous, str) and previous != text else None
         warnings = unpinned(launch.display) if isinstance(launch, Launch) else ()
-        return LaunchRequest(server, file, name, text, warnings, before, isinstance(launch, Endpoint))
+        return LaunchRequest(server, file, name, text, warnings, before, isinstance(launch, RemoteEndpoint))
 
     def is_approved(self, name: str) -> bool:
         return name in self._read().get("approved", {})
@@ -139,11 +139,11 @@ def _place(server: str, file: str) -> str:
     return f"{os.path.abspath(file)}#{server}"
 
 
-def _approved(launch: Launch | Endpoint) -> dict[str, Any]:
+def _approved(launch: Launch | RemoteEndpoint) -> dict[str, Any]:
     """All that decides which process runs. Of secret variables, the values written in the file, not the resolved
     ones."""
     inputs = [[one.id, one.default, *one.options] for one in launch.inputs]
-    if isinstance(launch, Endpoint):
+    if isinstance(launch, RemoteEndpoint):
         return {"origin": _origin(launch), "takes": list(launch.takes), "inputs": inputs}
     return {
         "argv": list(launch.display),
@@ -158,17 +158,17 @@ def _line(launch: Launch) -> str:
     return shown_text(" ".join(word if re.fullmatch(r"[\w@%+=:,./-]+", word) else repr(word) for word in words))
 
 
-def _origin(endpoint: Endpoint) -> str:
+def _origin(endpoint: RemoteEndpoint) -> str:
     """The origin of the address: the path concerns only the server at that origin."""
     parts = urlsplit(endpoint.display)
     return shown_text(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
 
-def described(launch: Launch | Endpoint) -> str:
+def described(launch: Launch | RemoteEndpoint) -> str:
     """The whole launch as text for a person: nothing in it is hidden or left out."""
     inputs = [one for one in map(_of_the_file, launch.inputs) if one]
     answers = [f"{'inputs' if place == 0 else '':<9}{line}" for place, line in enumerate(inputs)]
-    if isinstance(launch, Endpoint):
+    if isinstance(launch, RemoteEndpoint):
         takes = [f"{'sends' if place == 0 else '':<9}{shown_text(name)}" for place, name in enumerate(launch.takes)]
         return "\n".join([f"to       {_origin(launch)}", *takes, *answers])
     lines = [f"command  {shown_text(launch.display[0])}"]

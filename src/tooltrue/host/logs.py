@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from tooltrue.client.notifications import LogMessage
-from tooltrue.client.questions import TokenBucket
+from tooltrue.client.question_limits import TokenBucket
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.audit.masking import Masks
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import Value
 
-__all__ = ["Listening", "OnServerLog", "ServerLog"]
+__all__ = ["LogForwarder", "OnServerLog", "ServerLog"]
 
 MAX_TEXT: Final = 2_000
 _MAX_LOGGER: Final = 100
@@ -38,7 +38,7 @@ OnServerLog: TypeAlias = Callable[[ServerLog], None]
 
 
 @dataclass(slots=True)
-class Listening:
+class LogForwarder:
     """Receives the log messages of one server and passes them on: a burst of 30, then one a second."""
 
     server: str

@@ -64,11 +64,11 @@ def instance_of(file: str, server: ServerConfig) -> str:
 
 
 def _key(file: str, server: ServerConfig) -> str:
-    way: list[str] = [server.url] if server.url is not None else [server.command or "", *server.args]
+    address: list[str] = [server.url] if server.url is not None else [server.command or "", *server.args]
     target: Target | None = server.target
     if isinstance(target, str | Sequence):  # it stands in no file
-        way = [target] if isinstance(target, str) else list(target)
-    return digest([os.path.abspath(file), server.label, way])[:32]
+        address = [target] if isinstance(target, str) else list(target)
+    return digest([os.path.abspath(file), server.label, address])[:32]
 
 
 class Pins:

@@ -16,7 +16,16 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from tooltrue.errors import ParseError
-from tooltrue.host.approval_prompts import Always, Answer, ApprovalPrompter, Edit, No, Once, Question, Session
+from tooltrue.host.approval_prompts import (
+    Always,
+    ApprovalAnswer,
+    ApprovalPrompter,
+    ApprovalQuestion,
+    EditedArguments,
+    No,
+    Once,
+    ThisSession,
+)
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.consent.argument_display import shown_text
 from tooltrue.protocol.terminal import printable
@@ -28,19 +37,19 @@ ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
 """Shows a prompt and returns the line that was typed, without its end. ``EOFError`` at the end of input."""
 
 
-def callback(function: Callable[[Question], Any]) -> ApprovalPrompter:
+def callback(function: Callable[[ApprovalQuestion], Any]) -> ApprovalPrompter:
     """A front from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other value
     is a no. It may be ``async``."""
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         reply = function(question)
         return _answer(await reply if inspect.isawaitable(reply) else reply)
 
     return front
 
 
-def _answer(reply: object) -> Answer:
-    if isinstance(reply, Once | Session | Always | Edit | No):
+def _answer(reply: object) -> ApprovalAnswer:
+    if isinstance(reply, Once | ThisSession | Always | EditedArguments | No):
         return reply
     return Once() if reply is True else No()
 
@@ -51,7 +60,7 @@ def terminal(language: str = "en") -> ApprovalPrompter | None:
         return None
     ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         async with at_terminal():
             return await ask(question)
 
@@ -126,7 +135,7 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
     def say(code: str, **facts: object) -> str:
         return sentence(code, language, facts)
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         write(f"\n{question.text}\n\n")
         if question.problem:
             write(f"{shown_text(question.problem)}\n")
@@ -136,7 +145,7 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
                 case "once" if not reason:
                     return Once()
                 case "session" if not reason:
-                    return Session()
+                    return ThisSession()
                 case "always" if not reason:
                     return await always(question)
                 case "edit" if not reason:
@@ -148,19 +157,19 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
                     continue
         return No()
 
-    async def always(question: Question) -> Answer:
+    async def always(question: ApprovalQuestion) -> ApprovalAnswer:
         arguments = question.request.arguments
         names = await read_line(say("TT2435", names=", ".join(arguments) or "-"))
         free = {name for part in names.split(",") if (name := part.strip())}
         return Always(_pattern(arguments, free))
 
-    async def edited() -> Edit | None:
+    async def edited() -> EditedArguments | None:
         try:
             edited_arguments = decode((await read_line(say("TT2436"))).encode(errors="surrogateescape"))
         except ParseError as error:
             write(f"{error.say(language)}\n")
             return None
-        return Edit(edited_arguments) if is_object(edited_arguments) else None
+        return EditedArguments(edited_arguments) if is_object(edited_arguments) else None
 
     return front
 

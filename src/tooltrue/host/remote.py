@@ -25,7 +25,14 @@ from tooltrue.errors import (
 )
 from tooltrue.host.admission import Judge, scanned
 from tooltrue.host.effects import Effects, effects_by
-from tooltrue.host.inspection import Inspection, Inspector, Published, Quarantined, Suspicion, published
+from tooltrue.host.inspection import (
+    Inspection,
+    Inspector,
+    PublishedDefinitions,
+    QuarantinedDefinition,
+    SuspiciousDefinition,
+    published,
+)
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
@@ -93,8 +100,8 @@ class Remote:
         trouble: Callable[[], None] = lambda: None,
     ) -> None:
         self.server = server
-        self.quarantined: tuple[Quarantined, ...] = ()
-        self.suspicions: tuple[Suspicion, ...] = ()
+        self.quarantined: tuple[QuarantinedDefinition, ...] = ()
+        self.suspicions: tuple[SuspiciousDefinition, ...] = ()
         self.instructions: str | None = None
         self._looking = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
         self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
@@ -103,7 +110,7 @@ class Remote:
         self.trouble = trouble
         self._client: Client | None = None
         self._why_not: Exception = TransportError.of("TT5001")
-        self._published: Published | None = None
+        self._published: PublishedDefinitions | None = None
         self._tools: Mapping[str, Tool] = {}
         self._listed: tuple[Tool, ...] = ()
         self._resources: Mapping[str, wire.Resource] = {}
@@ -152,7 +159,7 @@ class Remote:
         await self._refresh(self._here())
 
     async def _refresh(self, client: Client) -> None:
-        listing = await published(self.server, client, self._published or Published())
+        listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
         await self._look(listing)
         self._published = listing
@@ -163,7 +170,7 @@ class Remote:
         if self._published is not None:
             await self._look(self._published)
 
-    async def _look(self, listing: Published) -> None:
+    async def _look(self, listing: PublishedDefinitions) -> None:
         look = partial(self._looking.at, listing, self._neighbours(), self._tools)
         self._put(await self._lane.run(look))
 

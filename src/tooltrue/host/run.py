@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import profile
 from tooltrue.errors import ToolError
-from tooltrue.host.calls import Caller, Hooks
-from tooltrue.host.exposed import Exposed, Fit, exposed
+from tooltrue.host.calls import Hooks, ToolCaller
+from tooltrue.host.exposed_tools import ExposedTools, Fit, exposed
 from tooltrue.host.models.model import (
     Delta,
     Message,
@@ -36,7 +36,7 @@ from tooltrue.tools.tasks import Task, TaskTaint
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 
-__all__ = ["Conversation", "Run", "RunLimits", "run"]
+__all__ = ["Conversation", "RunLimits", "RunResult", "run"]
 
 _EARLIER = "(an earlier run)"  # a source that is no server
 
@@ -64,7 +64,7 @@ class RunLimits(Value, frozen=True):
     at_once: int = 8
 
 
-class Run(Value, frozen=True):
+class RunResult(Value, frozen=True):
     """The result of a run. ``text`` is the model's last text. ``stop`` is the model's own reason (``end``, ``length``,
     ``refused``), or the limit that was reached: ``steps``, ``tokens`` or ``time``; ``stopped`` if the task of the
     context was stopped (:class:`tooltrue.tools.tasks.Task`), with ``reason``. ``messages`` is the whole conversation,
@@ -88,7 +88,7 @@ async def run(
     context: MakeContext = local,
     fit: Fit | None = None,
     language: str = "en",
-) -> Run:
+) -> RunResult:
     """Let ``model`` answer ``messages`` with the tools of ``toolset``. Raises ``ModelError``, and any exception of a
     hook.
 
@@ -127,17 +127,17 @@ class Conversation:
         self._language = language
         self._task: Task | None = None
 
-    async def exposed(self) -> Exposed:
+    async def exposed(self) -> ExposedTools:
         """The tools as the model is shown them."""
         return await self._catalogue.exposed(self._context())
 
-    async def say(self, messages: ModelInput) -> Run:
+    async def say(self, messages: ModelInput) -> RunResult:
         """Add messages, and run until the model makes no more calls or a limit is reached. Raises ``ModelError``."""
         self.messages += read_messages(messages)
         context = self._new_context()
         self._task = context.task
-        caller = Caller(self._toolset, self._hooks, context, self._language)
-        progress, clock = _Progress(Usage()), asyncio.timeout(self._limits.seconds)
+        caller = ToolCaller(self._toolset, self._hooks, context, self._language)
+        progress, clock = _RunProgress(Usage()), asyncio.timeout(self._limits.seconds)
         try:
             async with clock:
                 return self._run(await self._until_done(caller, context, progress), progress)
@@ -155,10 +155,10 @@ class Conversation:
                     task.meet_all(message.taint or _unknown(message))
         return context
 
-    def _run(self, stop: Why, progress: _Progress) -> Run:
-        return Run(progress.text, stop, progress.used, progress.steps, tuple(self.messages), progress.reason)
+    def _run(self, stop: Why, progress: _RunProgress) -> RunResult:
+        return RunResult(progress.text, stop, progress.used, progress.steps, tuple(self.messages), progress.reason)
 
-    async def _until_done(self, caller: Caller, context: RequestContext, progress: _Progress) -> Why:
+    async def _until_done(self, caller: ToolCaller, context: RequestContext, progress: _RunProgress) -> Why:
         most = self._limits.tokens
         while progress.steps < self._limits.steps:
             exposed_tools = await self._catalogue.exposed(context)
@@ -226,7 +226,7 @@ def _unknown(message: ToolMessage) -> TaskTaint:
 
 
 @dataclass(slots=True)
-class _Progress:
+class _RunProgress:
     """The progress of a run."""
 
     used: Usage
@@ -248,9 +248,9 @@ class _Catalogue:
         self._shape = shape
         self._fit = fit
         self._listed: tuple[Tool, ...] | None = None
-        self._exposed = Exposed((), {})
+        self._exposed = ExposedTools((), {})
 
-    async def exposed(self, context: RequestContext) -> Exposed:
+    async def exposed(self, context: RequestContext) -> ExposedTools:
         listed = await self._toolset.list_tools(context)
         if listed is not self._listed:
             self._listed = listed

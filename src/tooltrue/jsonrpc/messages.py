@@ -21,13 +21,13 @@ from tooltrue.errors import InvalidRequest, ParseError, RpcError
 __all__ = [
     "MAX_CONTAINERS",
     "MAX_DEPTH",
-    "Answer",
     "Failure",
     "Id",
     "Json",
     "Message",
     "Notification",
-    "Request",
+    "RpcRequest",
+    "RpcResponse",
     "answered_id",
     "answered_ids",
     "canonical",
@@ -82,7 +82,7 @@ def is_array(value: object) -> TypeGuard[list[Json]]:
     return isinstance(value, list)
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
+class RpcRequest(msgspec.Struct, frozen=True, gc=False):
     """A request: the sender waits for the answer with this ``id``."""
 
     id: Id
@@ -97,7 +97,7 @@ class Notification(msgspec.Struct, frozen=True, gc=False):
     params: dict[str, Json]
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class RpcResponse(msgspec.Struct, frozen=True, gc=False):
     """The result of the request with this ``id``."""
 
     id: Id
@@ -111,7 +111,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     error: RpcError
 
 
-Message: TypeAlias = Request | Notification | Answer | Failure
+Message: TypeAlias = RpcRequest | Notification | RpcResponse | Failure
 
 
 def decode(data: bytes) -> Json:
@@ -219,7 +219,7 @@ def _message(value: dict[str, Json]) -> Message:
     if "result" in value and "error" in value:
         raise _invalid('it has both "result" and "error", where exactly one belongs', id)
     if "result" in value and id is not None:
-        return Answer(id, value["result"])
+        return RpcResponse(id, value["result"])
     if "error" in value:
         return Failure(id, _received(value["error"], id))
     raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
@@ -302,7 +302,7 @@ def _read_id(message: dict[str, Json]) -> Id | None:
     return None
 
 
-def _call(message: dict[str, Json], id: Id | None) -> Request | Notification:
+def _call(message: dict[str, Json], id: Id | None) -> RpcRequest | Notification:
     method, params = message["method"], message.get("params", {})
     if not isinstance(method, str):
         raise _invalid('"method" must be a string', id)
@@ -310,7 +310,7 @@ def _call(message: dict[str, Json], id: Id | None) -> Request | Notification:
         return Notification(method, params if is_object(params) else {})
     if not is_object(params):
         raise _invalid('"params" must be an object', id)
-    return Request(id, method, params)
+    return RpcRequest(id, method, params)
 
 
 def _invalid(problem: str, id: Id | None) -> InvalidRequest:

@@ -57,14 +57,15 @@ from tooltrue.errors import (
     RpcError,
     TransportError,
 )
+from tooltrue.jsonrpc.deadlines import Deadlines, RequestDeadline
 from tooltrue.jsonrpc.messages import (
-    Answer,
     Failure,
     Id,
     Json,
     Message,
     Notification,
-    Request,
+    RpcRequest,
+    RpcResponse,
     answered_id,
     answered_ids,
     decode,
@@ -75,9 +76,8 @@ from tooltrue.jsonrpc.messages import (
     is_array,
     parse,
 )
-from tooltrue.jsonrpc.patience import Limit, Patience
 
-__all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Exchange", "Handler", "Peer", "internal_error"]
+__all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Handler", "NotificationChannel", "Peer", "internal_error"]
 
 MAX_BATCH = 100
 MAX_RUNNING = 4_096
@@ -86,13 +86,13 @@ _REASON_LENGTH = 200
 _log = logging.getLogger("tooltrue")
 
 
-class Exchange(Protocol):
+class NotificationChannel(Protocol):
     """The caller of a request, as its handler sees it before the answer: it accepts notifications."""
 
     def notify(self, method: str, params: Json) -> None: ...
 
 
-class Dialogue(Exchange, Protocol):
+class Dialogue(NotificationChannel, Protocol):
     """An exchange that can also send requests to the caller before its answer is sent."""
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
@@ -111,7 +111,7 @@ class Handler(Protocol):
     @property
     def takes_batches(self) -> bool: ...
 
-    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         """Return the encoded result, or raise ``RpcError``. Cancelled if the caller no longer wants the answer."""
         ...
 
@@ -151,7 +151,7 @@ class _Wait:
     def __init__(self, future: asyncio.Future[Json], method: str) -> None:
         self.future = future
         self.method = method
-        self.limit: Limit | None = None
+        self.limit: RequestDeadline | None = None
 
 
 class _Call:
@@ -195,7 +195,7 @@ class Peer:
         *,
         language: str = "en",
         unreadable: Callable[[RpcError], None] | None = None,
-        patience: Patience | None = None,
+        patience: Deadlines | None = None,
         lost: Callable[[Exception], None] | None = None,
     ) -> None:
         self._write = write
@@ -207,7 +207,7 @@ class Peer:
         self._ending: set[asyncio.Task[None]] = set()  # batches, and cancelled requests that still run
         self._waiting: dict[Id, _Wait] = {}
         self._released: asyncio.Event | None = None
-        self.patience = patience or Patience()
+        self.patience = patience or Deadlines()
         self._last_id = 0
         self.dropped = Dropped()
         self._closed = False
@@ -258,16 +258,16 @@ class Peer:
 
     def _take(self, message: Message, reply: Callable[[bytes], None]) -> None:
         match message:
-            case Request():
+            case RpcRequest():
                 self._begin(message, reply)
             case Notification():
                 self._note(message)
-            case Answer(id, result):
+            case RpcResponse(id, result):
                 self._settle(id, result, None)
             case Failure(id, error):
                 self._settle(id, None, error)
 
-    def _begin(self, request: Request, reply: Callable[[bytes], None]) -> None:
+    def _begin(self, request: RpcRequest, reply: Callable[[bytes], None]) -> None:
         if request.id in self._running:
             # Two answers with the same id would be indistinguishable. The first request keeps the id and its answer.
             error = InvalidRequest.of("TT1009", id=request.id)
@@ -279,7 +279,7 @@ class Peer:
             return
         reply(encode_failure(request.id, error, self._language))
 
-    async def _answer(self, request: Request, reply: Callable[[bytes], None], call: _Call) -> None:
+    async def _answer(self, request: RpcRequest, reply: Callable[[bytes], None], call: _Call) -> None:
         try:
             while self._released is not None:
                 await self._released.wait()

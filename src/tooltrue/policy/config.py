@@ -84,7 +84,7 @@ def _repair(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
 
 
 def _of_hosts(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    """Ignore a table that only a host uses (:mod:`tooltrue.host.guarding`)."""
+    """Ignore a table that only a host uses (:mod:`tooltrue.host.host_guard`)."""
     return {}
 
 

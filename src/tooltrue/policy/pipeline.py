@@ -1,7 +1,7 @@
 """The pipeline of a server: every layer around its tools, in one table.
 
 :data:`STAGES` is the only list of layers. :func:`standard` builds them, ``tooltrue inspect`` describes them, the tables
-of the documentation are made from them, and the pipeline of a host (:mod:`tooltrue.host.guarding`) takes them up by
+of the documentation are made from them, and the pipeline of a host (:mod:`tooltrue.host.host_guard`) takes them up by
 name.
 """
 

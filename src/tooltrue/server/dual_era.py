@@ -37,7 +37,7 @@ from contextvars import ContextVar
 from typing import Any, Literal, TypeAlias
 
 from tooltrue.errors import InvalidRequest
-from tooltrue.jsonrpc.messages import Json, Notification, Request, is_id
+from tooltrue.jsonrpc.messages import Json, Notification, RpcRequest, is_id
 from tooltrue.jsonrpc.peer import Dialogue, Peer
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import UNTRACED, Tracing
@@ -96,7 +96,7 @@ class Handlers:
         self._tracing = tracing()
 
     def traced(
-        self, request: Request, carrier: Carrier, session: Session | None = None
+        self, request: RpcRequest, carrier: Carrier, session: Session | None = None
     ) -> AbstractContextManager[object]:
         """Context manager around the answer to a request."""
         if self._tracing is None:
@@ -153,7 +153,7 @@ class ServerConnection:
     def takes_batches(self) -> bool:
         return self._session is not None and self._session.revision.batches
 
-    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
         match era_of(opening):
             case "modern":
@@ -170,11 +170,11 @@ class ServerConnection:
                 with self._doors.traced(request, self._carrier, session):
                     return await self._doors.legacy.answer(request, session, exchange, self._principal)
 
-    async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
+    async def _modern(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         with self._doors.traced(request, self._carrier):
             return await self._answer_modern(request, exchange)
 
-    async def _answer_modern(self, request: Request, exchange: Dialogue) -> bytes:
+    async def _answer_modern(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
         if request.method not in modern.OPEN_ENDED:
             return await answer
@@ -185,7 +185,7 @@ class ServerConnection:
         finally:
             self._open_ended.discard(task)
 
-    def _initialize(self, request: Request) -> bytes:
+    def _initialize(self, request: RpcRequest) -> bytes:
         if self._session is not None:
             raise InvalidRequest.of("TT1002", problem="the session has been initialized already")
         self._session, answer = self._doors.legacy.initialize(request)

@@ -20,12 +20,12 @@ from tooltrue.errors import (
     UnsupportedVersion,
 )
 from tooltrue.jsonrpc.messages import (
-    Answer,
     Failure,
     Id,
     Json,
     Notification,
-    Request,
+    RpcRequest,
+    RpcResponse,
     decode,
     encode,
     encode_answer,
@@ -170,11 +170,11 @@ class HttpEndpoint:
         if is_array(value):
             return await self._batch(value, caller, stream)
         message = parse(value)
-        if isinstance(message, Request):
+        if isinstance(message, RpcRequest):
             return await self._request(message, caller, stream)
         return await self._note(message, caller)
 
-    async def _request(self, request: Request, caller: Caller, stream: Stream) -> Reply:
+    async def _request(self, request: RpcRequest, caller: Caller, stream: Stream) -> Reply:
         era = era_of(
             Opening(
                 request.method,
@@ -203,12 +203,12 @@ class HttpEndpoint:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failure(request.id, internal_error(error))
 
-    def _initialize(self, request: Request, caller: Caller) -> Reply:
+    def _initialize(self, request: RpcRequest, caller: Caller) -> Reply:
         session, answer = self._doors.legacy.initialize(request)
         token = self._doors.legacy.seal(session, caller.principal)
         return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
 
-    async def _legacy(self, request: Request, caller: Caller, stream: Stream) -> Reply:
+    async def _legacy(self, request: RpcRequest, caller: Caller, stream: Stream) -> Reply:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
@@ -232,7 +232,7 @@ class HttpEndpoint:
             return Reply(503, encode_failure(request.id, InternalError.of("TT1053"), self._language))
         return Reply(202)
 
-    async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
+    async def _answer(self, request: RpcRequest, session: Session, stream: Stream, caller: Caller) -> bytes:
         """Return the answer; empty if it went over a stream of the session, which a client that lost its connection can
         resume.
         """
@@ -256,7 +256,7 @@ class HttpEndpoint:
             if recording.begun:
                 await recording.close()
 
-    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, caller: Caller) -> bytes:
+    async def _answer_to(self, request: RpcRequest, session: Session, dialogue: Dialogue, caller: Caller) -> bytes:
         try:
             with self._doors.traced(request, caller.carrier, session):
                 answer = await self._doors.legacy.answer(request, session, dialogue, caller.principal)
@@ -305,7 +305,7 @@ class HttpEndpoint:
             return Reply(202)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
             await self._cancel(session, message.params)
-        if isinstance(message, Answer | Failure):
+        if isinstance(message, RpcResponse | Failure):
             await self._questions.answered(session.name, message)
         return Reply(202)
 
@@ -346,7 +346,7 @@ class HttpEndpoint:
     async def _element(self, value: Json, caller: Caller, stream: Stream) -> Reply:
         try:
             message = parse(value)
-            if isinstance(message, Request) and message.method == "initialize":
+            if isinstance(message, RpcRequest) and message.method == "initialize":
                 error = InvalidRequest.of("TT1002", problem='"initialize" cannot be part of a batch')
                 error.id = message.id
                 raise error

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
-from tooltrue.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
+from tooltrue.jsonrpc.messages import Id, Json, RpcRequest, decode, encode, is_id, is_object
 from tooltrue.jsonrpc.peer import Dialogue
 from tooltrue.protocol import legacy, versions
 from tooltrue.protocol.modern import (
@@ -97,7 +97,7 @@ class LegacyHandler:
             "completion/complete": self._complete,
         }
 
-    def initialize(self, request: Request) -> tuple[Session, bytes]:
+    def initialize(self, request: RpcRequest) -> tuple[Session, bytes]:
         """Open a session: agree on a revision, and return the session with the encoded answer (basic/lifecycle)."""
         params = convert(request.params, legacy.InitializeParams, request.method)
         revision = versions.agree(params.protocolVersion)
@@ -106,14 +106,14 @@ class LegacyHandler:
         understood = self._projections[revision.name].understood(params.capabilities)
         return Session(revision, understood, follows=Followed()), answer
 
-    def level(self, request: Request) -> str:
+    def level(self, request: RpcRequest) -> str:
         """Return the level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
         level = convert(request.params, legacy.LevelParams, request.method).level
         if level not in LOG_LEVELS:
             raise InvalidParams.of("TT1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
         return level
 
-    async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
+    async def answer(self, request: RpcRequest, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
         """Return the encoded result, or raise ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
@@ -287,7 +287,7 @@ class _Asked:
 
     def __init__(
         self,
-        request: Request,
+        request: RpcRequest,
         session: Session,
         dialogue: Dialogue,
         principal: Principal,

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tooltrue.errors import InvalidParams, MethodNotFound, RpcError, ToolError
-from tooltrue.jsonrpc.messages import Request
-from tooltrue.jsonrpc.peer import Exchange
+from tooltrue.jsonrpc.messages import RpcRequest
+from tooltrue.jsonrpc.peer import NotificationChannel
 from tooltrue.protocol import headers, modern, versions
 from tooltrue.protocol.types import InputRequiredResult
 from tooltrue.server.request_state import Asking, Round, Subject, for_callers
@@ -61,7 +61,9 @@ class ModernHandler:
             "subscriptions/listen": self._listen,
         }
 
-    async def answer(self, request: Request, exchange: Exchange, carrier: Carrier, principal: Principal) -> bytes:
+    async def answer(
+        self, request: RpcRequest, exchange: NotificationChannel, carrier: Carrier, principal: Principal
+    ) -> bytes:
         """Return the encoded result, or raise ``RpcError``. The order of the checks is that of the specification's own
         suite.
         """
@@ -231,9 +233,9 @@ class _Asked:
 
     def __init__(
         self,
-        request: Request,
+        request: RpcRequest,
         facts: modern.Facts,
-        exchange: Exchange,
+        exchange: NotificationChannel,
         carrier: Carrier,
         principal: Principal,
         language: str,

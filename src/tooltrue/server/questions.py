@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tooltrue.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
-from tooltrue.jsonrpc.messages import Answer, Failure, Json, decode, encode, encode_request
+from tooltrue.jsonrpc.messages import Failure, Json, RpcResponse, decode, encode, encode_request
 from tooltrue.server.legacy import Session
 from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.state.facts import Facts
@@ -83,7 +83,7 @@ class Questions:
             if not answered:
                 way.notify("notifications/cancelled", {"requestId": id})
 
-    async def answered(self, session: str, message: Answer | Failure) -> None:
+    async def answered(self, session: str, message: RpcResponse | Failure) -> None:
         """Handle a client's response. Late or unsolicited responses are dropped, and not published to other workers."""
         key = _key(session, message.id)
         if await self._facts.remove(_asked(key)) is None:
@@ -116,8 +116,8 @@ def _asked(key: str) -> str:
     return "asked:" + key
 
 
-def _payload(key: str, message: Answer | Failure) -> bytes:
-    if isinstance(message, Answer):
+def _payload(key: str, message: RpcResponse | Failure) -> bytes:
+    if isinstance(message, RpcResponse):
         payload = encode([key, None, message.result])
     else:
         payload = encode([key, [message.error.number, str(message.error)], None])

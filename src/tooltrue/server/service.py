@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from tooltrue.errors import InvalidParams, TooltrueError, UnsupportedVersion
 from tooltrue.jsonrpc.messages import Id, Json, encode
-from tooltrue.jsonrpc.peer import Exchange
+from tooltrue.jsonrpc.peer import NotificationChannel
 from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS, CompleteParams, PromptRef
 from tooltrue.protocol.types import Implementation, Value, field
@@ -233,7 +233,7 @@ class RequestChannel:
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: NotificationChannel,
         token: Id | None,
         level: str | None,
         *,

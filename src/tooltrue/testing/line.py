@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from tooltrue.client.eras import Era
-from tooltrue.client.negotiate import negotiate
+from tooltrue.client.negotiation import negotiate
 from tooltrue.errors import ConnectionLost, RequestTimeout, RpcError
 from tooltrue.jsonrpc.messages import (
     Id,

@@ -15,7 +15,7 @@ from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.toolbox.service_client import Patience, check_urls, json_of, patient, wait_of
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, Resolve
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, Resolve
 
 __all__ = ["TOOLS", "Language", "LanguageSettings", "Translation", "toolset"]
 
@@ -89,11 +89,11 @@ class Language:
             raise ToolError.of("TT6464", problem=f"status {answer.status}{_problem(value)}")
         return _translation(translated, source, target, value.get("detectedLanguage"))
 
-    async def _post(self, path: str, value: Json) -> Answer:
+    async def _post(self, path: str, value: Json) -> FetchResponse:
         headers = {"content-type": "application/json", "accept": "application/json"}
         return await self._fetcher.request("POST", f"{self._url}{path}", headers=headers, content=encode(value))
 
-    async def _asked(self, ask: Callable[[], Any]) -> Answer:
+    async def _asked(self, ask: Callable[[], Any]) -> FetchResponse:
         """Send a request with retries: to translate twice changes nothing, so this POST may be repeated."""
         try:
             answer = await patient(ask, self._patience)

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import Json, decode
-from tooltrue.transport.fetch import Answer, NotFetched, origin_of
+from tooltrue.transport.fetch import FetchResponse, NotFetched, origin_of
 
 __all__ = ["BUSY", "Patience", "check_urls", "json_of", "patient", "wait_of"]
 
@@ -33,7 +33,7 @@ class Patience:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> Answer:
+async def patient(ask: Callable[[], Awaitable[FetchResponse]], patience: Patience) -> FetchResponse:
     """The answer of ``ask``, which must be safe to repeat, with the retries described above. Raises
     :class:`NotFetched`."""
     for attempt in range(1, patience.tries):
@@ -73,7 +73,7 @@ def check_urls(*urls: str) -> None:
             raise ConfigurationError.of("TT6430", url=url, problem=str(error)) from None
 
 
-def json_of(answer: Answer) -> Json:
+def json_of(answer: FetchResponse) -> Json:
     """The JSON of an answer; ``None`` if it is not valid JSON."""
     try:
         return decode(answer.body)

@@ -29,7 +29,7 @@ from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
 from tooltrue.transport.urls import check_place, joined
 
-__all__ = ["Answer", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
+__all__ = ["FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
 _SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
@@ -65,7 +65,7 @@ class Fetched(Value, frozen=True):
     """The nonce for the next DPoP proof (RFC 9449, section 8)."""
 
 
-class Answer(Value, frozen=True):
+class FetchResponse(Value, frozen=True):
     """The answer to a request. ``url`` is the final one, after redirects; the names of ``headers`` are lower-case."""
 
     url: str
@@ -153,7 +153,7 @@ class Fetcher:
         content: bytes | None = None,
         on_progress: OnProgress | None = None,
         before: Before | None = None,
-    ) -> Answer:
+    ) -> FetchResponse:
         """Request a URL and return the answer, whatever its status. Redirects are followed for GET only. Raises
         :class:`NotFetched`, and the exceptions of ``before``."""
         return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, on_progress, before))
@@ -188,7 +188,7 @@ class Fetcher:
         content: bytes | None,
         on_progress: OnProgress | None,
         before: Before | None,
-    ) -> Answer:
+    ) -> FetchResponse:
         origin = origin_of(url)
         for _ in range(self._redirects + 1):
             if before is not None:
@@ -197,7 +197,7 @@ class Fetcher:
                 location = response.headers.get("location")
                 if method != "GET" or location is None or response.status_code not in _MOVED or not self._redirects:
                     body = await _decoded(response, self._max_bytes, on_progress)
-                    return Answer(url, response.status_code, _headers(response), body)
+                    return FetchResponse(url, response.status_code, _headers(response), body)
             url = joined(url, location)
             if origin_of(url) != origin:
                 headers = {name: value for name, value in headers.items() if name.lower() in _ANYWHERE}

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httptools
 
-__all__ = ["Answer", "Broken", "Connections"]
+__all__ = ["Broken", "ConnectionPool", "HttpResponse"]
 
 _CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 4.0  # shorter than servers keep idle connections open
@@ -35,7 +35,7 @@ class Broken(ConnectionError):
     """The other end closed the connection too early, or does not speak HTTP."""
 
 
-class Answer:
+class HttpResponse:
     """Status and headers (lower-case names) of an answer; :meth:`parts` reads its body, once."""
 
     def __init__(self, connection: _Connection, status: int, headers: dict[str, str]) -> None:
@@ -53,7 +53,7 @@ class Answer:
             yield part
 
 
-class Connections:
+class ConnectionPool:
     """Connections to the origin of ``url``. Raises ``ValueError`` unless it is an http(s) URL with a host."""
 
     def __init__(self, url: str) -> None:
@@ -77,7 +77,7 @@ class Connections:
         self._idle: deque[_Connection] = deque()
 
     @contextlib.asynccontextmanager
-    async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
+    async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[HttpResponse]:
         """Send one request. Its connection is closed at the end unless the whole answer has been read."""
         head = self._head(verb, body, headers)
         connection = self._take() or await self._open()
@@ -162,10 +162,10 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(request)
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> HttpResponse:
         while not self._has_head:
             await self._more()
-        return Answer(self, self._parser.get_status_code(), self._headers)
+        return HttpResponse(self, self._parser.get_status_code(), self._headers)
 
     async def part(self) -> bytes | None:
         """The next part of the body; ``None`` at its end."""

@@ -23,7 +23,7 @@ from uvicorn.supervisors import Multiprocess
 from tooltrue.errors import ConfigurationError, InternalError
 from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.transport import processes
-from tooltrue.transport.connections import Connections
+from tooltrue.transport.connection_limit import ConnectionLimit
 from tooltrue.transport.http_server import LOOPBACK, UNTIL_CLOSE
 from tooltrue.wording import sentence
 
@@ -98,7 +98,7 @@ def bind(address: Address) -> socket.socket:
 class _Porter:
     """Admits connections up to the limit and refuses the others; one per worker."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: ConnectionLimit) -> None:
         self._connections = connections
         self._leaving = 0
         self._complained = float("-inf")
@@ -256,12 +256,12 @@ def _send_until_close(cycle: Any) -> None:
 
 
 def run(
-    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: Connections | None = None
+    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: ConnectionLimit | None = None
 ) -> None:
     """Serve the application created by ``factory`` until SIGINT or SIGTERM; leaves no child process behind. Each worker
     calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
     """
-    porter = _Porter(connections or Connections())
+    porter = _Porter(connections or ConnectionLimit())
     config = uvicorn.Config(
         factory if workers == 1 else partial(_in_worker, factory, os.getpid()),
         factory=True,

@@ -27,12 +27,12 @@ __all__ = [
     "LOOPBACK",
     "SSE_POSTS",
     "UNTIL_CLOSE",
-    "Access",
-    "Endpoint",
+    "AllowedHosts",
     "HttpApp",
+    "HttpHandler",
     "Page",
     "Reply",
-    "SseEndpoint",
+    "SseHandler",
     "Stream",
     "client_left",
     "needs_http_1_1",
@@ -76,7 +76,7 @@ CallerT = TypeVar("CallerT")
 CallerIn = TypeVar("CallerIn", contravariant=True)
 
 
-class Endpoint(Protocol[CallerT]):
+class HttpHandler(Protocol[CallerT]):
     """Serves requests. ``admit`` authenticates or refuses the caller, once per request and before a body is read."""
 
     async def open(self) -> None: ...
@@ -92,7 +92,7 @@ class Endpoint(Protocol[CallerT]):
     def closing(self) -> None: ...
 
 
-class SseEndpoint(Protocol[CallerIn]):
+class SseHandler(Protocol[CallerIn]):
     """The two endpoints of HTTP+SSE (2024-11-05): the stream, and the URL for the client's messages."""
 
     async def listen(self, caller: CallerIn, stream: Stream) -> Reply | None: ...
@@ -100,7 +100,7 @@ class SseEndpoint(Protocol[CallerIn]):
     async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
 
 
-class Access(Value, frozen=True):
+class AllowedHosts(Value, frozen=True):
     """The ``Host`` and ``Origin`` names that may reach the endpoint, at any port. Default: loopback.
 
     Protects against requests from other sites in a browser (CSRF) and from names made to point here (DNS rebinding).
@@ -144,11 +144,11 @@ class HttpApp:
 
     def __init__(
         self,
-        endpoint: Endpoint[Any],
-        access: Access,
+        endpoint: HttpHandler[Any],
+        access: AllowedHosts,
         *,
         path: str = "/mcp",
-        sse: SseEndpoint[Any] | None = None,
+        sse: SseHandler[Any] | None = None,
         pages: Mapping[str, Page] | None = None,
         once: frozenset[bytes] = frozenset(),
         around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
@@ -312,7 +312,7 @@ class HttpApp:
             return await _send(request.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
         return await self._listen(request, self._endpoint)
 
-    async def _listen(self, request: _HttpRequest, endpoint: Endpoint[Any] | SseEndpoint[Any]) -> None:
+    async def _listen(self, request: _HttpRequest, endpoint: HttpHandler[Any] | SseHandler[Any]) -> None:
         if request.whole:
             await _send(request.send, needs_http_1_1())
             return

@@ -33,7 +33,7 @@ _LAST_SECONDS = 2.5
 _FAREWELL_SECONDS = 0.2
 
 
-class Session(Protocol):
+class StdioSession(Protocol):
     """A served session: it accepts lines and can be ended."""
 
     @property
@@ -145,7 +145,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-class _Reader(_Watch, asyncio.Protocol):
+class _StdinReader(_Watch, asyncio.Protocol):
     def __init__(self, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
         super().__init__()
         self._feed = feed
@@ -166,7 +166,7 @@ def _take_descriptors() -> tuple[int, int]:
     return source, target
 
 
-async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
+async def serve(make: Callable[[Callable[[bytes], None]], StdioSession]) -> None:
     """Serve until the input ends, or SIGINT or SIGTERM arrives; then end all work and child processes within 3 seconds.
 
     ``make(write)`` creates the session; ``write`` takes one message without its newline. When the input ends, pending
@@ -218,7 +218,7 @@ class _Unstoppable(asyncio.ReadTransport):
     def close(self) -> None: ...
 
 
-async def _end(session: Session, stopped: asyncio.Event) -> None:
+async def _end(session: StdioSession, stopped: asyncio.Event) -> None:
     if stopped.is_set():
         await _within(_FAREWELL_SECONDS, session.farewell())
     else:
@@ -242,7 +242,9 @@ async def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[],
         return _Unstoppable()
     threading.Thread(target=_watch_end, args=(source,), name="tooltrue-end", daemon=True).start()
     transport: Any
-    transport, _ = await loop.connect_read_pipe(lambda: _Reader(feed, on_end), os.fdopen(source, "rb", buffering=0))
+    transport, _ = await loop.connect_read_pipe(
+        lambda: _StdinReader(feed, on_end), os.fdopen(source, "rb", buffering=0)
+    )
     if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
         transport.max_size = _CHUNK
     return transport

@@ -46,7 +46,7 @@ class StdioLink:
         self._env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | dict(env or {})
         self._cwd = None if cwd is None else str(cwd)
         self._transport: asyncio.SubprocessTransport | None = None
-        self._child: _Child | None = None
+        self._child: _ServerProcess | None = None
         self._name, self._mark = mark()
 
     @property
@@ -57,7 +57,7 @@ class StdioLink:
         loop = asyncio.get_running_loop()
         try:
             self._transport, self._child = await loop.subprocess_exec(
-                lambda: _Child(receiver, self._command[0]),
+                lambda: _ServerProcess(receiver, self._command[0]),
                 *self._command,
                 env={**self._env, MARK: self._mark},
                 cwd=self._cwd,
@@ -126,7 +126,7 @@ class StdioLink:
             transport.close()
 
 
-async def _end_input(transport: asyncio.SubprocessTransport, child: _Child) -> bool:
+async def _end_input(transport: asyncio.SubprocessTransport, child: _ServerProcess) -> bool:
     if (pipe := transport.get_pipe_transport(0)) is not None:
         pipe.close()
     return await child.ended_within(_PATIENCE_SECONDS)
@@ -137,7 +137,7 @@ def _signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-class _Child(asyncio.SubprocessProtocol):
+class _ServerProcess(asyncio.SubprocessProtocol):
     def __init__(self, receiver: Receiver, name: str) -> None:
         self._receiver = receiver
         self._name = name

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from tooltrue.errors import TooltrueError
-from tooltrue.host.approval_prompts import Answer, ApprovalPrompter, No, Once, Question
-from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.host.approval_prompts import ApprovalAnswer, ApprovalPrompter, ApprovalQuestion, No, Once
+from tooltrue.host.host_guard import Hosting, hosted
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.consent.approvals import Approvals
@@ -30,11 +30,11 @@ Says: TypeAlias = str | Exception | CallToolResult | Callable[[dict[str, Any]], 
 class Person:
     """Answers each question with the next of ``answers``, and says no when there are none left."""
 
-    def __init__(self, *answers: Answer | Exception) -> None:
+    def __init__(self, *answers: ApprovalAnswer | Exception) -> None:
         self.answers = list(answers)
-        self.asked: list[Question] = []
+        self.asked: list[ApprovalQuestion] = []
 
-    async def __call__(self, question: Question) -> Answer:
+    async def __call__(self, question: ApprovalQuestion) -> ApprovalAnswer:
         self.asked.append(question)
         answer = self.answers.pop(0) if self.answers else No()
         if isinstance(answer, Exception):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue.client.config import Config, ServerConfig
-from tooltrue.host.approval_prompts import Always, No, Question
+from tooltrue.client.config import HostConfig, ServerConfig
+from tooltrue.host.approval_prompts import Always, ApprovalQuestion, No
 from tooltrue.host.host import Host
 from tooltrue.host.pins import instance_of
 from tooltrue.host.prompters import callback
@@ -25,7 +25,7 @@ class Projects:
         self.asked: list[str] = []
         self.answer: Always | No = Always({"type": "object"})
 
-    def _said(self, question: Question) -> Always | No:
+    def _said(self, question: ApprovalQuestion) -> Always | No:
         self.asked.append(question.request.whose)
         return self.answer
 
@@ -34,7 +34,7 @@ class Projects:
         server = Published(tool("write"))
 
         async def main() -> None:
-            config = Config(str(self.folder / file), self.folder, (ServerConfig("fs", "fs", target=server),))
+            config = HostConfig(str(self.folder / file), self.folder, (ServerConfig("fs", "fs", target=server),))
             host = Host(config, front=callback(self._said), pins=False, audit=False)
             async with asyncio.timeout(LIMIT), host:
                 await host.call_tool("fs_write", {"n": 1})

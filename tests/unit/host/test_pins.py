@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue.client.config import Config, ServerConfig
+from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError
@@ -43,7 +43,7 @@ class Seen:
     async def _look(self, accept: Any, others: dict[str, Any]) -> None:
         every = {**others, "a": self.server}
         servers = tuple(ServerConfig(label, label, target=server) for label, server in every.items())
-        config = Config(str(self.folder / "servers.json"), self.folder, servers)
+        config = HostConfig(str(self.folder / "servers.json"), self.folder, servers)
         host = Host(config, **OPEN, audit=False, pins=Pins(self.folder / "pins"))
         async with asyncio.timeout(LIMIT), host:
             self.shown = [row.name for row in host.rows if row.server == "a"]
@@ -175,7 +175,7 @@ def test_a_pin_that_was_changed_by_hand_lets_nothing_through(tmp_path: Path) -> 
 def test_a_server_whose_pin_finds_no_room_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "pins").symlink_to("/proc")  # a folder in which no file can be made
     servers = (ServerConfig("a", "a", target=Published(MAIL)),)
-    config = Config(str(tmp_path / "servers.json"), tmp_path, servers)
+    config = HostConfig(str(tmp_path / "servers.json"), tmp_path, servers)
     told: list[str] = []
 
     async def room(seconds: float) -> None:

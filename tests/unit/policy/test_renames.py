@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue import Client, Confirm, LocalToolset, Rate, RateLimits, Server, combined, filtered, prefixed, renamed
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import DefinitionError, RpcError, ToolError
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Allow, Deny, Rule, Rules, Then, Verdict

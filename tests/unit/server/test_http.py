@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue.jsonrpc.messages import Request
+from tooltrue.jsonrpc.messages import RpcRequest
 from tooltrue.jsonrpc.peer import MAX_RUNNING
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.concurrency import Concurrency
@@ -276,7 +276,7 @@ def test_a_session_that_was_ended_while_its_level_was_set_stays_ended():
         session = await legacy.open(token, ada)
         assert session is not None
         await legacy.end(session)
-        await legacy.answer(Request(1, "logging/setLevel", {"level": "debug"}), session, Mute(), ada)
+        await legacy.answer(RpcRequest(1, "logging/setLevel", {"level": "debug"}), session, Mute(), ada)
         assert await legacy.open(token, ada) is None
 
     alone(test)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import RpcError
-from tooltrue.jsonrpc.messages import Answer, Failure
+from tooltrue.jsonrpc.messages import Failure, RpcResponse
 from tooltrue.server.questions import Questions
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
@@ -67,11 +67,11 @@ def test_an_answer_that_nobody_waits_for_is_not_told_to_other_workers():
         way = Way()
         task = asked(one, way)
         id = (await way.sent.get())["id"]
-        await other.answered("session", Answer("x", {"large": "x" * 1_000}))
-        await other.answered("session", Answer(None, {}))
-        await other.answered("another session", Answer(id, {}))
+        await other.answered("session", RpcResponse("x", {"large": "x" * 1_000}))
+        await other.answered("session", RpcResponse(None, {}))
+        await other.answered("another session", RpcResponse(id, {}))
         assert facts.published == []
-        await other.answered("session", Answer(id, {"roots": []}))
+        await other.answered("session", RpcResponse(id, {"roots": []}))
         assert await task == {"roots": []}
         assert len(facts.published) == 1
 
@@ -84,9 +84,9 @@ def test_a_question_is_answered_once():
         task = asked(one, way)
         id = (await way.sent.get())["id"]
         for worker in (other, one, other):
-            await worker.answered("session", Answer(id, worker is one))
+            await worker.answered("session", RpcResponse(id, worker is one))
         assert await task is False
-        await other.answered("session", Answer(id, None))
+        await other.answered("session", RpcResponse(id, None))
         assert (len(facts.published), len(facts)) == (1, 0)
 
     run(scenario)
@@ -94,14 +94,14 @@ def test_a_question_is_answered_once():
 
 @pytest.mark.parametrize("at", [0, 1])
 @pytest.mark.parametrize(
-    "large", [Answer("", "x" * 1024 * 1024), Failure("", RpcError.received(-1, "x" * 1024 * 1024))]
+    "large", [RpcResponse("", "x" * 1024 * 1024), Failure("", RpcError.received(-1, "x" * 1024 * 1024))]
 )
 def test_an_answer_that_is_too_large_is_a_failure_at_every_worker(at: int, large: Any):
     async def scenario(facts: Heard, *workers: Questions) -> None:
         way = Way()
         task = asked(workers[0], way)
         id = (await way.sent.get())["id"]
-        message = Answer(id, large.result) if isinstance(large, Answer) else Failure(id, large.error)
+        message = RpcResponse(id, large.result) if isinstance(large, RpcResponse) else Failure(id, large.error)
         await workers[at].answered("session", message)
         with pytest.raises(RpcError, match="larger than"):
             await task
@@ -120,10 +120,10 @@ def test_a_caller_is_asked_so_much_at_once_and_others_are_asked_all_the_same():
         tasks.append(asked(one, way, BOB))
         ids.append((await way.sent.get())["id"])
         for id in ids:
-            await one.answered("session", Answer(id, "yes"))
+            await one.answered("session", RpcResponse(id, "yes"))
         assert await asyncio.gather(*tasks) == ["yes"] * 1_001
         again = asked(one, way)
-        await one.answered("session", Answer((await way.sent.get())["id"], "yes"))
+        await one.answered("session", RpcResponse((await way.sent.get())["id"], "yes"))
         await again
 
     run(scenario)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.command import read_text, toolset
 from tooltrue.toolbox.sandbox.process import what_holds

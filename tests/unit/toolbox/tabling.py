@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.toolbox.tables.reading import Limits
 from tooltrue.toolbox.tables.tables import toolset

@@ -16,7 +16,7 @@ import openpyxl
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.reading import Limits
 from tooltrue.toolbox.tables.tables import toolset

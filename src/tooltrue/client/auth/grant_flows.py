@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
-from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.redirect import Redirect
 from tooltrue.client.auth.registration import Registry
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
@@ -26,9 +26,9 @@ from tooltrue.protocol.questions import check_page
 from tooltrue.transport.fetch import Fetcher
 
 if TYPE_CHECKING:  # comes with an extra
-    from tooltrue.client.auth.signing import ProofKey, SigningKey
+    from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
 
-__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "OpenBrowser", "TokenRequest", "Way"]
+__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "GrantFlow", "OpenBrowser", "TokenRequest"]
 
 OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
 """Shows a page to the person. A function that is not async runs on a thread."""
@@ -50,7 +50,7 @@ class TokenRequest:
 
     url: str
     resource: str
-    issuer: Issuer
+    issuer: IssuerMetadata
     scopes: tuple[str, ...]
     fetcher: Fetcher
     clock: Callable[[], float]
@@ -64,7 +64,7 @@ class TokenRequest:
         return await endpoint.tokens({**form, **scope}, self.resource, self.scopes)
 
 
-class Way(Protocol):
+class GrantFlow(Protocol):
     """One kind of grant."""
 
     def check(self, url: str) -> None:
@@ -75,11 +75,11 @@ class Way(Protocol):
         """Choose among the issuers that a server names; there is at least one."""
         ...
 
-    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+    def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
         """Return the scopes to request if the server needs these."""
         ...
 
-    async def client(self, issuer: Issuer) -> Registered | None:
+    async def client(self, issuer: IssuerMetadata) -> Registered | None:
         """Return the client id that refreshes tokens of this issuer, if there is one."""
         ...
 
@@ -116,12 +116,12 @@ class ByBrowser:
     def prefers(self, issuers: tuple[str, ...]) -> str:
         return self.registry.preferred(issuers)
 
-    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+    def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
         """Request a refresh token too, if it has a scope of its own, so that the person need not sign in every hour."""
         offered = OFFLINE in (issuer.scopes_supported or ())
         return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
 
-    async def client(self, issuer: Issuer) -> Registered | None:
+    async def client(self, issuer: IssuerMetadata) -> Registered | None:
         return await self.registry.existing(issuer)
 
     async def tokens(self, request: TokenRequest) -> Tokens:
@@ -230,7 +230,7 @@ async def _show(open_browser: OpenBrowser | None, url: str) -> None:
         await result
 
 
-def _code(answer: Mapping[str, str], issuer: Issuer) -> str:
+def _code(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
     """Return the code, after checking that it comes from this issuer (RFC 9207). Until then no other parameter is
     read.
     """
@@ -261,13 +261,13 @@ class _Unattended:
     def prefers(self, issuers: tuple[str, ...]) -> str:
         return self.registry.preferred(issuers)
 
-    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+    def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
         return scopes
 
-    async def client(self, issuer: Issuer) -> Registered | None:
+    async def client(self, issuer: IssuerMetadata) -> Registered | None:
         return None
 
-    async def agreed(self, issuer: Issuer) -> Registered:
+    async def agreed(self, issuer: IssuerMetadata) -> Registered:
         client = await self.registry.existing(issuer)
         if client is None:
             raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)

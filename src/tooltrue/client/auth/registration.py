@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tooltrue.client.auth.credentials import Credentials
-from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.token_endpoint import problem_of
 from tooltrue.client.auth.tokens import Registered, from_json, to_json
 from tooltrue.errors import AuthorizationFailed, RpcError
@@ -49,7 +49,7 @@ class Registry:
         agreed = self.identity.issuer
         return agreed if agreed in issuers else issuers[0]
 
-    async def existing(self, issuer: Issuer) -> Registered | None:
+    async def existing(self, issuer: IssuerMetadata) -> Registered | None:
         """Return the existing client id, if any. Raises ``AuthorizationFailed`` for one that belongs to another
         issuer.
         """
@@ -69,11 +69,11 @@ class Registry:
         """Store an id that has worked: a process that refreshes its tokens later may not have our settings."""
         await self.credentials.write(_key(registered.issuer), to_json(registered))
 
-    async def forget(self, issuer: Issuer) -> None:
+    async def forget(self, issuer: IssuerMetadata) -> None:
         """Delete a dynamically registered id that the issuer no longer knows."""
         await self.credentials.write(_key(issuer.issuer), None)
 
-    async def register(self, fetcher: Fetcher, issuer: Issuer, redirect_uri: str) -> Registered:
+    async def register(self, fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str) -> Registered:
         """Register this client (RFC 7591). Raises ``AuthorizationFailed`` and ``NotFetched``."""
         if issuer.registration_endpoint is None:
             raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)
@@ -103,7 +103,7 @@ class Registry:
         await self.keep(registered)
         return registered
 
-    async def _ask(self, fetcher: Fetcher, issuer: Issuer, redirect_uri: str) -> Fetched:
+    async def _ask(self, fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str) -> Fetched:
         supported = issuer.token_endpoint_auth_methods_supported
         method = next(
             (one for one in ("none", "client_secret_basic", "client_secret_post") if one in (supported or ())), ""

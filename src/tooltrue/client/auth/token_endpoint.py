@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus
 
-from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable, read_tokens
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.transport.fetch import Fetched, Fetcher
 
 if TYPE_CHECKING:  # comes with an extra
-    from tooltrue.client.auth.signing import ProofKey, SigningKey
+    from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
 
 __all__ = ["Denied", "TokenEndpoint", "problem_of"]
 
@@ -34,7 +34,7 @@ class Denied(Unusable):
 class TokenEndpoint:
     """The token endpoint of ``issuer``, for a client that is registered there as ``client``."""
 
-    issuer: Issuer
+    issuer: IssuerMetadata
     client: Registered
     fetcher: Fetcher
     clock: Callable[[], float]

@@ -7,11 +7,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.anthropic_sdk import endpoint
 from tooltrue.host.models.failures import no_answer
 from tooltrue.host.models.model import (
-    Closing,
+    AsyncCloseable,
     Delta,
     Message,
     ModelMessage,
@@ -24,17 +23,18 @@ from tooltrue.host.models.model import (
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
-from tooltrue.host.models.uses import as_object, identified, joined
+from tooltrue.host.models.model_access import ModelAccess
+from tooltrue.host.models.tool_uses import as_object, identified, joined
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 
-__all__ = ["Anthropic", "Assembly", "wire_messages"]
+__all__ = ["Anthropic", "MessagesAssembly", "wire_messages"]
 
 _PROVIDER = "anthropic"
 
 
-class Anthropic(Closing):
+class Anthropic(AsyncCloseable):
     """A model of the Messages API. ``max_tokens`` limits an answer; this API requires it. ``more`` is added to every
     request unchanged: ``temperature``, ``thinking``, …"""
 
@@ -43,7 +43,7 @@ class Anthropic(Closing):
     def __init__(
         self,
         name: str,
-        access: Access,
+        access: ModelAccess,
         *,
         stream: bool = True,
         profile: str = "anthropic",
@@ -57,7 +57,7 @@ class Anthropic(Closing):
         self._settings = {"max_tokens": max_tokens, **(more or {})}
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
         body: dict[str, Json] = {"model": self.name, "messages": wire_messages(messages), **self._settings}
         if system := [message.text for message in messages if isinstance(message, SystemMessage)]:
@@ -66,7 +66,7 @@ class Anthropic(Closing):
             body["tools"] = [*tools]
         if self._stream:
             body["stream"] = True
-        assembly = Assembly(on_delta, self.name)
+        assembly = MessagesAssembly(on_delta, self.name)
         async with contextlib.aclosing(self._endpoint.pieces("/v1/messages", body)) as pieces:
             async for piece in pieces:
                 assembly.add(piece)
@@ -133,7 +133,7 @@ _STOPS: dict[str, Stop] = {
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
-class Assembly:
+class MessagesAssembly:
     """Assembles an answer, event by event. A response that is not streamed is one event."""
 
     def __init__(self, on_delta: OnDelta, model: str = _PROVIDER) -> None:

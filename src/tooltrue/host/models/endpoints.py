@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import install_command
-from tooltrue.host.models.access import Access, key_of
 from tooltrue.host.models.model import Model
+from tooltrue.host.models.model_access import ModelAccess, key_of
 from tooltrue.protocol.types import Value
 
 __all__ = ["ENDPOINTS", "ModelProvider", "model_of"]
@@ -99,7 +99,7 @@ def model_of(
         command = install_command(package)
         raise ConfigurationError.of("TT9526", model=name, package=package, command=command)
     variable = endpoint.variable if base_url is None or _is_same(base_url, endpoint.url) else None
-    access = Access(key_of(name, variable, environment), base_url or endpoint.url, seconds, retries)
+    access = ModelAccess(key_of(name, variable, environment), base_url or endpoint.url, seconds, retries)
     return load()(model, access, **{"profile": endpoint.profile or endpoint.api, **settings})
 
 

@@ -15,7 +15,7 @@ from tooltrue.protocol.types import Value
 from tooltrue.tools.tasks import TaskTaint
 
 __all__ = [
-    "Closing",
+    "AsyncCloseable",
     "Delta",
     "Message",
     "Model",
@@ -32,9 +32,9 @@ __all__ = [
     "Turn",
     "Usage",
     "UserMessage",
+    "ignore_deltas",
     "read_messages",
     "text_of",
-    "unheard",
 ]
 
 Stop: TypeAlias = Literal["end", "tools", "length", "refused"]
@@ -148,7 +148,7 @@ class Delta(Value, frozen=True):
 OnDelta: TypeAlias = Callable[[Delta], None]
 
 
-def unheard(delta: Delta) -> None:
+def ignore_deltas(delta: Delta) -> None:
     """Ignores deltas, for callers that wait for the whole answer."""
 
 
@@ -156,7 +156,7 @@ class Model(Protocol):
     """A model behind an endpoint.
 
     ``name`` is the endpoint's name for it, ``shape`` the format in which it wants tools
-    (:mod:`tooltrue.host.models.shapes`), ``profile`` the parts of a definition that it accepts
+    (:mod:`tooltrue.host.models.tool_formats`), ``profile`` the parts of a definition that it accepts
     (:mod:`tooltrue.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError`` on any failure, or
     when it is cancelled. Text is passed to ``on_delta`` as it arrives, or at the end where the answer is not streamed.
     ``async with`` closes its connections.
@@ -172,7 +172,7 @@ class Model(Protocol):
     def profile(self) -> str: ...
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn: ...
 
     async def close(self) -> None: ...
@@ -182,7 +182,7 @@ class Model(Protocol):
     async def __aexit__(self, *_: object) -> None: ...
 
 
-class Closing:
+class AsyncCloseable:
     """``async with`` for a class with a ``close``."""
 
     async def close(self) -> None:

@@ -10,10 +10,9 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.failures import no_answer
 from tooltrue.host.models.model import (
-    Closing,
+    AsyncCloseable,
     Delta,
     Message,
     ModelMessage,
@@ -26,18 +25,19 @@ from tooltrue.host.models.model import (
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.host.models.openai_sdk import endpoint
-from tooltrue.host.models.uses import as_object, identified, joined
+from tooltrue.host.models.tool_uses import as_object, identified, joined
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 
-__all__ = ["Assembly", "OpenAIChat", "wire_messages"]
+__all__ = ["ChatAssembly", "OpenAIChat", "wire_messages"]
 
 _PROVIDER = "openai"
 
 
-class OpenAIChat(Closing):
+class OpenAIChat(AsyncCloseable):
     """``sees``: whether the model takes pictures; they follow the results, in a message of their own, because a result
     in this API is text. ``more`` is added to every request unchanged: ``temperature``, ``max_tokens``, …"""
 
@@ -46,7 +46,7 @@ class OpenAIChat(Closing):
     def __init__(
         self,
         name: str,
-        access: Access,
+        access: ModelAccess,
         *,
         stream: bool = True,
         profile: str = "openai",
@@ -61,14 +61,14 @@ class OpenAIChat(Closing):
         self._more = more or {}
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
         body: dict[str, Json] = {"model": self.name, "messages": wire_messages(messages, sees=self._sees), **self._more}
         if tools:
             body["tools"] = [*tools]
         if self._stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        assembly = Assembly(on_delta)
+        assembly = ChatAssembly(on_delta)
         async with contextlib.aclosing(self._endpoint.pieces("/chat/completions", body)) as pieces:
             async for piece in pieces:
                 assembly.add(piece)
@@ -174,7 +174,7 @@ class _Use:
         return ToolUse(self.id, self.name, joined(self.text) if self.whole is None else self.whole)
 
 
-class Assembly:
+class ChatAssembly:
     """Assembles an answer, chunk by chunk. A response that is not streamed is one chunk."""
 
     def __init__(self, on_delta: OnDelta) -> None:

@@ -8,10 +8,9 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.failures import no_answer, refused
 from tooltrue.host.models.model import (
-    Closing,
+    AsyncCloseable,
     Delta,
     Message,
     ModelMessage,
@@ -26,10 +25,11 @@ from tooltrue.host.models.model import (
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.host.models.openai_sdk import endpoint
-from tooltrue.host.models.uses import as_object, identified, joined
+from tooltrue.host.models.tool_uses import as_object, identified, joined
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 
 __all__ = ["OpenAIResponses", "read", "wire_items"]
@@ -37,7 +37,7 @@ __all__ = ["OpenAIResponses", "read", "wire_items"]
 _PROVIDER = "openai-responses"
 
 
-class OpenAIResponses(Closing):
+class OpenAIResponses(AsyncCloseable):
     """A model of the Responses API. ``more`` is added to every request unchanged: ``reasoning``, ``max_output_tokens``,
     …"""
 
@@ -46,7 +46,7 @@ class OpenAIResponses(Closing):
     def __init__(
         self,
         name: str,
-        access: Access,
+        access: ModelAccess,
         *,
         stream: bool = True,
         profile: str = "openai-responses",
@@ -59,7 +59,7 @@ class OpenAIResponses(Closing):
         self._more = more or {}
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
         body: dict[str, Json] = {
             "model": self.name,

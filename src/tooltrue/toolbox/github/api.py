@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, origin_of
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, origin_of
 from tooltrue.version import __version__
 
 __all__ = ["API", "Api", "Found", "NotHeard"]
@@ -75,7 +75,7 @@ class Api:
         headers = self._headers | ({"accept": accept} if accept else {})
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
-        async def ask() -> Answer:
+        async def ask() -> FetchResponse:
             return await self._fetcher.request("GET", url, headers=headers)
 
         try:
@@ -98,7 +98,7 @@ class Api:
             raise NotHeard
         return self._found(answer, what)
 
-    def _found(self, answer: Answer, what: str) -> Found:
+    def _found(self, answer: FetchResponse, what: str) -> Found:
         if answer.status in (200, 201):
             return Found(json_of(answer), self._next_page(answer))
         self._check_pace(answer)
@@ -108,7 +108,7 @@ class Api:
         problem = f"status {answer.status}" + (f", {message!r}" if message else "")
         raise ToolError.of(code, what=what, problem=problem)
 
-    def _check_pace(self, answer: Answer) -> None:
+    def _check_pace(self, answer: FetchResponse) -> None:
         """``ToolError`` for an exceeded rate limit (its documentation: "Rate limits for the REST API")."""
         wait = wait_of(answer.headers, self._patience.now())
         used_up = answer.headers.get("x-ratelimit-remaining") == "0"
@@ -122,7 +122,7 @@ class Api:
         at = datetime.fromtimestamp(self._patience.now().timestamp() + seconds, UTC)
         raise ToolError.of("TT6515", seconds=seconds, time=at.strftime("%H:%M:%S UTC"))
 
-    def _next_page(self, answer: Answer) -> int | None:
+    def _next_page(self, answer: FetchResponse) -> int | None:
         """The page number in the link to the next page. Links to other hosts are ignored."""
         said = _NEXT.search(answer.headers.get("link", "")[:10_000])
         try:

@@ -15,7 +15,7 @@ from tooltrue.errors import ToolError
 from tooltrue.toolbox.service_client import BUSY, Patience, patient, wait_of
 from tooltrue.toolbox.web.reading import Document, Kind, Part, kind_of, read
 from tooltrue.tools.vocabulary import RequestContext, Slice
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue.transport.urls import ascii_url
 
 if TYPE_CHECKING:
@@ -115,10 +115,10 @@ class Pages:
         if self._robots is not None and not await self._robots.allow(url):
             raise ToolError.of("TT6411", url=_brief(url))
 
-    async def _answer(self, url: str, context: RequestContext) -> Answer:
+    async def _answer(self, url: str, context: RequestContext) -> FetchResponse:
         headers = {"accept": _ACCEPT, "user-agent": self._program}
 
-        async def ask() -> Answer:
+        async def ask() -> FetchResponse:
             return await self._fetcher.request(
                 "GET", url, headers=headers, on_progress=context.progress, before=self._check_robots
             )
@@ -159,7 +159,7 @@ def _worded(error: NotFetched, url: str) -> ToolError:
     return ToolError.of(code.get(error.why, "TT6403"), url=_brief(url), problem=error.facts["problem"])
 
 
-def _check_status(answer: Answer, url: str, patience: Patience) -> None:
+def _check_status(answer: FetchResponse, url: str, patience: Patience) -> None:
     if 200 <= answer.status < 300:
         return
     facts = {"url": _brief(url), "status": answer.status}
@@ -173,7 +173,7 @@ def _check_status(answer: Answer, url: str, patience: Patience) -> None:
     raise ToolError.of("TT6407", **facts)
 
 
-def _readable(answer: Answer, content_type: str) -> Kind:
+def _readable(answer: FetchResponse, content_type: str) -> Kind:
     kind = kind_of(content_type, answer.body)
     if kind == "other":
         said = content_type.partition(";")[0].strip() or "bytes that are no text"

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 
 __all__ = ["FORECASTS", "PLACES", "Weather", "WeatherReport"]
 
@@ -167,7 +167,7 @@ class Weather:
         return places[0], [_named(each) for each in places[1:]]
 
     async def _asked(self, url: str, query: Mapping[str, Any]) -> dict[str, Any]:
-        async def ask() -> Answer:
+        async def ask() -> FetchResponse:
             return await self._fetcher.request("GET", f"{url}?{urlencode(query)}")
 
         try:

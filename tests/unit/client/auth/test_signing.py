@@ -11,7 +11,7 @@ import pytest
 from joserfc import jwk, jwt
 
 from tooltrue import ConfigurationError
-from tooltrue.client.auth.signing import ProofKey, SigningKey
+from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
 
 
 @functools.cache

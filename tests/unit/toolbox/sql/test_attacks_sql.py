@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.sql import Access, Database, SqlLimits, toolset
 from tooltrue.toolbox.sql.engine import engine_of

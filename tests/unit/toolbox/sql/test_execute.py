@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT, StoppedClock
 from tooltrue.toolbox.sql import Access, toolset

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from tooltrue import Client, Server
 from tooltrue.cli.main import cli
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.sql import Access, toolset
 from tooltrue.toolbox.sql.engine import engine_of

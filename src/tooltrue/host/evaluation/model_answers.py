@@ -10,21 +10,21 @@ from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.protocol.types import Value
 
-__all__ = ["Answer", "Made", "StoredAnswers"]
+__all__ = ["ModelAnswer", "ModelCall", "StoredAnswers"]
 
 
-class Made(Value, frozen=True):
+class ModelCall(Value, frozen=True):
     """A call that the model made. ``arguments`` are text if they are not a JSON object."""
 
     tool: str
     arguments: dict[str, Json] | str
 
 
-class Answer(Value, frozen=True):
+class ModelAnswer(Value, frozen=True):
     """An answer: its calls in order, the final text, and the tokens of all turns, 0 if the endpoint does not report
     them."""
 
-    calls: tuple[Made, ...]
+    calls: tuple[ModelCall, ...]
     text: str = ""
     input: int = 0
     output: int = 0
@@ -41,10 +41,10 @@ class StoredAnswers:
         self._answers = dict(_answers(data))
         self._begins = b"" if data.endswith(b"\n") or not data else b"\n"  # the last line was cut
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> ModelAnswer | None:
         return self._answers.get(key)
 
-    def add(self, key: str, answer: Answer) -> None:
+    def add(self, key: str, answer: ModelAnswer) -> None:
         """Store an answer. ``ConfigurationError`` where it cannot be written."""
         self._answers[key] = answer
         if self._file is not None:
@@ -73,7 +73,7 @@ def _append(file: Path, line: bytes) -> None:
         raise ConfigurationError.of("TT9009", file=str(file), problem=error.strerror) from None
 
 
-def _answers(data: bytes) -> Iterator[tuple[str, Answer]]:
+def _answers(data: bytes) -> Iterator[tuple[str, ModelAnswer]]:
     for line in data.split(b"\n"):
         try:
             record = decode(line)
@@ -83,13 +83,15 @@ def _answers(data: bytes) -> Iterator[tuple[str, Answer]]:
             yield record["key"], answer
 
 
-def _answer(value: Json) -> Answer | None:
+def _answer(value: Json) -> ModelAnswer | None:
     if not is_object(value) or not is_array(calls := value.get("calls")) or not all(map(_is_made, calls)):
         return None
     text, input_tokens, output_tokens = value.get("text"), value.get("input"), value.get("output")
     if not isinstance(text, str) or type(input_tokens) is not int or type(output_tokens) is not int:
         return None
-    return Answer(tuple(Made(one["tool"], one["arguments"]) for one in calls), text, input_tokens, output_tokens)
+    return ModelAnswer(
+        tuple(ModelCall(one["tool"], one["arguments"]) for one in calls), text, input_tokens, output_tokens
+    )
 
 
 def _is_made(call: Json) -> bool:

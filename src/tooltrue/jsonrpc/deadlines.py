@@ -7,10 +7,10 @@ import contextlib
 import math
 from collections.abc import Callable, Generator
 
-__all__ = ["Limit", "Patience"]
+__all__ = ["Deadlines", "RequestDeadline"]
 
 
-class Limit:
+class RequestDeadline:
     """Calls ``late`` after ``seconds`` without a sign of life, or after ``total`` seconds in any case.
 
     Paused time does not count. After :meth:`end`, ``late`` is not called. Its argument tells whether ``total`` was
@@ -19,7 +19,9 @@ class Limit:
 
     __slots__ = ("_late", "_limits", "_remaining", "_seconds", "_since", "_timer", "_whole")
 
-    def __init__(self, seconds: float, total: float, late: Callable[[bool], None], limits: set[Limit]) -> None:
+    def __init__(
+        self, seconds: float, total: float, late: Callable[[bool], None], limits: set[RequestDeadline]
+    ) -> None:
         self._whole = self._seconds = seconds
         self._remaining = total
         self._late = late
@@ -56,15 +58,15 @@ class Limit:
             self._timer.cancel()
 
 
-class Patience:
+class Deadlines:
     """The time limits of one end of a connection."""
 
     def __init__(self) -> None:
-        self._limits: set[Limit] = set()
+        self._limits: set[RequestDeadline] = set()
         self._pauses = 0
 
-    def limit(self, seconds: float, late: Callable[[bool], None], total: float = math.inf) -> Limit:
-        limit = Limit(seconds, total, late, self._limits)
+    def limit(self, seconds: float, late: Callable[[bool], None], total: float = math.inf) -> RequestDeadline:
+        limit = RequestDeadline(seconds, total, late, self._limits)
         if not self._pauses:
             limit.go_on()
         return limit

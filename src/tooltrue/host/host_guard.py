@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
-from tooltrue.host.approval_prompts import ApprovalPrompter, Asking, apply_edits, ask_person
+from tooltrue.host.approval_prompts import ApprovalPrompter, PromptLimits, apply_edits, ask_person
 from tooltrue.policy import pipeline
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import Config
@@ -49,7 +49,7 @@ class Hosting(Value, frozen=True):
     flow: Flow = field(default_factory=Flow)
     loops: Loops = field(default_factory=Loops)
     retry: Retry = field(default_factory=Retry)
-    asking: Asking = field(default_factory=Asking)
+    asking: PromptLimits = field(default_factory=PromptLimits)
     clock: Callable[[], float] = time.monotonic
     sleep: Sleep = asyncio.sleep
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 
 from tooltrue.transport.addresses import caller_of, networks, parse
 
-__all__ = ["Connections"]
+__all__ = ["ConnectionLimit"]
 
 _MOST = 2_000
 _OTHER_FILES = 128  # other files that a worker may have open
 
 
-class Connections:
+class ConnectionLimit:
     """Counts up to ``most`` connections (default: 2,000, or fewer if the process may open fewer files), and up to
     ``most_of_one`` per address or IPv6 /64 network (default: half). ``proxies``, addresses or networks, serve many
     callers: they are limited by the total only.

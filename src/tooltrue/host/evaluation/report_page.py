@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.contract.page import page, safe
-from tooltrue.host.evaluation.grading import NONE, Evaluation
-from tooltrue.host.evaluation.phrases import phrase
-from tooltrue.host.evaluation.told import (
-    Report,
+from tooltrue.host.evaluation.grades import NONE, Evaluation
+from tooltrue.host.evaluation.report_phrases import phrase
+from tooltrue.host.evaluation.report_text import (
+    EvaluationReport,
     compared,
     lines_of_share,
     named,
@@ -28,7 +28,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere}
 """
 
 
-def as_page(report: Report, language: str = "en") -> str:
+def as_page(report: EvaluationReport, language: str = "en") -> str:
     comparison = report.comparison
     body = [
         *(f"<p>{safe(line)}</p>" for line in (compared(comparison, language) if comparison else ())),

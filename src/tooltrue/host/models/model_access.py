@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value
 
-__all__ = ["KEY", "Access", "key_of"]
+__all__ = ["KEY", "ModelAccess", "key_of"]
 
 KEY = "TOOLTRUE_MODEL_KEY"
 """The environment variable with the key of an endpoint that is not known by name."""
 
 
-class Access(Value, frozen=True):
+class ModelAccess(Value, frozen=True):
     """``url`` is that of the API. ``seconds`` is how long the endpoint may stay silent, ``retries`` how often the SDK
     retries a failure that may be transient."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tooltrue.client.eras import Era
-from tooltrue.client.negotiate import negotiate
+from tooltrue.client.negotiation import negotiate
 from tooltrue.errors import (
     ConnectionLost,
     HeaderMismatch,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ConfigurationError
-from tooltrue.host.naming import MAX_NAME, RESERVED, alias, check_alias, marks
+from tooltrue.host.aliases import MAX_NAME, RESERVED, alias, check_alias, marks
 
 LEGAL = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 LABELS = st.text("abAB01_-. é文", min_size=1, max_size=40)

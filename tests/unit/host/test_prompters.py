@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tooltrue.host.approval_prompts import Always, Edit, No, Once, Question, Session
+from tooltrue.host.approval_prompts import Always, ApprovalQuestion, EditedArguments, No, Once, ThisSession
 from tooltrue.host.prompters import lines_of, prompting, terminal
 from unit.host.guarded import Person, Place
 
 
-def question(**arguments: object) -> Question:
+def question(**arguments: object) -> ApprovalQuestion:
     """The question that a person would be asked about a call with these arguments."""
     person = Person(No())
     place = Place(person)
@@ -41,9 +41,9 @@ def scripted(*lines: str) -> tuple[Callable[[str], Awaitable[str]], list[str]]:
         (["y"], Once()),
         (["YES"], Once()),
         (["是"], Once()),
-        (["s"], Session()),
+        (["s"], ThisSession()),
         (["once"], Once()),
-        (["Session"], Session()),
+        (["Session"], ThisSession()),
         (["n"], No()),
         (["no"], No()),
         (["deny"], No()),
@@ -52,7 +52,7 @@ def scripted(*lines: str) -> tuple[Callable[[str], Awaitable[str]], list[str]]:
         (["y but not there", "n"], No()),
         (["what?", "y"], Once()),
         (["ok", "sure", "yep"], No()),
-        (["e", '{"x": "b"}'], Edit({"x": "b"})),
+        (["e", '{"x": "b"}'], EditedArguments({"x": "b"})),
         (["e", '{"x": "b", "x": "c"}', "n"], No()),
         (["e", "[1]", "n"], No()),
     ],
@@ -67,7 +67,7 @@ def test_what_is_typed_is_what_is_meant(typed: list[str], answer: object):
     assert '"x" (2): "a\\u202e"' in shown[0]
 
 
-async def _ask(read: Callable[[str], Awaitable[str]], shown: list[str], asked: Question) -> object:
+async def _ask(read: Callable[[str], Awaitable[str]], shown: list[str], asked: ApprovalQuestion) -> object:
     return await prompting(read, shown.append)(asked)
 
 

@@ -12,11 +12,11 @@ from typing import TypeAlias
 from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import known, profile
 from tooltrue.errors import DefinitionError
-from tooltrue.host.models.shapes import shape_of
+from tooltrue.host.models.tool_formats import shape_of
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Tool, Value
 
-__all__ = ["Exposed", "Fit", "LeftOut", "exposed", "legal"]
+__all__ = ["ExposedTools", "Fit", "LeftOut", "exposed", "legal"]
 
 Fit: TypeAlias = Callable[[Tool], Tool]
 """Converts a definition to the form a provider accepts, its name included. ``DefinitionError`` if there is none."""
@@ -29,7 +29,7 @@ class LeftOut(Value, frozen=True):
     why: DefinitionError
 
 
-class Exposed(Value, frozen=True):
+class ExposedTools(Value, frozen=True):
     """``tools`` are in the provider's format; ``names`` maps the model's name for a tool to its own."""
 
     tools: tuple[dict[str, Json], ...]
@@ -47,7 +47,7 @@ def legal(tool: Tool) -> Tool:
     return tool
 
 
-def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exposed:
+def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> ExposedTools:
     """The tools in the format of ``provider``, in the given order. ``fit`` adapts a definition to the provider; the
     default follows its profile (:mod:`tooltrue.contract.profile`)."""
     fit = fit or (fitting(profile(provider)) if provider in known() else legal)
@@ -61,7 +61,7 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
             continue
         names[fitted.name] = tool.name
         definitions.append(shape(fitted))
-    return Exposed(tuple(definitions), names, tuple(left_out))
+    return ExposedTools(tuple(definitions), names, tuple(left_out))
 
 
 def _unlike(tool: Tool, names: Mapping[str, str]) -> Tool:

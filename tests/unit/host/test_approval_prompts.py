@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from tooltrue.client.config import ServerConfig
-from tooltrue.host.approval_prompts import Always, Answer, Asking, Edit, No, Once, Question, Session
+from tooltrue.host.approval_prompts import (
+    Always,
+    ApprovalAnswer,
+    ApprovalQuestion,
+    EditedArguments,
+    No,
+    Once,
+    PromptLimits,
+    ThisSession,
+)
 from tooltrue.host.host import Host
 from tooltrue.host.prompters import callback
 from tooltrue.policy.guard import Guard
@@ -46,7 +55,7 @@ def test_reading_runs_and_all_else_asks_where_no_rule_says_otherwise():
 @pytest.mark.parametrize("answer", [Once(), No(), None])
 @pytest.mark.parametrize("hints", [{"readOnlyHint": True}, {"readOnlyHint": True, "destructiveHint": False}, {}])
 def test_a_person_is_asked_before_a_tool_runs_whatever_its_server_says_of_it(
-    answer: Answer | None, hints: dict[str, bool]
+    answer: ApprovalAnswer | None, hints: dict[str, bool]
 ):
     """The server is untrusted: its file does not say what its tools do, nor that their hints may be believed."""
     server = Published(tool("look", annotations=hints))
@@ -111,8 +120,8 @@ def test_the_question_shows_server_tool_effect_arguments_in_full_and_what_is_oth
 
 
 def test_once_is_for_one_call_and_for_the_session_for_each_identical_one():
-    person = Person(Once(), Session(), No())
-    place = Place(person, asking=Asking(no_seconds=1))
+    person = Person(Once(), ThisSession(), No())
+    place = Place(person, asking=PromptLimits(no_seconds=1))
     place.add("put", effect="write")
 
     async def main() -> list[str]:
@@ -146,7 +155,7 @@ def test_a_pattern_that_the_call_does_not_fit_is_asked_about_again():
 
 
 def test_edited_arguments_are_shown_again_and_the_model_learns_what_ran():
-    person = Person(Edit({"x": "b"}), Once())
+    person = Person(EditedArguments({"x": "b"}), Once())
     place = Place(person)
     place.add("put", effect="write")
 
@@ -164,7 +173,7 @@ def test_edited_arguments_are_shown_again_and_the_model_learns_what_ran():
 
 
 def test_edited_arguments_that_do_not_fit_are_for_the_person_to_mend():
-    person = Person(Edit({"y": 1}), Edit({"x": "b"}), Once())
+    person = Person(EditedArguments({"y": 1}), EditedArguments({"x": "b"}), Once())
     place = Place(person)
     place.add("put", effect="write")
     assert asyncio.run(place.code("put", x="a")) == ""
@@ -173,7 +182,7 @@ def test_edited_arguments_that_do_not_fit_are_for_the_person_to_mend():
 
 
 def test_who_edits_and_never_agrees_has_run_nothing():
-    person = Person(*(Edit({"x": str(number)}) for number in range(100)))
+    person = Person(*(EditedArguments({"x": str(number)}) for number in range(100)))
     place = Place(person)
     place.add("put", effect="write")
     assert asyncio.run(place.code("put", x="a")) == "TT2427"
@@ -207,11 +216,11 @@ def test_no_answer_is_a_no(trouble: Exception):
 
 
 def test_a_question_that_nobody_answers_in_time_is_a_no():
-    async def silent(question: Question) -> Answer:
+    async def silent(question: ApprovalQuestion) -> ApprovalAnswer:
         await asyncio.Event().wait()
         return Once()
 
-    place = Place(silent, asking=Asking(seconds=0.01))
+    place = Place(silent, asking=PromptLimits(seconds=0.01))
     place.add("put", effect="write")
     assert asyncio.run(place.code("put")) == "TT2422"
     assert place.ran == []
@@ -220,7 +229,7 @@ def test_a_question_that_nobody_answers_in_time_is_a_no():
 def test_questions_are_put_one_after_another_and_identical_ones_once():
     open_now, most, asked = 0, 0, list[str]()
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         nonlocal open_now, most
         open_now, most = open_now + 1, max(most, open_now + 1)
         asked.append(str(question.request.arguments["x"]))
@@ -263,11 +272,11 @@ def test_no_more_questions_wait_than_may_also_where_facts_lie_in_a_file(tmp_path
         async with SqliteFacts(tmp_path / "facts.db", clock=StoppedClock()) as facts:
             answered = asyncio.Event()
 
-            async def front(question: Question) -> Answer:
+            async def front(question: ApprovalQuestion) -> ApprovalAnswer:
                 await answered.wait()
                 return await person(question)
 
-            place = Place(front, facts=facts, asking=Asking(waiting=2))
+            place = Place(front, facts=facts, asking=PromptLimits(waiting=2))
             place.add("put", effect="write")
             calls = [asyncio.ensure_future(place.code("put", x=x)) for x in "abcd"]
             async with asyncio.timeout(LIMIT):
@@ -294,7 +303,7 @@ def test_a_yes_for_a_pattern_answers_the_questions_that_wait_behind_it():
 def test_a_call_that_is_cancelled_while_it_is_asked_about_leaves_the_way_free():
     begun = asyncio.Event()
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         if question.request.arguments["x"] == "a":
             begun.set()
             await asyncio.Event().wait()
@@ -368,13 +377,13 @@ def test_the_time_that_a_person_takes_is_not_the_tasks():
 
 @pytest.mark.parametrize(("said", "ran"), [(True, True), (Once(), True), (False, False), (None, False), ("yes", False)])
 def test_a_callback_says_yes_by_true_or_by_an_answer(said: object, ran: bool):
-    async def later(question: Question) -> object:
+    async def later(question: ApprovalQuestion) -> object:
         return said
 
-    def now(question: Question) -> object:
+    def now(question: ApprovalQuestion) -> object:
         return said
 
-    functions: list[Callable[[Question], object]] = [now, later]
+    functions: list[Callable[[ApprovalQuestion], object]] = [now, later]
     for function in functions:
         place = Place(callback(function))
         place.add("put", effect="write")
@@ -392,9 +401,9 @@ def test_what_a_tool_takes_is_the_schema_that_edits_have_to_fit():
 
 
 def test_a_ticket_for_one_call_lets_one_of_those_run_that_wait_for_their_turn():
-    shown, desk = asyncio.Queue[Question](), asyncio.Event()
+    shown, desk = asyncio.Queue[ApprovalQuestion](), asyncio.Event()
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         shown.put_nowait(question)
         await desk.wait()
         return Once()

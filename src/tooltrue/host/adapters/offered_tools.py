@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tooltrue.host.calls import Caller, Hooks
-from tooltrue.host.exposed import Fit, exposed
+from tooltrue.host.calls import Hooks, ToolCaller
+from tooltrue.host.exposed_tools import Fit, exposed
 from tooltrue.host.models.model import ToolReply, ToolUse
 from tooltrue.host.run import MakeContext, local
 from tooltrue.jsonrpc.messages import Json
@@ -34,7 +34,7 @@ async def offered(
     exposed_tools = exposed((tool.definition for tool in tools), "plain", fit)
 
     async def call(name: str, arguments: dict[str, Any]) -> ToolReply:
-        caller = Caller(toolset, hooks or Hooks(), context(), "en")
+        caller = ToolCaller(toolset, hooks or Hooks(), context(), "en")
         return await caller.call(ToolUse(f"call_{secrets.token_hex(8)}", name, arguments), exposed_tools.names)
 
     return [OfferedTool(one["name"], one["description"], one["parameters"], call) for one in exposed_tools.tools]

@@ -10,8 +10,8 @@ import pytest
 
 from tooltrue import Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.host.approval_prompts import Asking
-from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.host.approval_prompts import PromptLimits
+from tooltrue.host.host_guard import Hosting, hosted
 from tooltrue.policy.config import read
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
@@ -69,7 +69,7 @@ def test_the_operators_file_says_what_only_a_host_goes_by(tmp_path: Path):
     assert hosting.budget == Budget(calls=5, money=0.5)
     assert hosting.loops == Loops(patient=globs(["job_*"]))
     assert hosting.retry == Retry(attempts=2, idempotent=globs(["disk_put"]))
-    assert hosting.asking == Asking(seconds=60)
+    assert hosting.asking == PromptLimits(seconds=60)
     assert config.over(Guard(), "desk").repair == globs(["disk_*"])
 
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers

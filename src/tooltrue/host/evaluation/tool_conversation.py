@@ -7,20 +7,20 @@ from typing import Self
 
 from tooltrue.contract.contract import digest
 from tooltrue.host.calls import Hooks
-from tooltrue.host.evaluation.answers import Answer
-from tooltrue.host.evaluation.choosing import made, opening_messages
-from tooltrue.host.evaluation.comparing import Schemas
-from tooltrue.host.evaluation.questions import Question
-from tooltrue.host.exposed import LeftOut
+from tooltrue.host.evaluation.argument_verdicts import Schemas
+from tooltrue.host.evaluation.model_answers import ModelAnswer
+from tooltrue.host.evaluation.question_file import EvaluationQuestion
+from tooltrue.host.evaluation.tool_choice import made, opening_messages
+from tooltrue.host.exposed_tools import LeftOut
 from tooltrue.host.models.model import Model, Turn
 from tooltrue.host.run import Conversation, MakeContext, RunLimits, local
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.tools.toolset import Toolset
 
-__all__ = ["Running"]
+__all__ = ["ToolConversation"]
 
 
-class Running:
+class ToolConversation:
     """A model that uses ``toolset``. ``names`` maps its names of tools to those used in questions. Each question is a
     conversation of its own, limited to ``steps`` answers of the model."""
 
@@ -54,14 +54,14 @@ class Running:
         self.key = digest([*subject, "run", self._limits.steps])
         return self
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: EvaluationQuestion) -> ModelAnswer:
         """All calls of the model, in the order in which it made them. Raises ``ModelError``."""
         turns = list[Turn]()
         talk = self._talk(Hooks(turn=turns.append))
         exposed_tools = await talk.exposed()
         done = await talk.say(opening_messages(question, self._system))
         calls = tuple(call for turn in turns for call in made(turn, exposed_tools, self._names))
-        return Answer(calls, done.text, done.usage.input, done.usage.output)
+        return ModelAnswer(calls, done.text, done.usage.input, done.usage.output)
 
     def _talk(self, hooks: Hooks) -> Conversation:
         return Conversation(self._model, self._toolset, hooks=hooks, limits=self._limits, context=self._context)

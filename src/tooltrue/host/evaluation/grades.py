@@ -8,40 +8,40 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from tooltrue.host.evaluation.answers import Answer
-from tooltrue.host.evaluation.comparing import Schemas, Verdict, fields, reached, says
+from tooltrue.host.evaluation.argument_verdicts import ArgumentVerdict, Schemas, fields, reached, says
+from tooltrue.host.evaluation.model_answers import ModelAnswer
 from tooltrue.host.evaluation.model_queries import QuestionOutcome
-from tooltrue.host.evaluation.questions import Question
+from tooltrue.host.evaluation.question_file import EvaluationQuestion
 from tooltrue.host.evaluation.statistics import Share, exact_p
 from tooltrue.protocol.types import Value
 
-__all__ = ["NONE", "Comparison", "Evaluation", "Graded", "graded"]
+__all__ = ["NONE", "Comparison", "Evaluation", "GradedAnswer", "graded"]
 
 NONE: Final = ""
 """Stands for a tool if none was expected, or none chosen."""
 
 
-class Graded(Value, frozen=True):
+class GradedAnswer(Value, frozen=True):
     """An answer with its grades. ``pairs`` are the tools, expected and chosen, up to the first call that differs;
     ``fields`` the verdict on each argument of calls of the right tool, by tool and name; ``reached`` the number of
     calls that were as expected. ``has_arguments`` says whether the arguments of the first call were right, and is
     ``None`` if they are not graded."""
 
-    question: Question
+    question: EvaluationQuestion
     round: int
-    answer: Answer
+    answer: ModelAnswer
     pairs: tuple[tuple[str, str], ...]
-    fields: tuple[tuple[str, str, Verdict], ...]
+    fields: tuple[tuple[str, str, ArgumentVerdict], ...]
     reached: int
     has_tool: bool
     has_arguments: bool | None
     is_right: bool
 
 
-_Grade: TypeAlias = Callable[[Graded], bool | None]
+_Grade: TypeAlias = Callable[[GradedAnswer], bool | None]
 
 
-def graded(question: Question, round: int, answer: Answer, schemas: Schemas) -> Graded:
+def graded(question: EvaluationQuestion, round: int, answer: ModelAnswer, schemas: Schemas) -> GradedAnswer:
     """Grade an answer. Surplus calls are not graded."""
     expected_calls, calls = question.calls, answer.calls
     count = reached(question, calls, schemas)
@@ -51,14 +51,14 @@ def graded(question: Question, round: int, answer: Answer, schemas: Schemas) -> 
         pairs.append((expected_calls[count].tool, NONE))
     if not expected_calls:
         pairs.append((NONE, calls[0].tool if calls else NONE))
-    verdicts: list[tuple[str, str, Verdict]] = [
+    verdicts: list[tuple[str, str, ArgumentVerdict]] = [
         (expected.tool, name, verdict)
         for expected, made in graded_calls
         if made.tool == expected.tool
         for name, verdict in fields(expected, made, schemas).items()
     ]
     has_tool = pairs[0][0] == pairs[0][1]
-    return Graded(
+    return GradedAnswer(
         question,
         round,
         answer,
@@ -77,7 +77,7 @@ class Evaluation:
     the fraction of them that was right."""
 
     target: str
-    answers: Sequence[Graded]
+    answers: Sequence[GradedAnswer]
     unanswered: Sequence[QuestionOutcome] = ()
 
     @classmethod
@@ -87,9 +87,9 @@ class Evaluation:
         return cls(target, answers, [one for one in every if one.answer is None])
 
     @cached_property
-    def by_question(self) -> Mapping[str, Sequence[Graded]]:
+    def by_question(self) -> Mapping[str, Sequence[GradedAnswer]]:
         """The rounds of each question that has been answered at least once, by its place in the file."""
-        rounds: dict[str, list[Graded]] = {}
+        rounds: dict[str, list[GradedAnswer]] = {}
         for one in self.answers:
             rounds.setdefault(one.question.place, []).append(one)
         return rounds
@@ -120,9 +120,9 @@ class Evaluation:
         return Counter(pair for one in self.answers for pair in one.pairs)
 
     @cached_property
-    def fields(self) -> Mapping[tuple[str, str], Mapping[Verdict, int]]:
+    def fields(self) -> Mapping[tuple[str, str], Mapping[ArgumentVerdict, int]]:
         """The verdicts on each argument, by tool and name."""
-        counts: dict[tuple[str, str], Counter[Verdict]] = {}
+        counts: dict[tuple[str, str], Counter[ArgumentVerdict]] = {}
         for tool, name, verdict in (field for one in self.answers for field in one.fields):
             counts.setdefault((tool, name), Counter())[verdict] += 1
         return dict(sorted(counts.items()))
@@ -132,7 +132,7 @@ class Evaluation:
         """The totals of input and output tokens."""
         return sum(one.answer.input for one in self.answers), sum(one.answer.output for one in self.answers)
 
-    def wrong(self) -> Iterator[Graded]:
+    def wrong(self) -> Iterator[GradedAnswer]:
         return (one for one in self.answers if not one.is_right)
 
 
@@ -166,7 +166,7 @@ def _rights(evaluation: Evaluation, place: str) -> int:
     return sum(one.is_right for one in evaluation.by_question[place])
 
 
-def _part(rounds: Sequence[Graded], grade: _Grade) -> float | None:
+def _part(rounds: Sequence[GradedAnswer], grade: _Grade) -> float | None:
     """The fraction of the rounds that was right, among those that have this grade."""
     grades = [one for one in map(grade, rounds) if one is not None]
     return sum(grades) / len(grades) if grades else None

@@ -11,10 +11,10 @@ from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.spelling import closest
 
-__all__ = ["Expected", "Question", "absent", "check_tools", "questions_in", "renamed"]
+__all__ = ["EvaluationQuestion", "ExpectedCall", "absent", "check_tools", "questions_in", "renamed"]
 
 
-class Expected(Value, frozen=True):
+class ExpectedCall(Value, frozen=True):
     """An expected call. ``arguments`` of ``None`` are not graded; ``result`` is the model's reply to it, if more calls
     follow."""
 
@@ -23,12 +23,12 @@ class Expected(Value, frozen=True):
     result: str = ""
 
 
-class Question(Value, frozen=True):
+class EvaluationQuestion(Value, frozen=True):
     """``calls`` are in the expected order, empty if no tool should be called. ``answer`` is text that the model's final
     text has to contain. ``place`` is the line of the file."""
 
     text: str
-    calls: tuple[Expected, ...]
+    calls: tuple[ExpectedCall, ...]
     answer: str | None = None
     place: str = ""
 
@@ -42,7 +42,7 @@ _CALL: Final = frozenset({"tool", "arguments", "result"})
 _LINE: Final = frozenset({"question", "answer"})
 
 
-def questions_in(text: str, file: str) -> list[Question]:
+def questions_in(text: str, file: str) -> list[EvaluationQuestion]:
     """Parse a file with one question a line: ``{"question": TEXT, "tool": NAME, "arguments": {…}}``, or
     ``"steps": [{"tool": …, "result": …}, …]`` for several calls; ``"tool": null`` for no call; optionally
     ``"answer": TEXT``. The key ``"query"``, as in search tests, is an alias of ``"question"``.
@@ -53,7 +53,9 @@ def questions_in(text: str, file: str) -> list[Question]:
     return questions
 
 
-def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Collection[str]) -> list[Question]:
+def renamed(
+    questions: Collection[EvaluationQuestion], names: Mapping[str, str], tools: Collection[str]
+) -> list[EvaluationQuestion]:
     """The questions adapted to ``tools``: a tool that is named differently there is expected by that name. ``names``
     maps old names to new ones, and is read in both directions."""
     every = {**names, **{new: old for old, new in names.items()}}
@@ -64,12 +66,12 @@ def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Co
     ]
 
 
-def absent(questions: Collection[Question], tools: Collection[str]) -> dict[str, int]:
+def absent(questions: Collection[EvaluationQuestion], tools: Collection[str]) -> dict[str, int]:
     """The tools that questions expect and that are not among ``tools``: name → number of questions."""
     return Counter(name for one in questions for name in {call.tool for call in one.calls} - {*tools})
 
 
-def check_tools(questions: Collection[Question], tools: Collection[str], target: str) -> None:
+def check_tools(questions: Collection[EvaluationQuestion], tools: Collection[str], target: str) -> None:
     """``ConfigurationError`` where a question expects a tool that is not among those of ``target``."""
     for question in questions:
         for call in question.calls:
@@ -80,7 +82,7 @@ def check_tools(questions: Collection[Question], tools: Collection[str], target:
                 )
 
 
-def _question(line: str, place: str) -> Question:
+def _question(line: str, place: str) -> EvaluationQuestion:
     try:
         fields = _as_asked(decode(line.encode()))
         if problem := next(_problems(fields), None):
@@ -88,7 +90,7 @@ def _question(line: str, place: str) -> Question:
     except ParseError as error:
         raise ConfigurationError.of("TT9881", place=place, problem=str(error).removesuffix(".")) from None
     steps = fields["steps"] if "steps" in fields else [fields] if fields["tool"] is not None else []
-    return Question(fields["question"], tuple(map(_expected, steps)), fields.get("answer"), place)
+    return EvaluationQuestion(fields["question"], tuple(map(_expected, steps)), fields.get("answer"), place)
 
 
 def _as_asked(line: Json) -> Json:
@@ -124,5 +126,5 @@ def _problems_of_call(call: dict[str, Json]) -> Iterator[str]:
         yield '"result" has to be text'
 
 
-def _expected(call: dict[str, Json]) -> Expected:
-    return Expected(call["tool"], call.get("arguments"), call.get("result", ""))
+def _expected(call: dict[str, Json]) -> ExpectedCall:
+    return ExpectedCall(call["tool"], call.get("arguments"), call.get("result", ""))

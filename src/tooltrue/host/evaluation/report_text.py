@@ -9,14 +9,14 @@ from itertools import islice
 from typing import Final
 
 from tooltrue.contract.display import display_safe, display_safe_json
-from tooltrue.host.evaluation.grading import NONE, Comparison, Evaluation, Graded
-from tooltrue.host.evaluation.phrases import phrase
+from tooltrue.host.evaluation.grades import NONE, Comparison, Evaluation, GradedAnswer
+from tooltrue.host.evaluation.report_phrases import phrase
 from tooltrue.host.evaluation.statistics import Share
 from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 
 __all__ = [
-    "Report",
+    "EvaluationReport",
     "as_json",
     "as_text",
     "compared",
@@ -33,7 +33,7 @@ _SURE: Final = 0.05
 _FEWEST: Final = 6  # 2 / 2⁶ is the first that is below 0.05
 
 
-class Report(Value, frozen=True):
+class EvaluationReport(Value, frozen=True):
     """``old`` is the evaluation to compare ``new`` with, if any."""
 
     model: str
@@ -52,7 +52,7 @@ class Report(Value, frozen=True):
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def as_text(report: Report, language: str = "en") -> str:
+def as_text(report: EvaluationReport, language: str = "en") -> str:
     lines = [phrase("title", language, model=display_safe(report.model))]
     for one in report.evaluations:
         lines += ["", *_lines(one, language)]
@@ -140,17 +140,17 @@ def wrong_lines(evaluation: Evaluation, language: str) -> Iterator[str]:
             yield "  " + (calls if count == 1 else phrase("often", language, said=calls, count=count))
 
 
-def _did(one: Graded, language: str) -> str:
+def _did(one: GradedAnswer, language: str) -> str:
     if not one.answer.calls or one.reached == len(one.question.calls) > 0:  # then its final text was wrong
         return phrase("said", language, text=_cut(one.answer.text))
     return phrase("made", language, calls=_made(one, language))
 
 
-def _expected_calls(one: Graded, language: str) -> str:
+def _expected_calls(one: GradedAnswer, language: str) -> str:
     return _calls([(call.tool, call.arguments) for call in one.question.calls], language)
 
 
-def _made(one: Graded, language: str) -> str:
+def _made(one: GradedAnswer, language: str) -> str:
     return _calls([(call.tool, call.arguments) for call in one.answer.calls], language)
 
 
@@ -180,7 +180,7 @@ def compared(comparison: Comparison, language: str) -> Iterator[str]:
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-def as_json(report: Report, language: str = "en") -> str:
+def as_json(report: EvaluationReport, language: str = "en") -> str:
     data: dict[str, Json] = {
         "model": report.model,
         "evaluations": [_data(one, language) for one in report.evaluations],
@@ -226,7 +226,7 @@ def _share_data(share: Share) -> Json:
     return {"right": share.right, "of": share.of, "share": share.value, "low": low, "high": high}
 
 
-def _graded(one: Graded) -> Json:
+def _graded(one: GradedAnswer) -> Json:
     return {
         "place": one.question.place,
         "round": one.round,

@@ -10,9 +10,9 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Tool
 
-__all__ = ["SHAPES", "Shape", "shape_of"]
+__all__ = ["SHAPES", "ToolFormat", "shape_of"]
 
-Shape: TypeAlias = Callable[[Tool], dict[str, Json]]
+ToolFormat: TypeAlias = Callable[[Tool], dict[str, Json]]
 
 
 def _function(tool: Tool) -> dict[str, Json]:
@@ -32,7 +32,7 @@ def _anthropic(tool: Tool) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description or "", "input_schema": tool.inputSchema}
 
 
-SHAPES: dict[str, Shape] = {
+SHAPES: dict[str, ToolFormat] = {
     "anthropic": _anthropic,
     "gemini": _function,
     "openai": _openai,
@@ -41,7 +41,7 @@ SHAPES: dict[str, Shape] = {
 }
 
 
-def shape_of(provider: str) -> Shape:
+def shape_of(provider: str) -> ToolFormat:
     """The format of a provider. ``ConfigurationError`` for an unknown one."""
     if provider not in SHAPES:
         raise ConfigurationError.of("TT9501", provider=provider, known=", ".join(SHAPES))
