@@ -135,7 +135,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """End the conversation, and the process that was started for it, even if the caller is cancelled meanwhile."""
+        """End the connection, and the process that was started for it, even if the caller is cancelled meanwhile."""
         closing = asyncio.ensure_future(self._connection.close())
         try:
             await asyncio.shield(closing)

@@ -145,7 +145,7 @@ class ClientConnection:
         await self._link.open(self._peer)
         try:
             await self._settle_with_whatever_is_there()
-            await self._hear_of_changes()
+            await self._update_subscription()
         except BaseException:
             await self.close()
             raise
@@ -171,12 +171,12 @@ class ClientConnection:
             await self._settle()
 
     async def _settle(self) -> None:
-        """Negotiate the revision; the result of an earlier conversation is tried first."""
+        """Negotiate the revision; the result of an earlier connection is tried first."""
         key = self._link.key
         settings = self._settings
         self.era, self.facts = await negotiate(
             self._ask_first,
-            self._tell,
+            self._notify,
             settings.timeout,
             self._answers.capabilities,
             settings.revision,
@@ -314,7 +314,7 @@ class ClientConnection:
             await self._stop_listening()
             self._link.renew()
             self.era, self.facts = await negotiate(
-                self._ask, self._tell, self._settings.timeout, self._answers.capabilities, self.facts.revision
+                self._ask, self._notify, self._settings.timeout, self._answers.capabilities, self.facts.revision
             )
             await self._link.flush()
             self._sessions += 1
@@ -330,7 +330,7 @@ class ClientConnection:
         if self._settings.log_level is not None and "logging" in facts.capabilities:
             requests.append(("logging/setLevel", {"level": self._settings.log_level}))
         await asyncio.gather(*(self._try(era, method, params) for method, params in requests))
-        await self._hear_of_changes()
+        await self._update_subscription()
         try:
             self._router.everything_may_have_changed()
         except Exception as error:  # noqa: BLE001 - as in callbacks of notifications
@@ -397,10 +397,10 @@ class ClientConnection:
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
         if era is not None and (self._link.shared or not era.cancels_by_closing):
-            self._tell(era, "notifications/cancelled", {"requestId": id})
+            self._notify(era, "notifications/cancelled", {"requestId": id})
         self._link.abandon(id)
 
-    def _tell(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
+    def _notify(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
         params = era.params(params or {}, None)
         self._link.send(encode_notification(method, params), None, era.headers(method, params))
 
@@ -426,8 +426,8 @@ class ClientConnection:
         """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
         return self._open_requests > 0 and self.era is not None and not self.era.listens_by_asking
 
-    def hear_of(self, id: Id) -> None:
-        self._peer.hear_of(id)
+    def extend_deadline(self, id: Id) -> None:
+        self._peer.extend_deadline(id)
 
     def cancel(self, id: Id) -> bool:
         return self._peer.cancel(id)
@@ -449,14 +449,14 @@ class ClientConnection:
             raise TransportError.of("TT5026", what="resources/subscribe")
         if not era.listens_by_asking:
             await self.request("resources/subscribe", {"uri": uri})
-        await self._hear_of_changes()
+        await self._update_subscription()
 
     async def unfollow(self, uri: str) -> None:
         era = self.settled()
         if self._router.updated.pop(uri, None) is None:
             return
         if era.listens_by_asking:
-            await self._hear_of_changes()
+            await self._update_subscription()
         else:
             await self.request("resources/unsubscribe", {"uri": uri})
 
@@ -471,7 +471,7 @@ class ClientConnection:
             filter["resourceSubscriptions"] = sorted(self._router.updated)
         return filter
 
-    async def _hear_of_changes(self) -> None:
+    async def _update_subscription(self) -> None:
         """Subscribe to exactly the changes that are wanted now; return once no later change can be missed.
 
         If the caller is cancelled meanwhile, the previous subscription stays.

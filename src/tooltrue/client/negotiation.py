@@ -2,7 +2,7 @@
 
 ``server/discover`` comes first, on every transport: stateless servers have to answer it. An error of a stateless server
 names its revisions; anything else, silence included, means a session-based server, which gets its handshake. A server
-that was silent and refuses the handshake too was slow, not old. The result of an earlier conversation is tried first.
+that was silent and refuses the handshake too was slow, not old. The result of an earlier connection is tried first.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class NotificationCallbacks:
 class Calls(Protocol):
     """The open requests."""
 
-    def hear_of(self, id: Id) -> None: ...
+    def extend_deadline(self, id: Id) -> None: ...
 
     def cancel(self, id: Id) -> bool: ...
 
@@ -95,10 +95,10 @@ class _CallProgress:
     _bucket: TokenBucket = field(default_factory=lambda: TokenBucket(_BURST, _PER_SECOND))
     _pending: dict[str, Json] | None = None
 
-    def hear(self, params: dict[str, Json]) -> None:
+    def report(self, params: dict[str, Json]) -> None:
         if self._bucket.take():
             self._pending = None
-            self._tell(params)
+            self._deliver(params)
         else:
             self._pending = params
 
@@ -106,11 +106,11 @@ class _CallProgress:
         """Deliver the newest report, if it was left out."""
         if self._pending is not None:
             try:
-                self._tell(self._pending)
+                self._deliver(self._pending)
             except Exception as error:  # noqa: BLE001 - as for every notification: the answer must not be lost
                 internal_error(error)
 
-    def _tell(self, params: dict[str, Json]) -> None:
+    def _deliver(self, params: dict[str, Json]) -> None:
         progress, total, message = params.get("progress"), params.get("total"), params.get("message")
         if is_number(progress):
             text = message[:_MAX_MESSAGE] if isinstance(message, str) else None
@@ -207,8 +207,8 @@ class NotificationRouter:
         expected = self._progress.get(token) if is_id(token) else None
         if expected is not None:
             for id in expected.ids:
-                self._calls.hear_of(id)
-            expected.hear(params)
+                self._calls.extend_deadline(id)
+            expected.report(params)
 
     def _cancelled(self, params: dict[str, Json]) -> None:
         id = params.get("requestId")

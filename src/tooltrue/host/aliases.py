@@ -39,7 +39,7 @@ def marks(labels: Iterable[str]) -> dict[str, str]:
     for label in labels:
         _check_label(label)
         mark = _mark(label)
-        for sign in (("mark", mark.lower()), ("look", _look(label))):
+        for sign in (("mark", mark.lower()), ("look", _label_skeleton(label))):
             if (other := by_sign.setdefault(sign, label)) != label:
                 raise ConfigurationError.of("TT9211", label=label, other=other)
         made[label] = mark
@@ -62,7 +62,7 @@ def _check_label(label: str) -> None:
 _SEPARATORS: Final = re.compile(r"[\s_.\-\u00b7\u2010-\u2015\u2212]+")
 
 
-def _look(label: str) -> str:
+def _label_skeleton(label: str) -> str:
     """The skeleton of a label for a cursory reader, who overlooks accents on Latin letters and the kind of separator
     between two words."""
     plain = latin(label)

@@ -2,7 +2,7 @@
 no.
 
 The scope of an approval, the place of tickets and the consumption of grants are the same as on a server
-(:mod:`tooltrue.policy.layers.confirm`); only the way to the person differs. A *front* puts a question and returns the
+(:mod:`tooltrue.policy.layers.confirm`); only the way to the person differs. A prompter puts a question and returns the
 answer (:mod:`tooltrue.host.prompters`); without one, a call waits as a ticket.
 """
 
@@ -111,7 +111,7 @@ class PromptLimits(Value, frozen=True):
     def __post_init__(self) -> None:
         for name in ("seconds", "always_seconds", "waiting", "no_seconds", "edits"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Asking({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of("TT4009", name=f"PromptLimits({name}=…)", wanted="a number above 0")
 
 
 # -- the layers --------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def ask_person(
     asking: PromptLimits,
     approvals: Approvals,
     facts: Facts,
-    front: ApprovalPrompter | None,
+    prompter: ApprovalPrompter | None,
     common: Task,
     *,
     server: str,
@@ -131,9 +131,9 @@ def ask_person(
 ) -> Callable[[Provider], Provider]:
     """Run a call that needs approval only after the person has approved exactly that call. ``common`` is the task of
     calls without one."""
-    desk = _PromptQueue(front)
+    queue = _PromptQueue(prompter)
     return lambda inner: _AskPerson(
-        inner, settings, approvals, facts, server, instance, "", language, asking, desk, common
+        inner, settings, approvals, facts, server, instance, "", language, asking, queue, common
     )
 
 
@@ -192,8 +192,8 @@ _Outcome: TypeAlias = ApprovalAnswer | ToolError | None
 class _PromptQueue:
     """The queue of questions to the one person. ``open``: waiting or displayed questions, by the call's key."""
 
-    def __init__(self, front: ApprovalPrompter | None) -> None:
-        self.front = front
+    def __init__(self, prompter: ApprovalPrompter | None) -> None:
+        self.prompter = prompter
         self.open: dict[str, asyncio.Future[_Outcome]] = {}
         self._turn: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -209,31 +209,31 @@ class _PromptQueue:
 
 class _AskPerson(Confirming, frozen=True):
     asking: PromptLimits
-    desk: _PromptQueue
+    queue: _PromptQueue
     common: Task
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
         request = self._wanted(call, tool)
         if (grant := await self._standing(request)) is not None:
             return grant
-        if self.desk.front is None:
+        if self.queue.prompter is None:
             raise await self._ticket(await previewed(request, tool, self.language), "TT2420")
-        turn = self.desk.turn
-        if (same := self.desk.open.get(request.key)) is not None:
+        turn = self.queue.turn
+        if (same := self.queue.open.get(request.key)) is not None:
             return await self._as_the_other(request, await asyncio.shield(same))
-        if len(self.desk.open) >= self.asking.waiting:
+        if len(self.queue.open) >= self.asking.waiting:
             raise ToolError.of("TT2425", tool=request.tool, limit=self.asking.waiting)
         # Registered before the next await: an identical call that comes meanwhile shares this question.
         answer: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
-        self.desk.open[request.key] = answer
+        self.queue.open[request.key] = answer
         try:
             if (refusal := await self._not_to_be_asked(request)) is not None:
                 answer.set_result(refusal)
                 raise refusal
             async with self._waiting(call), turn:
-                return await self._asked_in_turn(self.desk.front, request, call, tool, answer)
+                return await self._ask_in_turn(self.queue.prompter, request, call, tool, answer)
         finally:
-            self.desk.open.pop(request.key, None)
+            self.queue.open.pop(request.key, None)
             if not answer.done():
                 answer.set_result(None)
 
@@ -270,8 +270,8 @@ class _AskPerson(Confirming, frozen=True):
         finally:
             task.asked()
 
-    async def _asked_in_turn(
-        self, front: ApprovalPrompter, request: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Outcome]
+    async def _ask_in_turn(
+        self, prompter: ApprovalPrompter, request: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Outcome]
     ) -> Grant:
         if (grant := await self._standing(request)) is not None:  # an answer meanwhile covered this call too
             # A grant for a single run does not cover the identical calls that wait.
@@ -283,7 +283,7 @@ class _AskPerson(Confirming, frozen=True):
             raise await self._ticket(request, "TT2406")
         problem = ""
         for _ in range(self.asking.edits):
-            reply = await self._person_answer(front, ApprovalQuestion(request, tool, text, problem))
+            reply = await self._person_answer(prompter, ApprovalQuestion(request, tool, text, problem))
             match reply:
                 case None:
                     with_note(call, "not answered by the person")
@@ -313,11 +313,11 @@ class _AskPerson(Confirming, frozen=True):
                     return grant
         raise ToolError.of("TT2427", tool=request.tool)
 
-    async def _person_answer(self, front: ApprovalPrompter, question: ApprovalQuestion) -> ApprovalAnswer | None:
+    async def _person_answer(self, prompter: ApprovalPrompter, question: ApprovalQuestion) -> ApprovalAnswer | None:
         """The answer of the person, or ``None`` if there is none in time."""
         try:
             async with asyncio.timeout(self.asking.seconds):
-                return await front(question)
+                return await prompter(question)
         except (TimeoutError, EOFError):
             return None
         except Exception:  # noqa: BLE001 - of whoever asks: it is logged, and a no

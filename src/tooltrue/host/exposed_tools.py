@@ -12,7 +12,7 @@ from typing import TypeAlias
 from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import known, profile
 from tooltrue.errors import DefinitionError
-from tooltrue.host.models.tool_formats import shape_of
+from tooltrue.host.models.tool_formats import format_of
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Tool, Value
 
@@ -51,7 +51,7 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
     """The tools in the format of ``provider``, in the given order. ``fit`` adapts a definition to the provider; the
     default follows its profile (:mod:`tooltrue.contract.profile`)."""
     fit = fit or (fitting(profile(provider)) if provider in known() else legal)
-    shape = shape_of(provider)
+    convert = format_of(provider)
     definitions, names, left_out = list[dict[str, Json]](), dict[str, str](), list[LeftOut]()
     for tool in tools:
         try:
@@ -60,7 +60,7 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
             left_out.append(LeftOut(tool.name, error))
             continue
         names[fitted.name] = tool.name
-        definitions.append(shape(fitted))
+        definitions.append(convert(fitted))
     return ExposedTools(tuple(definitions), names, tuple(left_out))
 
 

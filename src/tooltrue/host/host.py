@@ -344,7 +344,7 @@ class Host:
         """Accept a review on behalf of a person: the tools in ``names``, or all of it. They appear at once.
         ``ConfigurationError`` where the server has published something else since."""
         self._pins[review.server].accept(review, names)
-        self._lives[review.server].wake.look_again()
+        self._lives[review.server].wake.refresh_now()
 
     @property
     def audit_log(self) -> Log:
@@ -372,7 +372,7 @@ class Host:
             self._announce(Announcement("found", names=tuple(sorted(added))))
         if lost or added:
             for life in self._lives.values():
-                life.wake.look_beside()
+                life.wake.reinspect()
         before, self._quarantined = self._quarantined, _names_of(self.catalogue.quarantined)
         self._announce_new("held", self._quarantined - before)
         before, self._warned = self._warned, _names_of(self.suspicions)

@@ -109,11 +109,11 @@ def hosted(
 
 class HostParts(Parts, frozen=True):
     """The objects that the layers of a host share: also ``common``, the task of all calls without a task, and
-    ``front``, which puts questions to a person."""
+    ``prompter``, which puts questions to a person."""
 
     hosting: Hosting
     common: Task
-    front: ApprovalPrompter | None
+    prompter: ApprovalPrompter | None
 
 
 def _ask_person(parts: HostParts) -> LayerFactory:
@@ -123,7 +123,7 @@ def _ask_person(parts: HostParts) -> LayerFactory:
         parts.hosting.asking,
         parts.approvals,
         parts.facts,
-        parts.front,
+        parts.prompter,
         parts.common,
         server=guard.server,
         instance=guard.instance,

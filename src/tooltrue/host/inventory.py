@@ -65,7 +65,7 @@ class ConfigFile(Value, frozen=True):
 def inventory(places: Sequence[Path] = (), home: Path | None = None) -> list[ConfigFile]:
     """The files in the home and in ``places``: files, or folders of projects; by default the current folder."""
     candidates = dict.fromkeys(_candidates(places or (Path.cwd(),), home or Path.home()))
-    return [entry for host, file in candidates for entry in _look(host, file)]
+    return [entry for host, file in candidates for entry in _read_file(host, file)]
 
 
 def _candidates(places: Sequence[Path], home: Path) -> Iterator[tuple[str, Path]]:
@@ -77,7 +77,7 @@ def _candidates(places: Sequence[Path], home: Path) -> Iterator[tuple[str, Path]
             yield "", place
 
 
-def _look(host: str, file: Path) -> Iterator[ConfigFile]:
+def _read_file(host: str, file: Path) -> Iterator[ConfigFile]:
     if host and not file.is_file():
         return
     try:

@@ -1,6 +1,6 @@
 """Ways to put a question to a person: a function of the program that embeds the host, or a terminal.
 
-Without either there is no front, and calls wait as tickets for ``tooltrue approvals``.
+Without either there is no prompter, and calls wait as tickets for ``tooltrue approvals``.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
 
 
 def callback(function: Callable[[ApprovalQuestion], Any]) -> ApprovalPrompter:
-    """A front from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other value
-    is a no. It may be ``async``."""
+    """A prompter from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other
+    value is a no. It may be ``async``."""
 
-    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
+    async def prompter(question: ApprovalQuestion) -> ApprovalAnswer:
         reply = function(question)
         return _answer(await reply if inspect.isawaitable(reply) else reply)
 
-    return front
+    return prompter
 
 
 def _answer(reply: object) -> ApprovalAnswer:
@@ -60,11 +60,11 @@ def terminal(language: str = "en") -> ApprovalPrompter | None:
         return None
     ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
 
-    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
+    async def prompter(question: ApprovalQuestion) -> ApprovalAnswer:
         async with at_terminal():
             return await ask(question)
 
-    return front
+    return prompter
 
 
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
@@ -135,7 +135,7 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
     def say(code: str, **facts: object) -> str:
         return sentence(code, language, facts)
 
-    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
+    async def prompter(question: ApprovalQuestion) -> ApprovalAnswer:
         write(f"\n{question.text}\n\n")
         if question.problem:
             write(f"{shown_text(question.problem)}\n")
@@ -171,7 +171,7 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
             return None
         return EditedArguments(edited_arguments) if is_object(edited_arguments) else None
 
-    return front
+    return prompter
 
 
 def _pattern(arguments: Any, free: set[str]) -> dict[str, Any]:

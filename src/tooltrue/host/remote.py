@@ -82,7 +82,7 @@ class Remote:
     that label.
 
     ``attach`` gives it a connection, ``detach`` takes it away, ``refresh`` fetches and inspects everything again,
-    ``look_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
+    ``inspect_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
     when a call finds the connection broken. ``suspicions`` are the findings in definitions that are listed
     nevertheless.
     """
@@ -103,7 +103,7 @@ class Remote:
         self.quarantined: tuple[QuarantinedDefinition, ...] = ()
         self.suspicions: tuple[SuspiciousDefinition, ...] = ()
         self.instructions: str | None = None
-        self._looking = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
+        self._inspector = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
         self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
         self._neighbours = neighbours
@@ -161,18 +161,18 @@ class Remote:
     async def _refresh(self, client: Client) -> None:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
-        await self._look(listing)
+        await self._inspect(listing)
         self._published = listing
 
-    async def look_again(self) -> None:
+    async def inspect_again(self) -> None:
         """Inspect the known definitions again: other servers' tools have changed, and definitions here may refer to
         them."""
         if self._published is not None:
-            await self._look(self._published)
+            await self._inspect(self._published)
 
-    async def _look(self, listing: PublishedDefinitions) -> None:
-        look = partial(self._looking.at, listing, self._neighbours(), self._tools)
-        self._put(await self._lane.run(look))
+    async def _inspect(self, listing: PublishedDefinitions) -> None:
+        inspect = partial(self._inspector.at, listing, self._neighbours(), self._tools)
+        self._put(await self._lane.run(inspect))
 
     def _put(self, inspection: Inspection) -> None:
         changed: list[Kind] = [*self._put_tools(inspection.tools), *self._put_library(inspection)]
@@ -182,7 +182,7 @@ class Remote:
             self.quarantined, self.suspicions = notes
             changed = changed or ["tools"]
         for kind in changed:
-            self._tell(Change(kind))
+            self._announce(Change(kind))
 
     def _put_tools(self, tools: Mapping[str, Tool]) -> list[Kind]:
         listed = tuple(tool for _, tool in sorted(tools.items()))
@@ -206,7 +206,7 @@ class Remote:
             self._lists = {}
         return changed
 
-    def _tell(self, change: Change) -> None:
+    def _announce(self, change: Change) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 

@@ -123,7 +123,7 @@ class Conversation:
         self._limits = limits or RunLimits()
         self._toolset = toolset
         self._context = context
-        self._catalogue = _Catalogue(toolset, model.shape, fit or fitting(profile(model.profile)))
+        self._catalogue = _Catalogue(toolset, model.tool_format, fit or fitting(profile(model.profile)))
         self._language = language
         self._task: Task | None = None
 
@@ -243,9 +243,9 @@ class _RunProgress:
 class _Catalogue:
     """The tools in the form the model is shown, converted again only when the list has changed."""
 
-    def __init__(self, toolset: Toolset, shape: str, fit: Fit) -> None:
+    def __init__(self, toolset: Toolset, tool_format: str, fit: Fit) -> None:
         self._toolset = toolset
-        self._shape = shape
+        self._tool_format = tool_format
         self._fit = fit
         self._listed: tuple[Tool, ...] | None = None
         self._exposed = ExposedTools((), {})
@@ -254,7 +254,7 @@ class _Catalogue:
         listed = await self._toolset.list_tools(context)
         if listed is not self._listed:
             self._listed = listed
-            self._exposed = exposed((tool.definition for tool in listed), self._shape, self._fit)
+            self._exposed = exposed((tool.definition for tool in listed), self._tool_format, self._fit)
         return self._exposed
 
 

@@ -403,9 +403,9 @@ class Peer:
         """Send a request to the other end and return its result.
 
         Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds without a sign of life
-        (:meth:`hear_of`; ``None``: no limit) or after ``total`` seconds, or ``ConnectionLost``. ``send`` replaces
-        ``write`` for transports that also need the id. If the wait ends without an answer, ``abandoned`` is called with
-        the id, to inform the other end.
+        (:meth:`extend_deadline`; ``None``: no limit) or after ``total`` seconds, or ``ConnectionLost``. ``send``
+        replaces ``write`` for transports that also need the id. If the wait ends without an answer, ``abandoned`` is
+        called with the id, to inform the other end.
         """
         if self._closed:
             raise ConnectionLost.of("TT5001")
@@ -444,7 +444,7 @@ class Peer:
         waiting = self._waiting.get(id)
         return waiting is not None and not waiting.future.done()
 
-    def hear_of(self, id: Id) -> None:
+    def extend_deadline(self, id: Id) -> None:
         """Restart the timeout of a request that the other end is working on; the limit ``total`` continues."""
         waiting = self._waiting.get(id)
         if waiting is not None and waiting.limit is not None:

@@ -198,7 +198,7 @@ class HttpLink:
         self._url = url
         self._session: str | None = None
         self._named: tuple[Id, str] | None = None  # a request, and the session id in its answer
-        self._standing: asyncio.Task[None] | None = None
+        self._get_stream: asyncio.Task[None] | None = None
         self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
         self._receiver: Receiver | None = None
         self._connections: ConnectionPool | None = None
@@ -215,10 +215,12 @@ class HttpLink:
             raise ConnectionLost.of("TT5006", url=self._url, problem=str(error)) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
-        self._start(id, self._tell(frame, headers) if id is None else self._post(frame, id, headers, resumable))
+        self._start(
+            id, self._post_notification(frame, headers) if id is None else self._post(frame, id, headers, resumable)
+        )
 
     async def flush(self) -> None:
-        if sending := self._tasks.get(None, set()) - {self._standing}:
+        if sending := self._tasks.get(None, set()) - {self._get_stream}:
             await asyncio.wait(sending)
 
     def last_words(self) -> str:
@@ -230,10 +232,10 @@ class HttpLink:
 
     def renew(self) -> None:
         self._session = self._named = None
-        if self._standing is not None:
-            self._standing.cancel()
+        if self._get_stream is not None:
+            self._get_stream.cancel()
 
-    async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
+    async def _post_notification(self, frame: bytes, headers: Mapping[str, str]) -> None:
         """Send a message that has no answer; give up on a server that does not accept it in time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_TELL_SECONDS):
@@ -358,7 +360,7 @@ class HttpLink:
     async def listen(self, headers: Mapping[str, str]) -> None:
         """Open the stream of a session for messages outside of requests. A server need not offer one."""
         settled = asyncio.Event()
-        self._standing = self._start(None, self._listen(headers, settled))
+        self._get_stream = self._start(None, self._listen(headers, settled))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LISTEN_SECONDS):
                 await settled.wait()

@@ -90,9 +90,9 @@ class SseLink:
         async with self._target.response(stream, "GET", None, headers) as answer:
             if not is_stream(answer):
                 raise HttpStatus.by(self._target.url, answer)
-            await self._hear(answer, receiver, named)
+            await self._dispatch(answer, receiver, named)
 
-    async def _hear(self, answer: HttpResponse, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
+    async def _dispatch(self, answer: HttpResponse, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
         endpoint, before = "", 0
         async for event in events(answer, self._target.url, _MAX_EVENT):
             if event.event == "endpoint":
@@ -118,7 +118,9 @@ class SseLink:
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         if self._posts is None or self._reading is None or self._reading.done():
             raise ConnectionLost.of("TT5001")
-        task = self._start(self._tell(self._posts, frame) if id is None else self._ask(self._posts, frame, id))
+        task = self._start(
+            self._post_notification(self._posts, frame) if id is None else self._ask(self._posts, frame, id)
+        )
         if id is None:
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
@@ -137,7 +139,7 @@ class SseLink:
             if self._receiver is not None:
                 self._receiver.fail(id, error if isinstance(error, TransportError) else self._unreachable(error))
 
-    async def _tell(self, posts: ConnectionPool, frame: bytes) -> None:
+    async def _post_notification(self, posts: ConnectionPool, frame: bytes) -> None:
         """Post a message that has no answer; give up on a server that does not accept it in time."""
         try:
             async with asyncio.timeout(_TELL_SECONDS):

@@ -48,7 +48,7 @@ from unit.host.hosting import Published
 class Obedient(AsyncCloseable):
     """A model that makes these calls one after the other, whatever it reads, the last of them for ever."""
 
-    name, shape, profile = "obedient", "openai", "openai"
+    name, tool_format, profile = "obedient", "openai", "openai"
 
     def __init__(self, *uses: tuple[str, dict[str, Json]], forever: bool = False) -> None:
         self.uses = list(uses)

@@ -144,7 +144,7 @@ class Authorization:
             raise Unusable("it has no place for that")
         kind = "access_token" if tokens.refresh is None else "refresh_token"
         form = {"token": tokens.refresh or tokens.access, "token_type_hint": kind}
-        await TokenEndpoint(issuer, client, self._fetcher, self._clock).tell(issuer.revocation_endpoint, form)
+        await TokenEndpoint(issuer, client, self._fetcher, self._clock).post(issuer.revocation_endpoint, form)
 
     # --- which tokens -------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Authorization:
         if set(missing) <= set(granted) or frozenset(missing) in self._given_up:
             raise AuthorizationFailed.of("TT5107", url=self._url, scopes=" ".join(missing)[:300])
         self._given_up.add(frozenset(missing))
-        requested = () if tokens is None else tokens.asked
+        requested = () if tokens is None else tokens.requested
         await self._granted(await self._discover(challenge), challenge, _union(self._scopes, requested, missing))
 
     async def _discover(self, challenge: Challenge) -> _Discovery:
@@ -262,7 +262,7 @@ class Authorization:
     async def _exchanged(self, endpoint: TokenEndpoint, tokens: Tokens, refresh: str) -> Tokens | None:
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
         try:
-            newer = await endpoint.tokens(form, tokens.resource, tokens.asked, tokens)
+            newer = await endpoint.tokens(form, tokens.resource, tokens.requested, tokens)
         except Denied:
             newer = None
         await self._keep(newer)

@@ -65,7 +65,7 @@ class TokenEndpoint:
             answer = await self._post(self.issuer.token_endpoint, form, answer.nonce)
         return _members(_granted(answer))
 
-    async def tell(self, url: str, form: Mapping[str, str]) -> None:
+    async def post(self, url: str, form: Mapping[str, str]) -> None:
         """Post as the same client to another endpoint of the issuer, whose answer has no content."""
         _granted(await self._post(url, form, None))
 

@@ -36,8 +36,8 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens of ``issuer`` for ``resource``. ``asked`` are the requested scopes, ``granted`` the granted ones. ``key``
-    is the private key that the tokens are bound to, as JSON, if there is one.
+    """Tokens of ``issuer`` for ``resource``. ``requested`` and ``granted`` are scopes; the store calls the former
+    ``asked``. ``key`` is the private key that the tokens are bound to, as JSON, if there is one.
     """
 
     issuer: str
@@ -46,7 +46,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     access: str
     refresh: str | None = None
     expires_at: float | None = None
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = msgspec.field(default=(), name="asked")
     granted: tuple[str, ...] = ()
     key: str | None = None
 
@@ -95,7 +95,7 @@ def read_tokens(
         access=_plain(answer.get("access_token"), "access token"),
         refresh=_plain(answer["refresh_token"], "refresh token") if answer.get("refresh_token") else refresh_token,
         expires_at=_ends(answer.get("expires_in"), now),
-        asked=requested,
+        requested=requested,
         granted=tuple(scope.split()) if isinstance(scope, str) else granted,
         key=key,
     )

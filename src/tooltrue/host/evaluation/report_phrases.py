@@ -31,7 +31,7 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "wrong": ("Answers that were not right", "不正确的回答"),
     "block": ("{title}:", "{title}："),
-    "often": ("{said} ({count} times)", "{said}（{count} 次）"),
+    "often": ("{calls} ({count} times)", "{calls}（{count} 次）"),
     "more": ("… and {count} more: --format json has all of them", "……另有 {count} 项：--format json 列出全部"),
     "asked": ("{place}: {question}", "{place}：{question}"),
     "wanted": ("expected: {calls}", "期望：{calls}"),

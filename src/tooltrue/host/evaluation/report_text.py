@@ -137,7 +137,7 @@ def wrong_lines(evaluation: Evaluation, language: str) -> Iterator[str]:
             yield phrase("asked", language, place=display_safe(place), question=_cut(one.question.text))
             yield "  " + phrase("wanted", language, calls=_expected_calls(one, language))
         for calls, count in did.items():
-            yield "  " + (calls if count == 1 else phrase("often", language, said=calls, count=count))
+            yield "  " + (calls if count == 1 else phrase("often", language, calls=calls, count=count))
 
 
 def _did(one: GradedAnswer, language: str) -> str:

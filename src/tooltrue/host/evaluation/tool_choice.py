@@ -52,10 +52,10 @@ class ToolChoice:
         listed = tuple(tools)
         self._model = model
         self._system = system
-        self._exposed = exposed(listed, model.shape, fitting(profile(model.profile)))
+        self._exposed = exposed(listed, model.tool_format, fitting(profile(model.profile)))
         self.left_out = self._exposed.left_out
         self.schemas = {tool.name: tool.inputSchema for tool in listed}
-        self.key = digest([model.name, model.shape, system, settings, [*self._exposed.tools]])
+        self.key = digest([model.name, model.tool_format, system, settings, [*self._exposed.tools]])
 
     async def answer(self, question: EvaluationQuestion) -> ModelAnswer:
         """Collect the model's calls until one differs from the expected call, or there are no more. Raises

@@ -50,7 +50,7 @@ class ToolConversation:
         tools = [tool.definition for tool in await self._toolset.list_tools(self._context())]
         self.left_out = exposed_tools.left_out
         self.schemas = {self._names.get(tool.name, tool.name): tool.inputSchema for tool in tools}
-        subject = [self._model.name, self._model.shape, self._system, settings, [*exposed_tools.tools]]
+        subject = [self._model.name, self._model.tool_format, self._system, settings, [*exposed_tools.tools]]
         self.key = digest([*subject, "run", self._limits.steps])
         return self
 

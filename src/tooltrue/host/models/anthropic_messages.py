@@ -38,7 +38,7 @@ class Anthropic(AsyncCloseable):
     """A model of the Messages API. ``max_tokens`` limits an answer; this API requires it. ``more`` is added to every
     request unchanged: ``temperature``, ``thinking``, …"""
 
-    shape = "anthropic"
+    tool_format = "anthropic"
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ class ModelMessage(Value, frozen=True):
 
 
 class ToolMessage(Value, frozen=True):
-    """The replies to all calls of one message, in their order. ``met`` is the taint of their task at that time, for a
+    """The replies to all calls of one message, in their order. ``taint`` is the taint of their task at that time, for a
     run that continues from here; ``None`` for calls outside any task, whose taint is unknown."""
 
     replies: tuple[ToolReply, ...]
@@ -155,7 +155,7 @@ def ignore_deltas(delta: Delta) -> None:
 class Model(Protocol):
     """A model behind an endpoint.
 
-    ``name`` is the endpoint's name for it, ``shape`` the format in which it wants tools
+    ``name`` is the endpoint's name for it, ``tool_format`` the format in which it wants tools
     (:mod:`tooltrue.host.models.tool_formats`), ``profile`` the parts of a definition that it accepts
     (:mod:`tooltrue.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError`` on any failure, or
     when it is cancelled. Text is passed to ``on_delta`` as it arrives, or at the end where the answer is not streamed.
@@ -166,7 +166,7 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     @property
-    def shape(self) -> str: ...
+    def tool_format(self) -> str: ...
 
     @property
     def profile(self) -> str: ...

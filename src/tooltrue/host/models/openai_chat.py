@@ -41,7 +41,7 @@ class OpenAIChat(AsyncCloseable):
     """``sees``: whether the model takes pictures; they follow the results, in a message of their own, because a result
     in this API is text. ``more`` is added to every request unchanged: ``temperature``, ``max_tokens``, …"""
 
-    shape = "openai"
+    tool_format = "openai"
 
     def __init__(
         self,

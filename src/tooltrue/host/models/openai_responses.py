@@ -41,7 +41,7 @@ class OpenAIResponses(AsyncCloseable):
     """A model of the Responses API. ``more`` is added to every request unchanged: ``reasoning``, ``max_output_tokens``,
     …"""
 
-    shape = "openai-responses"
+    tool_format = "openai-responses"
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class OpenAIResponses(AsyncCloseable):
         response: dict[str, Json] | None = None
         async with contextlib.aclosing(self._endpoint.pieces("/responses", body)) as pieces:
             async for piece in pieces:
-                response = self._hear(piece, on_delta) or response
+                response = self._complete_response(piece, on_delta) or response
         if response is None:
             raise no_answer(self.name, "it ended in the middle")
         turn = read(self.name, response, messages)
@@ -83,7 +83,7 @@ class OpenAIResponses(AsyncCloseable):
             on_delta(Delta("text", turn.message.text))
         return turn
 
-    def _hear(self, piece: dict[str, Json], on_delta: OnDelta) -> dict[str, Json] | None:
+    def _complete_response(self, piece: dict[str, Json], on_delta: OnDelta) -> dict[str, Json] | None:
         """The response, once it is complete; pieces before that are passed to ``on_delta``."""
         if not self._stream:
             return piece

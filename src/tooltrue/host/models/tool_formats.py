@@ -10,7 +10,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Tool
 
-__all__ = ["SHAPES", "ToolFormat", "shape_of"]
+__all__ = ["FORMATS", "ToolFormat", "format_of"]
 
 ToolFormat: TypeAlias = Callable[[Tool], dict[str, Json]]
 
@@ -32,7 +32,7 @@ def _anthropic(tool: Tool) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description or "", "input_schema": tool.inputSchema}
 
 
-SHAPES: dict[str, ToolFormat] = {
+FORMATS: dict[str, ToolFormat] = {
     "anthropic": _anthropic,
     "gemini": _function,
     "openai": _openai,
@@ -41,8 +41,8 @@ SHAPES: dict[str, ToolFormat] = {
 }
 
 
-def shape_of(provider: str) -> ToolFormat:
+def format_of(provider: str) -> ToolFormat:
     """The format of a provider. ``ConfigurationError`` for an unknown one."""
-    if provider not in SHAPES:
-        raise ConfigurationError.of("TT9501", provider=provider, known=", ".join(SHAPES))
-    return SHAPES[provider]
+    if provider not in FORMATS:
+        raise ConfigurationError.of("TT9501", provider=provider, known=", ".join(FORMATS))
+    return FORMATS[provider]
