@@ -22,7 +22,7 @@ import msgspec
 from tooltrue.check.card import Card, cards
 from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
 from tooltrue.contract.display import display_safe_json
-from tooltrue.contract.profile import Fact, known, profile
+from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import guarding
 from tooltrue.policy import pipeline
 from tooltrue.protocol import legacy, modern, versions
@@ -218,7 +218,7 @@ PROFILES = re.compile(r"(?<=<!-- profiles -->\n).*", re.DOTALL)
 
 def contracts_page() -> str:
     """The page is written by hand; what follows its mark is made."""
-    rows = "".join(_profile(name) for name in known())
+    rows = "".join(_profile(name) for name in profile_names())
     return PROFILES.sub(lambda _: "\n" + rows, (DOCS / "contracts.md").read_text())
 
 

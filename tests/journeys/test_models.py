@@ -19,7 +19,7 @@ from tooltrue.host.run import Conversation, Run, RunLimits, local, run
 from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.guard import Guard
 from tooltrue.protocol.types import replaced
-from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
+from tooltrue.testing.models import Call, Fails, ModelRequest, Says, ScriptedModel, Sends
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.tasks import Budget as TaskBudget
 from tooltrue.tools.tasks import Task
@@ -375,7 +375,7 @@ def test_a_model_that_refuses_calls_nothing(wire: str):
     assert (done.text, done.stop, replies(done)) == ("I will not.", "refused", [])
 
 
-def forever(request: Request) -> Says:
+def forever(request: ModelRequest) -> Says:
     return Says("more", calls=[Call("add", {"a": 1, "b": 2})])
 
 
@@ -727,7 +727,7 @@ def test_a_tool_goes_to_the_model_as_its_provider_takes_it_and_its_call_comes_ba
 
     tools.add_raw("shop.price.v1", {"type": "object"}, price, description="The price.", effect="read")
 
-    def answer(request: Request) -> Says:
+    def answer(request: ModelRequest) -> Says:
         said: list[Any] = request.body["input"] if wire == "responses" else request.body["messages"]
         [tool] = request.body["tools"]
         name = tool["function"]["name"] if wire == "chat" else tool["name"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from security import spellings
-from tooltrue.contract.finding import Finding, Severity
+from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json
@@ -70,7 +70,7 @@ def _tool(description: str) -> dict[str, Any]:
     return {"name": "t", "description": description, "inputSchema": {"type": "object"}}
 
 
-def _is_flagged(findings: tuple[Finding, ...]) -> bool:
+def _is_flagged(findings: tuple[ScanFinding, ...]) -> bool:
     return any(one.severity is not Severity.NOTE for one in findings)
 
 

@@ -228,7 +228,7 @@ def test_a28_pages_without_end_cost_nobody_else_anything(name: str, tmp_path: Pa
             "unavailable",
             "TT5009",
         )
-        assert evil.heard.count("tools/list") <= 1_000
+        assert evil.methods.count("tools/list") <= 1_000
         assert "\ntrue\n" in (await host.call_tool("good_truth")).text
 
     beside(evil, test, tmp_path)
@@ -240,7 +240,7 @@ def test_lists_that_change_without_end_are_looked_at_less_and_less_often(tmp_pat
     async def test(host: Host) -> None:
         for _ in range(200):
             await host.call_tool("good_truth")
-        assert evil.heard.count("tools/list") < 20
+        assert evil.methods.count("tools/list") < 20
 
     beside(evil, test, tmp_path)
 
@@ -285,7 +285,7 @@ def test_an_answer_that_cannot_be_used_is_no_broken_connection(name: str, tmp_pa
         result = await host.call_tool(f"evil_{name}")
         assert result.is_error
         assert "[TT9602]" in result.text
-        assert evil.heard.count("tools/call") == 1
+        assert evil.methods.count("tools/call") == 1
         assert host.servers[0].state == "ready"
 
     beside(evil, test, tmp_path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrue.check.language import stem
-from tooltrue.check.search import SILENT, telling
+from tooltrue.check.search import SILENT, content_words
 from tooltrue.check.subject import Subject
 from tooltrue.check.verbs import READS, WRITES
 
@@ -75,8 +75,8 @@ def names_alike(tools: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
 
 def _text(tool: Subject) -> frozenset[str]:
     """The words of its description and the names of its arguments; empty if there are too few to compare."""
-    said = frozenset((*map(stem, tool.text.word_set - SILENT), *(f"{one.name}=" for one in tool.arguments)))
-    return said if len(said) >= _FEWEST and tool.text.words else frozenset()
+    terms = frozenset((*map(stem, tool.text.word_set - SILENT), *(f"{one.name}=" for one in tool.arguments)))
+    return terms if len(terms) >= _FEWEST and tool.text.words else frozenset()
 
 
 def _meeting(texts: Sequence[Set[str]]) -> Iterator[tuple[int, int, float]]:
@@ -99,10 +99,10 @@ def _meeting(texts: Sequence[Set[str]]) -> Iterator[tuple[int, int, float]]:
 
 def _rarest(text: Sequence[str], weights: Mapping[str, float]) -> Sequence[str]:
     """The rarest words of a text, as many as needed for any similar text to share at least one of them."""
-    left = (1 - LIKE) * sum(map(weights.__getitem__, text)) + 1e-9
+    budget = (1 - LIKE) * sum(map(weights.__getitem__, text)) + 1e-9
     for count, word in enumerate(text, 1):
-        left -= weights[word]
-        if left < 0:
+        budget -= weights[word]
+        if budget < 0:
             return text[:count]
     return text
 
@@ -114,7 +114,7 @@ def _like(one: Set[str], two: Set[str], weights: Mapping[str, float]) -> float:
 
 def _pair(first: Subject, second: Subject, like: float) -> Pair | None:
     """The pair; None if its texts tell the tools apart."""
-    texts = [telling(tool.text.words) for tool in (first, second)]
+    texts = [content_words(tool.text.words) for tool in (first, second)]
     names = [{stem(word): word for word in tool.name_words} for tool in (first, second)]
     apart, names_apart = _apart(*texts), _apart(*names)
     is_within = texts[0].keys() <= texts[1].keys() or texts[1].keys() <= texts[0].keys()

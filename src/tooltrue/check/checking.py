@@ -16,7 +16,7 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import Value
 from tooltrue.wording import sentence
 
-__all__ = ["Finding", "Fix", "Problem", "Rule", "checked", "rules"]
+__all__ = ["Fix", "Problem", "Rule", "RuleFinding", "check_contracts", "rules"]
 
 
 class Fix(Value, frozen=True):
@@ -30,22 +30,22 @@ class Fix(Value, frozen=True):
 class Problem(Value, frozen=True):
     """A problem that a rule has found at ``path``, from the definition. ``facts`` fill the sentences of its card.
 
-    ``level`` overrides that of the card if this problem is less certain, or worse. ``said`` is one of the card's
-    ``also`` codes, whose sentence is used instead.
+    ``level`` overrides that of the card if this problem is less certain, or worse. ``sentence_code`` is one of the
+    card's ``also`` codes, whose sentence is used instead.
     """
 
     path: Path
     facts: Mapping[str, Any] = {}
     level: Level | None = None
     fix: Fix | None = None
-    said: str | None = None
+    sentence_code: str | None = None
 
 
 Rule: TypeAlias = Callable[[Subject], Iterable[Problem]]
 """A check of one tool. It only reads, is fast, and never raises, whatever the definition contains."""
 
 
-class Finding(Value, frozen=True, dict=True):
+class RuleFinding(Value, frozen=True, dict=True):
     """A problem of a tool, by its key in the contract, with the card of the rule."""
 
     server: str
@@ -67,8 +67,8 @@ class Finding(Value, frozen=True, dict=True):
 
     def say(self, language: str = "en") -> str:
         """The description of the problem."""
-        if self.problem.said is not None:
-            return display_safe(sentence(self.problem.said, language, self.problem.facts))
+        if self.problem.sentence_code is not None:
+            return display_safe(sentence(self.problem.sentence_code, language, self.problem.facts))
         return display_safe(self.card.words[language].says.format(**self.problem.facts))
 
     def instead(self, language: str = "en") -> str:
@@ -82,7 +82,7 @@ def rules() -> tuple[tuple[Card, Rule], ...]:
     return tuple((card, load(f"check.rules.{name}:problems")) for name, card in cards().items())
 
 
-def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
+def check_contracts(contracts: Iterable[tuple[str, Contract]]) -> Iterator[RuleFinding]:
     """Yield the findings of all rules in the tools of these named servers. A model is assumed to see all tools at once.
 
     Many tools are shared among several processes.
@@ -93,7 +93,7 @@ def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
     else:
         rows = _rows_of_processes(tools, count)
     for number, rule, problem in rows:
-        yield Finding(tools[number].server, tools[number].key, rules()[rule][0], problem)
+        yield RuleFinding(tools[number].server, tools[number].key, rules()[rule][0], problem)
 
 
 def _process_count() -> int:
@@ -126,8 +126,8 @@ def _rows_of_processes(tools: Sequence[Subject], count: int) -> list[_Row]:
     size = -(-(len(tools) - _FIRST) // (count * _SHARES))
     parts = [range(len(tools))[start : start + size] for start in range(_FIRST, len(tools), size)]
     shares: list[_Share] = [(tools, range(len(tools)), comparing), *((tools, part, others) for part in parts)]
-    for found in map_in_processes(_list_of_rows, shares, count):
-        rows += found
+    for share_rows in map_in_processes(_list_of_rows, shares, count):
+        rows += share_rows
     return sorted(rows, key=itemgetter(0, 1))  # stable: the problems of one rule keep their order
 
 

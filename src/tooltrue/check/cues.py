@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tooltrue.check.subject import Text
+from tooltrue.check.subject import ToolText
 
 __all__ = ["Cue", "cue"]
 
@@ -29,26 +29,26 @@ class Cue:
     firsts: frozenset[str]
     chinese: re.Pattern[str]
 
-    def found(self, text: Text) -> str | None:
+    def match_in(self, text: ToolText) -> str | None:
         """Return the first matching words of the text, or None. The result is deterministic."""
-        if not self.firsts.isdisjoint(text.word_set) and (said := self._said(text)):
-            return said
+        if not self.firsts.isdisjoint(text.word_set) and (phrase := self._phrase_in(text)):
+            return phrase
         match = None if text.raw.isascii() else self.chinese.search(text.plain)
         return match[0] if match else None
 
-    def _said(self, text: Text) -> str | None:
-        if met := self.words & text.word_set:
-            return min(met, key=text.words.index)
+    def _phrase_in(self, text: ToolText) -> str | None:
+        if common := self.words & text.word_set:
+            return min(common, key=text.words.index)
         firsts = self.phrases.keys() & text.word_set
-        said = [phrase for first in firsts for phrase in self.phrases[first] if phrase in text.spoken]
-        return min(said, key=lambda phrase: (text.spoken.index(phrase), phrase)).strip() if said else None
+        present = [phrase for first in firsts for phrase in self.phrases[first] if phrase in text.spaced_words]
+        return min(present, key=lambda phrase: (text.spaced_words.index(phrase), phrase)).strip() if present else None
 
 
 def cue(name: str) -> Cue:
-    said = _CUES[name]
+    entry = _CUES[name]
     phrases: dict[str, tuple[str, ...]] = {}
-    for phrase in said["phrases"]:
+    for phrase in entry["phrases"]:
         first = phrase.split()[0]
         phrases[first] = (*phrases.get(first, ()), f" {phrase} ")
-    words = frozenset(said["words"])
-    return Cue(words, phrases, words.union(phrases), re.compile("|".join(said["chinese"])))
+    words = frozenset(entry["words"])
+    return Cue(words, phrases, words.union(phrases), re.compile("|".join(entry["chinese"])))

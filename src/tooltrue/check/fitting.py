@@ -53,8 +53,8 @@ def _is_of(value: Json, kind: Json) -> bool:
         return kind == "boolean"
     if isinstance(value, float):
         return kind == "number" or (kind == "integer" and value.is_integer())
-    found = _TYPES.get(kind) if isinstance(kind, str) else None
-    return found is not None and isinstance(value, found)
+    types = _TYPES.get(kind) if isinstance(kind, str) else None
+    return types is not None and isinstance(value, types)
 
 
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {

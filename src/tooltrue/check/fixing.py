@@ -54,7 +54,7 @@ def _edit(positions: Positions, path: Path, value: Json) -> _Edit | None:
     start, end = spans[path[:there]]
     if positions.text[start] != "{" or not all(isinstance(step, str) for step in (key, *rest)):
         return None
-    member = f"{_written(key)}: {_written(value)}"
+    member = f"{_encode(key)}: {_encode(value)}"
     last = positions.last.get(path[:there])
     if last is None:
         return _Edit(start + 1, end - 1, member)
@@ -66,27 +66,27 @@ def _become(positions: Positions, path: Path, value: Json) -> str:
     """The text at ``path`` rewritten to mean ``value``. Parts that stay keep their formatting."""
     text, (start, end) = positions.text, positions.spans[path]
     old = json.loads(text[start:end])
-    if _exact(old) == _exact(value):
+    if _exact_form(old) == _exact_form(value):
         return text[start:end]
     stays = _staying(old, value)
     if stays is None:
-        return _written(value)
+        return _encode(value)
     blank = re.match(r"\s*", text[start + 1 :])
     margin = blank[0] if blank and old else ""
-    said, at = "", start + 1
+    body, at = "", start + 1
     for step in old if is_object(old) else range(len(old)):
         begin, after = positions.spans[*path, step]
         if step in stays:
             before = text[at:begin]
-            if at > start + 1 and not said:  # it is now the first
+            if at > start + 1 and not body:  # it is now the first
                 before = margin + before.partition(",")[2].lstrip()
-            said += before + _become(positions, (*path, step), stays[step])
+            body += before + _become(positions, (*path, step), stays[step])
         at = after
     for key in value if is_object(value) else ():
         if key not in stays:
-            said += f",{margin or ' '}" if said else margin
-            said += f"{_written(key)}: {_written(value[key])}"
-    return text[start] + said + text[at:end]
+            body += f",{margin or ' '}" if body else margin
+            body += f"{_encode(key)}: {_encode(value[key])}"
+    return text[start] + body + text[at:end]
 
 
 def _staying(old: Json, value: Json) -> Mapping[str | int, Json] | None:
@@ -98,15 +98,15 @@ def _staying(old: Json, value: Json) -> Mapping[str | int, Json] | None:
         return None
     stays: dict[str | int, Json] = {}
     for index, item in enumerate(old):
-        if len(stays) < len(value) and _exact(item) == _exact(value[len(stays)]):
+        if len(stays) < len(value) and _exact_form(item) == _exact_form(value[len(stays)]):
             stays[index] = item
     return stays if len(stays) == len(value) else None
 
 
-def _written(value: Json) -> str:
+def _encode(value: Json) -> str:
     """Encode as readable JSON; in ASCII if a character would not be visible."""
-    said = json.dumps(value, ensure_ascii=False)
-    return said if said.isprintable() else json.dumps(value)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value)
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def is_only(values: Iterable[tuple[str, Path, Json]], before: Contract, after: C
         inner = _inside(expected, ("tools", tool, *path[:-1]))
         if inner is not None:
             inner[str(path[-1])] = value
-    return _exact(expected) == _exact(after.data())
+    return _exact_form(expected) == _exact_form(after.data())
 
 
 def arrived(values: Iterable[tuple[str, Path, Json]], contract: Contract) -> list[tuple[str, Path, Json]]:
@@ -129,20 +129,20 @@ def arrived(values: Iterable[tuple[str, Path, Json]], contract: Contract) -> lis
         (tool, path, value)
         for tool, path, value in values
         if (inner := _inside(there, ("tools", tool, *path[:-1]))) is not None
-        and _exact(inner.get(str(path[-1]))) == _exact(value)
+        and _exact_form(inner.get(str(path[-1]))) == _exact_form(value)
     ]
 
 
-def _inside(said: Json, steps: Iterable[str | int]) -> dict[str, Json] | None:
+def _inside(node: Json, steps: Iterable[str | int]) -> dict[str, Json] | None:
     for step in steps:
-        if is_object(said):
-            said = said.get(str(step))
-        elif is_array(said) and isinstance(step, int) and step < len(said):
-            said = said[step]
+        if is_object(node):
+            node = node.get(str(step))
+        elif is_array(node) and isinstance(step, int) and step < len(node):
+            node = node[step]
         else:
             return None
-    return said if is_object(said) else None
+    return node if is_object(node) else None
 
 
-def _exact(said: Json) -> str:
-    return json.dumps(said, sort_keys=True)
+def _exact_form(value: Json) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tooltrue.check.alike import Pair
-from tooltrue.check.findability import Answer, Findability
-from tooltrue.check.search import Hit
+from tooltrue.check.findability import Findability, SearchResult
+from tooltrue.check.search import SearchHit
 from tooltrue.check.subject import Subject
 from tooltrue.contract.display import display_safe
 
@@ -32,24 +32,24 @@ _PHRASES: Final = {
 }
 
 
-def lines(found: Findability, language: str = "en") -> Iterator[str]:
+def lines(report: Findability, language: str = "en") -> Iterator[str]:
     """Lines on the questions whose tool is not first, the pairs that are hard to tell apart, and the number of
     questions that find their tool."""
-    for answer in found.answers:
+    for answer in report.answers:
         if not answer.is_within(1):
             yield from _answer(answer, language)
-    yield from (_pair(pair, language) for pair in found.pairs)
+    yield from (_pair(pair, language) for pair in report.pairs)
     yield _say(
         "sum",
         language,
-        first=found.within(1),
-        five=found.within(5),
-        all=len(found.answers),
-        searched=found.searched,
+        first=report.within(1),
+        five=report.within(5),
+        all=len(report.answers),
+        searched=report.searched,
     )
 
 
-def _answer(answer: Answer, language: str) -> Iterator[str]:
+def _answer(answer: SearchResult, language: str) -> Iterator[str]:
     rank = "nowhere" if answer.rank is None else "rank"
     query = " ".join(answer.question.text.split())
     yield _say(
@@ -68,11 +68,11 @@ def _answer(answer: Answer, language: str) -> Iterator[str]:
 
 
 def _pair(pair: Pair, language: str) -> str:
-    said = _say("pair", language, first=_name(pair.first), second=_name(pair.second))
-    return said + (_say("apart", language, words=_list(pair.apart)) if pair.apart else "")
+    line = _say("pair", language, first=_name(pair.first), second=_name(pair.second))
+    return line + (_say("apart", language, words=_list(pair.apart)) if pair.apart else "")
 
 
-def hit_lines(hits: Sequence[Hit], language: str = "en") -> Iterator[str]:
+def hit_lines(hits: Sequence[SearchHit], language: str = "en") -> Iterator[str]:
     """Each tool with its score, and the share of each word in it."""
     if not hits:
         yield _say("nothing", language)

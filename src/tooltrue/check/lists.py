@@ -6,11 +6,11 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["listed"]
+__all__ = ["word_list"]
 
 _LISTS: Final = tomllib.loads(Path(__file__).with_name("lists.toml").read_text("utf-8"))
 
 
-def listed(name: str) -> tuple[str, ...]:
+def word_list(name: str) -> tuple[str, ...]:
     """The words of a list, in order."""
     return tuple(_LISTS[name])

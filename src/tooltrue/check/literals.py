@@ -15,10 +15,10 @@ from typing import Final, NamedTuple, TypeAlias
 from tooltrue.contract.contract import Path, canonical
 from tooltrue.jsonrpc.messages import Json, is_array
 
-__all__ = ["Wanted", "put"]
+__all__ = ["ValueEdit", "put"]
 
 
-class Wanted(NamedTuple):
+class ValueEdit(NamedTuple):
     """A wanted value: ``value`` at ``path`` in the definition of ``tool``, whose function begins at ``line``, or 0 if
     the function is not in this file."""
 
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
 _Edit: TypeAlias = tuple[int, int, bytes]
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_SAID_BY: Final[Mapping[str, tuple[str, ...]]] = {
+_NAMES_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "default": ("default",),
     "minimum": ("minimum", "ge"),
     "maximum": ("maximum", "le"),
@@ -41,13 +41,13 @@ _SAID_BY: Final[Mapping[str, tuple[str, ...]]] = {
 """Keyword of a schema → the arguments of a call, or keys of a dictionary, that set it."""
 
 
-def put(text: str, wanted: Iterable[Wanted]) -> str:
+def put(text: str, values: Iterable[ValueEdit]) -> str:
     """Set these values in a Python text, each if exactly one literal declares it."""
     file = _File(text)
-    edits = {edit for one in wanted for edit in file.edits(one)}
+    edits = {edit for one in values for edit in file.edits(one)}
     data = text.encode()
-    for start, end, said in sorted(edits, reverse=True):
-        data = data[:start] + said + data[end:]
+    for start, end, replacement in sorted(edits, reverse=True):
+        data = data[:start] + replacement + data[end:]
     return data.decode()
 
 
@@ -57,21 +57,21 @@ class _File:
         self._data = text.encode()
         self._starts = [0, *accumulate(map(len, self._data.splitlines(keepends=True)))]
 
-    def edits(self, wanted: Wanted) -> list[_Edit]:
-        found = [edits for node in self._literals(wanted) if (edits := self._becomes(node, wanted.value))]
-        return found[0] if len(found) == 1 else []
+    def edits(self, target: ValueEdit) -> list[_Edit]:
+        candidates = [edits for node in self._literals(target) if (edits := self._becomes(node, target.value))]
+        return candidates[0] if len(candidates) == 1 else []
 
-    def _literals(self, wanted: Wanted) -> Iterator[ast.expr]:
+    def _literals(self, target: ValueEdit) -> Iterator[ast.expr]:
         """The literals that may declare the value at the path."""
-        field, *steps = wanted.path
-        if schemas := [*self._raw(wanted.tool, str(field))]:
+        field, *steps = target.path
+        if schemas := [*self._raw(target.tool, str(field))]:
             yield from (node for schema in schemas for node in _at(schema, steps))
             return
         match steps:
             case ["$defs", str(model), "properties", str(name), *_, str(keyword)]:
-                yield from _said(self._field(model, name), keyword)
+                yield from _setting_expressions(self._field(model, name), keyword)
             case ["properties", str(name), *_, str(keyword)] if field == "inputSchema":
-                yield from _said(self._parameter(wanted.line, name), keyword)
+                yield from _setting_expressions(self._parameter(target.line, name), keyword)
             case _:
                 return
 
@@ -80,10 +80,10 @@ class _File:
         for node in self._nodes:
             if not isinstance(node, ast.Call) or _name(node.func) not in ("add_raw_tool", "add_raw"):
                 continue
-            given = {one.arg: one.value for one in node.keywords if one.arg}
-            given |= dict(zip(("name", "input_schema"), node.args, strict=False))
-            if "name" in given and _value(given["name"]) == tool:
-                yield given.get({"inputSchema": "input_schema"}.get(field, "output_schema"), node)
+            arguments = {one.arg: one.value for one in node.keywords if one.arg}
+            arguments |= dict(zip(("name", "input_schema"), node.args, strict=False))
+            if "name" in arguments and _value(arguments["name"]) == tool:
+                yield arguments.get({"inputSchema": "input_schema"}.get(field, "output_schema"), node)
 
     def _parameter(self, line: int, name: str) -> list[ast.expr | None]:
         """The default and the annotation of a parameter of the function that begins at this line."""
@@ -101,11 +101,11 @@ class _File:
 
     def _becomes(self, node: ast.expr, value: Json) -> list[_Edit]:
         """The edits that turn a literal into ``value``; empty if the literal declares a different value."""
-        said = _value(node)
-        if isinstance(said, float) and isinstance(value, int) and said.is_integer() and int(said) == value:
+        current = _value(node)
+        if isinstance(current, float) and isinstance(value, int) and current.is_integer() and int(current) == value:
             return [(*self._span(node), str(value).encode())]
-        if isinstance(node, ast.List) and is_array(said) and is_array(value) and self._is_plain(node.elts):
-            return [*self._without_repeated(node.elts, said)]
+        if isinstance(node, ast.List) and is_array(current) and is_array(value) and self._is_plain(node.elts):
+            return [*self._without_repeated(node.elts, current)]
         return []
 
     def _is_plain(self, items: list[ast.expr]) -> bool:
@@ -115,11 +115,11 @@ class _File:
         return all(gap.strip() == b"," for gap in gaps)
 
     def _without_repeated(self, items: list[ast.expr], values: list[Json]) -> Iterator[_Edit]:
-        met = {canonical(value) for value in values[:1]}
+        unique = {canonical(value) for value in values[:1]}
         for (before, item), value in zip(pairwise(items), values[1:], strict=True):
-            if (known := canonical(value)) in met:
+            if (key := canonical(value)) in unique:
                 yield self._span(before)[1], self._span(item)[1], b""
-            met.add(known)
+            unique.add(key)
 
     def _span(self, node: ast.expr) -> tuple[int, int]:
         assert node.end_lineno is not None
@@ -144,13 +144,13 @@ def _at(schema: ast.expr, steps: Iterable[str | int]) -> Iterator[ast.expr]:
     yield schema
 
 
-def _said(declared: list[ast.expr | None], keyword: str) -> Iterator[ast.expr]:
+def _setting_expressions(declared: list[ast.expr | None], keyword: str) -> Iterator[ast.expr]:
     """The expressions in a default and an annotation that set a keyword."""
-    if keyword not in _SAID_BY:
+    if keyword not in _NAMES_OF:
         return
     if keyword == "default" and declared and declared[0] is not None:
         yield declared[0]
-    names = _SAID_BY[keyword]
+    names = _NAMES_OF[keyword]
     for node in (node for one in declared if one is not None for node in ast.walk(one)):
         match node:
             case ast.Call(func, args, keywords):

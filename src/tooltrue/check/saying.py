@@ -10,7 +10,7 @@ from typing import Final
 
 from tooltrue.jsonrpc.messages import Json
 
-__all__ = ["default_said", "limit_said", "said_optional", "said_required", "values_said"]
+__all__ = ["stated_default", "stated_limit", "stated_values", "states_optional", "states_required"]
 
 _QUOTE: Final = "[\"'`“‘「]"
 _UNQUOTE: Final = "[\"'`”’」]"
@@ -22,17 +22,17 @@ _DEFAULT: Final = re.compile(
 )
 
 
-def default_said(text: str, kinds: frozenset[str]) -> Json:
+def stated_default(text: str, kinds: frozenset[str]) -> Json:
     """The default stated for a value of these types; None if there is none of these types."""
-    found = _DEFAULT.search(text) if "efault" in text or "默认" in text or "缺省" in text or "DEFAULT" in text else None
-    if found is None:
+    match = _DEFAULT.search(text) if "efault" in text or "默认" in text or "缺省" in text or "DEFAULT" in text else None
+    if match is None:
         return None
-    if found["number"]:
-        return _number(found["number"]) if kinds & _NUMBERS and found["end"] is not None else None
-    if found["word"]:
-        return found["word"].lower() == "true" if "boolean" in kinds else None
+    if match["number"]:
+        return _number(match["number"]) if kinds & _NUMBERS and match["end"] is not None else None
+    if match["word"]:
+        return match["word"].lower() == "true" if "boolean" in kinds else None
     # A placeholder that is filled in when the tool runs is not a value.
-    return found["text"] if "string" in kinds and _FILLED_IN.isdisjoint(found["text"]) else None
+    return match["text"] if "string" in kinds and _FILLED_IN.isdisjoint(match["text"]) else None
 
 
 _FILLED_IN: Final = frozenset("{<$")
@@ -70,7 +70,7 @@ _OPEN: Final = re.compile(
 _PARTS: Final = re.compile(r", or |, | or | ?\| ?|、|，|或")
 
 
-def values_said(text: str) -> tuple[str, ...]:
+def stated_values(text: str) -> tuple[str, ...]:
     """The values that a text lists as the only ones; empty if it gives examples, or has no list."""
     if not _LISTING.search(text) or _SEVERAL.search(text):
         return ()
@@ -91,22 +91,22 @@ _CONTINUES: Final = re.compile(r"\b(?:or|using|from|via|by|call|with|use)\W*$|�
 
 def _quoted(text: str, at: int, alternatives: bool = False) -> tuple[str, ...]:
     start, values, joined = at, list[str](), ""
-    while found := _ITEM.match(text, at):
-        values.append(found["value"])
-        at = found.end()
-        if not found["next"].strip():
+    while match := _ITEM.match(text, at):
+        values.append(match["value"])
+        at = match.end()
+        if not match["next"].strip():
             break
-        joined += found["next"]
+        joined += match["next"]
     if _is_open(text, start, at) or (alternatives and not _OR.search(joined)):
         return ()
     return tuple(values)
 
 
 def _plain(text: str, at: int) -> tuple[str, ...]:
-    found = _PLAIN.match(text, at)
-    if found is None or _is_open(text, at, found.end()):
+    match = _PLAIN.match(text, at)
+    if match is None or _is_open(text, at, match.end()):
         return ()
-    return tuple(_PARTS.split(found["values"]))
+    return tuple(_PARTS.split(match["values"]))
 
 
 def _is_open(text: str, start: int, end: int) -> bool:
@@ -134,18 +134,18 @@ _FREE: Final = re.compile(
 _STOP: Final = re.compile(r"[.。;；\n](?=\s|$|[^\x00-\x7f])")
 
 
-def said_required(text: str) -> bool:
+def states_required(text: str) -> bool:
     """Whether a text says, without a condition, that a value is required."""
-    found = _NEEDED.search(text) if _has(text, "required", "mandatory", "must be", "必") else None
-    if found is None:
+    match = _NEEDED.search(text) if _has(text, "required", "mandatory", "must be", "必") else None
+    if match is None:
         return False
-    before = [one.end() for one in _STOP.finditer(text, 0, found.start())]
-    after = _STOP.search(text, found.end())
+    before = [one.end() for one in _STOP.finditer(text, 0, match.start())]
+    after = _STOP.search(text, match.end())
     return _DEPENDS.search(text, before[-1] if before else 0, after.start() if after else len(text)) is None
 
 
-def said_optional(text: str) -> bool:
-    return _has(text, "optional", "选") and _FREE.search(text) is not None and not said_required(text)
+def states_optional(text: str) -> bool:
+    return _has(text, "optional", "选") and _FREE.search(text) is not None and not states_required(text)
 
 
 def _has(text: str, *signs: str) -> bool:
@@ -163,7 +163,7 @@ _LIMIT: Final = re.compile(
 )
 
 
-def limit_said(text: str) -> str:
+def stated_limit(text: str) -> str:
     """The limit that a text states, in its words; empty if it states no limit."""
-    found = _LIMIT.search(text)
-    return found[0].strip(" ()（）,，") if found else ""
+    match = _LIMIT.search(text)
+    return match[0].strip(" ()（）,，") if match else ""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from tooltrue.check.subject import Text
+from tooltrue.check.subject import ToolText
 
 __all__ = ["BASE_VERBS", "READS", "VAGUE", "VERBS", "WRITES", "verbs"]
 
@@ -53,7 +53,7 @@ BASE_VERBS: Final = frozenset(_LISTS["read"]) | frozenset(_LISTS["write"]) | fro
 _CHINESE: Final = re.compile("|".join(sorted(verb for verb in VERBS if len(verb) > 1 and not verb.isascii())))
 
 
-def verbs(text: Text) -> frozenset[str]:
+def verbs(text: ToolText) -> frozenset[str]:
     """The verbs in a text. Chinese verbs are also found within a longer word of the dictionary."""
-    found = VERBS & text.word_set
-    return found if text.raw.isascii() else found.union(_CHINESE.findall(text.raw))
+    english = VERBS & text.word_set
+    return english if text.raw.isascii() else english.union(_CHINESE.findall(text.raw))

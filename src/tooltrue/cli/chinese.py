@@ -16,7 +16,7 @@ from typing import TypeVar
 import click
 
 from tooltrue.cli.chinese_texts import CLICK, COMMANDS, PLACEHOLDERS, SHARED, TYPES
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 
 __all__ = ["Formatter", "key_of", "translated"]
 
@@ -32,17 +32,17 @@ def translated(command: C, path: Sequence[str]) -> C:
     is no Chinese text."""
     _translate_click()
     texts = COMMANDS.get(" ".join(path), {})
-    found = copy.copy(command)
-    vars(found)["_help_option"] = None  # Click makes it once, in the language of that time
-    found.context_class = _Context
-    found.help = texts.get("help", command.help)
-    found.short_help = texts.get("short", command.short_help)
-    found.epilog = texts.get("epilog", (command.epilog or "").replace("Example: ", CLICK["Example: "]))
-    found.options_metavar = CLICK["[OPTIONS]"]
-    if isinstance(found, click.Group):
-        found.subcommand_metavar = CLICK["COMMAND [ARGS]..."]
-    found.params = [_parameter(one, texts.get(key_of(one)) or SHARED.get(key_of(one))) for one in command.params]
-    return found
+    result = copy.copy(command)
+    vars(result)["_help_option"] = None  # Click makes it once, in the language of that time
+    result.context_class = _Context
+    result.help = texts.get("help", command.help)
+    result.short_help = texts.get("short", command.short_help)
+    result.epilog = texts.get("epilog", (command.epilog or "").replace("Example: ", CLICK["Example: "]))
+    result.options_metavar = CLICK["[OPTIONS]"]
+    if isinstance(result, click.Group):
+        result.subcommand_metavar = CLICK["COMMAND [ARGS]..."]
+    result.params = [_parameter(one, texts.get(key_of(one)) or SHARED.get(key_of(one))) for one in command.params]
+    return result
 
 
 def key_of(param: click.Parameter) -> str:
@@ -51,13 +51,13 @@ def key_of(param: click.Parameter) -> str:
 
 
 def _parameter(param: click.Parameter, text: str | None) -> click.Parameter:
-    found = copy.copy(param)
-    if isinstance(found, click.Option):
-        found.help = text or found.help
-        found.metavar = PLACEHOLDERS.get(found.metavar or "", found.metavar)
-    found.type = copy.copy(param.type)
-    found.type.name = TYPES.get(param.type.name, param.type.name)  # Click derives placeholders and errors from it
-    return found
+    result = copy.copy(param)
+    if isinstance(result, click.Option):
+        result.help = text or result.help
+        result.metavar = PLACEHOLDERS.get(result.metavar or "", result.metavar)
+    result.type = copy.copy(param.type)
+    result.type.name = TYPES.get(param.type.name, param.type.name)  # Click derives placeholders and errors from it
+    return result
 
 
 # --- Click's own texts ------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def _translate_click() -> None:
 
 
 def _message(text: str) -> str:
-    return CLICK.get(text, text) if spoken() == "zh" else text
+    return CLICK.get(text, text) if current_language() == "zh" else text
 
 
 def _plural_message(singular: str, plural: str, count: int) -> str:

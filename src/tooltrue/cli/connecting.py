@@ -50,10 +50,10 @@ async def connected(target: Target, **settings: Any) -> AsyncGenerator[Client]:
         raise
 
 
-def show_log(client: Client, said: str = "") -> None:
-    """Print the end of the server's standard error, unless ``said`` contains it already."""
+def show_log(client: Client, error_text: str = "") -> None:
+    """Print the end of the server's standard error, unless ``error_text`` contains it already."""
     lines = client.stderr.strip().splitlines()[-_SHOWN_LINES:]
-    if all(line in said for line in lines):
+    if all(line in error_text for line in lines):
         return
     tell("The server has written to standard error:", fg="yellow", err=True)
     for line in lines:

@@ -40,8 +40,8 @@ class Crashes(logging.Handler):
 def _named(error: BaseException) -> str:
     """The error, and the innermost line of the author's code."""
     authors = [(frame, line) for frame, line in walk_tb(error.__traceback__) if is_authors(frame)]
-    said = f"{type(error).__name__}: {error}".splitlines()[0]
-    return f"{said}, {_place(*authors[-1])}" if authors else said
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"{text}, {_place(*authors[-1])}" if authors else text
 
 
 def _place(frame: FrameType, line: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from tooltrue.check.source import Source
+from tooltrue.check.source import ToolSource
 from tooltrue.cli import families
 from tooltrue.cli.chat_tools import chat_tools
 from tooltrue.cli.check_sources import sources_of
@@ -91,7 +91,7 @@ _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "j
 @click.option("-o", "--output", metavar="FILE", help="Write the report there.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
-def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **said: Any) -> None:
+def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **options: Any) -> None:
     """Offer MODEL the tools of TARGET, ask each question of a file, and report the tools and arguments of its choice.
     No tool is executed without --run. TARGET is as for check; with --run, as for chat.
 
@@ -99,7 +99,7 @@ def command(context: click.Context, target: str, family: Family, output: str | N
     Exits with 1 below --fail-under, and with 4 while questions have no answer.
     """
     language = context.obj or "en"
-    wish = _Wish(target=target, family=family, language=language, **said)
+    wish = _EvalOptions(target=target, family=family, language=language, **options)
     report = wish.report()
     text = _FORMS[form](report, language)
     if output is not None:
@@ -110,7 +110,7 @@ def command(context: click.Context, target: str, family: Family, output: str | N
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _EvalOptions:
     """The options of the command."""
 
     target: str
@@ -141,35 +141,40 @@ class _Wish:
 
     def report(self) -> Report:
         targets = [self.target, *([] if self.against is None else [self.against])]
-        listed = {target: None if self.run else self._tools(target) for target in targets}
+        tools_by_target = {target: None if self.run else self._tools(target) for target in targets}
         if not self.run:
             # A tool that only one of two versions has is not an error in the questions: for the other version they
             # count as wrong.
-            every = {tool.name for tools in listed.values() for tool in tools or ()}
-            check_tools(self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(listed))
-        return asyncio.run(self._evaluated(listed))
+            every = {tool.name for tools in tools_by_target.values() for tool in tools or ()}
+            check_tools(
+                self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(tools_by_target)
+            )
+        return asyncio.run(self._evaluated(tools_by_target))
 
-    async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
-        kept = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
+    async def _evaluated(self, tools_by_target: Mapping[str, list[Tool] | None]) -> Report:
+        answers = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
         # Not streamed: output is not shown, and whole answers always have token counts. Retries are made by the caller.
         model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
         async with model:
-            return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
+            return Report(
+                self.name,
+                *[await self._evaluation(model, one, tools_by_target[one], answers) for one in tools_by_target],
+            )
 
-    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: Kept) -> Evaluation:
+    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, answers: Kept) -> Evaluation:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
                 tell(one_line(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
             questions = self._questions_of(target, asks.schemas.keys())
             ways = Ways(rounds=self.repeat, at_once=self.concurrency, told=_progress(target))
-            return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
+            return Evaluation.of(target, await ask_all(asks, questions, answers, ways), asks.schemas)
 
     def _questions_of(self, target: str, tools: Collection[str]) -> list[Question]:
         """The questions with the names of the tools at this target; prints a note for each missing tool."""
         questions = renamed(self._questions, self._names, tools)
         for tool, count in sorted(absent(questions, tools).items()):
-            said = sentence("TT9883", self.language, {"target": target, "tool": tool, "count": count})
-            tell(one_line(said), fg="yellow", err=True)
+            note = sentence("TT9883", self.language, {"target": target, "tool": tool, "count": count})
+            tell(one_line(note), fg="yellow", err=True)
         return questions
 
     @contextlib.asynccontextmanager
@@ -204,17 +209,19 @@ class _Wish:
         sources, unread = sources_of([target], self.family, self.timeout)
         if unread:
             raise unread[0].reason
-        tools = {source.server: _told_apart(source) for source in sources}
-        names = Counter(name for listed in tools.values() for name in listed)
+        tools = {source.server: _tools_by_name(source) for source in sources}
+        names = Counter(name for definitions in tools.values() for name in definitions)
         return [
             _tool(name if names[name] == 1 else f"{server}_{name}", definition)
-            for server, listed in tools.items()
-            for name, definition in sorted(listed.items())
+            for server, definitions in tools.items()
+            for name, definition in sorted(definitions.items())
         ]
 
     def status(self, report: Report) -> int:
         """The exit code. An incomplete report counts as worse than a failed check."""
-        unanswered = [one.why for found in report.evaluations for one in found.unanswered if one.why is not None]
+        unanswered = [
+            one.why for evaluation in report.evaluations for one in evaluation.unanswered if one.why is not None
+        ]
         is_bad = self.fail_under is not None and report.new.right.is_below(self.fail_under)
         return exit_code(unanswered[0]) if unanswered else int(is_bad)
 
@@ -225,7 +232,7 @@ def _names(rows: Sequence[Row]) -> Mapping[str, str]:
     return {row.alias: row.name if counts[row.name] == 1 else row.alias for row in rows}
 
 
-def _told_apart(source: Source) -> Mapping[str, Definition]:
+def _tools_by_name(source: ToolSource) -> Mapping[str, Definition]:
     """The tools of a source by name. ``DefinitionError`` if two have the same name, or one has no name."""
     try:
         return Contract.of(source.contract.tools.values()).tools
@@ -235,9 +242,11 @@ def _told_apart(source: Source) -> Mapping[str, Definition]:
 
 
 def _tool(name: str, definition: Mapping[str, Json]) -> Tool:
-    schema, said = definition.get("inputSchema"), definition.get("description")
+    schema, description = definition.get("inputSchema"), definition.get("description")
     return Tool(
-        name, schema if is_object(schema) else {"type": "object"}, description=said if isinstance(said, str) else None
+        name,
+        schema if is_object(schema) else {"type": "object"},
+        description=description if isinstance(description, str) else None,
     )
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, tell
-from tooltrue.cli.terminal_prompts import agrees, answered, is_somebody_here, prompted
+from tooltrue.cli.terminal_prompts import agrees, answer_question, is_somebody_here, prompted
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, Config, Input, read_config
 from tooltrue.errors import TransportError
@@ -85,8 +85,8 @@ def problem_of(status: ServerStatus) -> str:
     """The reason why a server cannot be used; empty if it can."""
     if status.state in ("ready", "disabled"):
         return ""
-    said = "" if status.reason is None else f": {status.reason.say()}"
-    return one_line(f"{status.name} is {status.state}{said}")
+    reason = "" if status.reason is None else f": {status.reason.say()}"
+    return one_line(f"{status.name} is {status.state}{reason}")
 
 
 def speaking_only(file: str, revision: str) -> Config:
@@ -97,9 +97,9 @@ def speaking_only(file: str, revision: str) -> Config:
 
 def check_any(host: Host, file: str) -> None:
     """``TransportError`` if no enabled server of a file is ready."""
-    wanted = [one for one in host.servers if one.state != "disabled"]
-    if wanted and not any(one.state == "ready" for one in wanted):
-        servers = ", ".join(f"{one.name} ({one.state})" for one in wanted)
+    enabled_servers = [one for one in host.servers if one.state != "disabled"]
+    if enabled_servers and not any(one.state == "ready" for one in enabled_servers):
+        servers = ", ".join(f"{one.name} ({one.state})" for one in enabled_servers)
         raise TransportError.of("TT4018", file=file, servers=servers)
 
 
@@ -123,10 +123,10 @@ def show_request(request: LaunchRequest) -> None:
     tell(f"\n{one_line(request.server)} of {one_line(request.file)} {does}:", bold=True, err=True)
     tell(request.text, err=True)
     if not request.connects:
-        tell(sentence("TT2449", spoken(), {}), fg="red", err=True)
+        tell(sentence("TT2449", current_language(), {}), fg="red", err=True)
     for package in request.warnings:
-        said = f"{package} names no release: what runs is whatever is newest that day."
-        tell(said, fg="yellow", err=True)
+        warning = f"{package} names no release: what runs is whatever is newest that day."
+        tell(warning, fg="yellow", err=True)
     if request.before is not None:
         tell("Approved before was something else:", fg="yellow", err=True)
         tell(request.before, err=True)
@@ -139,12 +139,12 @@ def inputs_here() -> AskInput | None:
 
 async def _input(one: Input) -> str | None:
     async with at_terminal():
-        said = one_line(one.description or one.id)
+        label = one_line(one.description or one.id)
         with contextlib.suppress(EOFError):
-            return await prompted(said, default=one.default, options=one.options, is_hidden=one.secret)
+            return await prompted(label, default=one.default, options=one.options, is_hidden=one.secret)
     return None
 
 
 def elicit_here() -> Elicit | None:
     """A callback by which the person at this terminal answers questions of servers; ``None`` without a terminal."""
-    return (lambda server, question: answered(question, server)) if is_somebody_here() else None
+    return (lambda server, question: answer_question(question, server)) if is_somebody_here() else None

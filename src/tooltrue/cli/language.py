@@ -12,7 +12,7 @@ import click
 
 from tooltrue.wording import LANGUAGES
 
-__all__ = ["language_of", "speaking", "spoken"]
+__all__ = ["current_language", "language_of", "speaking"]
 
 C = TypeVar("C", bound=click.Command)
 
@@ -45,7 +45,7 @@ def speaking(verb: C) -> C:
     return verb
 
 
-def spoken() -> str:
+def current_language() -> str:
     """The language of the running command; English outside of one."""
     context = click.get_current_context(silent=True)
     return (context.find_root().obj if context is not None else None) or "en"

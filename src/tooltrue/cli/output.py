@@ -68,14 +68,14 @@ def _hints(tool: Tool) -> str:
     hints = tool.annotations
     if hints is None:
         return ""
-    said = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
-    return ", ".join(word for word, holds in said.items() if holds)
+    flags = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
+    return ", ".join(word for word, holds in flags.items() if holds)
 
 
 def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
     required = tool.inputSchema.get("required", [])
-    for name, given in tool.inputSchema.get("properties", {}).items():
-        schema = given if is_object(given) else {}
+    for name, declaration in tool.inputSchema.get("properties", {}).items():
+        schema = declaration if is_object(declaration) else {}
         default = f" (default {json.dumps(schema['default'])})" if "default" in schema else ""
         mark = "" if name in required else "?"
         yield f"      {name}{mark}", type_of(schema, tool.inputSchema), f"{schema.get('description', '')}{default}"
@@ -86,5 +86,5 @@ def show_result(result: Result) -> None:
     if result.is_error:
         tell("The tool answered with an error:", fg="red", err=True)
     for block in result.content:
-        said = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
-        tell(said)
+        text = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
+        tell(text)

@@ -41,9 +41,9 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
     is_file = Path(log).is_file()
     counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else _count(rules, log)
     rows = [(was, would, subject, rule, str(count)) for (was, would, subject, rule), count in sorted(counts.items())]
-    shown = [row for row in rows if not changes or row[0] != row[1]]
-    if shown:
-        show_rows([("was", "would be", "of", "by", "times"), *shown])
+    visible_rows = [row for row in rows if not changes or row[0] != row[1]]
+    if visible_rows:
+        show_rows([("was", "would be", "of", "by", "times"), *visible_rows])
     changed = sum(count for (was, would, *_), count in counts.items() if would not in (was, "undecidable"))
     open_ones = sum(count for (_, would, *_), count in counts.items() if would == "undecidable")
     tell(f"{counts.total()} records: {changed} would be decided otherwise, {open_ones} undecidable.")

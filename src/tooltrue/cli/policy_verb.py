@@ -14,7 +14,7 @@ __all__ = ["command"]
 _VERBS = ("check", "explain", "simulate")
 
 
-class _Verbs(Verbs):
+class _PolicyVerbs(Verbs):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
@@ -22,6 +22,6 @@ class _Verbs(Verbs):
         return with_own_output(speaking(load(f"cli.policy_{cmd_name}:command"))) if cmd_name in _VERBS else None
 
 
-@click.group("policy", cls=_Verbs, short_help="Check, explain and try out rules.")
+@click.group("policy", cls=_PolicyVerbs, short_help="Check, explain and try out rules.")
 def command() -> None:
     """Check, explain and try out the rules in a file such as tooltrue.toml."""

@@ -45,8 +45,8 @@ _ERASE = "\r\x1b[K"
 
 def tell(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
     """Print text, escaped except for the output of :func:`paint`."""
-    shown = _escaped(text)
-    click.echo(click.style(shown, **style) if style else shown, file=None if err else _output(), nl=nl, err=err)
+    safe_text = _escaped(text)
+    click.echo(click.style(safe_text, **style) if style else safe_text, file=None if err else _output(), nl=nl, err=err)
 
 
 def paint(text: str, **style: Any) -> str:
@@ -77,10 +77,10 @@ def tell_data(text: str, *, nl: bool = True) -> None:
 
 def tell_usage(error: click.ClickException, language: str) -> None:
     """Print the error of a command line."""
-    said = io.StringIO()
+    buffer = io.StringIO()
     with click.Context(click.Command(None), obj=language):  # the one of the command line has ended
-        error.show(file=said)
-    tell(said.getvalue(), err=True, nl=False)
+        error.show(file=buffer)
+    tell(buffer.getvalue(), err=True, nl=False)
 
 
 class _Escaping(logging.Formatter):

@@ -19,13 +19,13 @@ _LEAST_BYTES = 16
 def read_keys(path: str | None) -> tuple[bytes, ...]:
     """Read the keys of the file, else those of the environment variable, which is removed so that child processes do
     not inherit it. Empty without either. ``ConfigurationError`` for an invalid key, or a source without keys."""
-    said = os.environ.pop(VARIABLE, None)
+    text = os.environ.pop(VARIABLE, None)
     if path is not None:
-        said = _text(Path(path))
-    elif not said:
+        text = _text(Path(path))
+    elif not text:
         return ()
     place = VARIABLE if path is None else path
-    lines = [line.strip() for line in said.splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
     keys = tuple(_key(line, place) for line in lines if line and not line.startswith("#"))
     if not keys:
         raise _no_key(place, "there is none")

@@ -18,7 +18,7 @@ from tooltrue.cli import logs
 from tooltrue.cli.printing import tell
 from tooltrue.cli.sealing_keys import read_keys
 from tooltrue.cli.targets import Spec, load_server
-from tooltrue.cli.worker import Job, begin
+from tooltrue.cli.worker import WorkerSettings, begin
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.layers.observe import OPERATIONS
 from tooltrue.server.auth_settings import AuthSettings
@@ -69,10 +69,10 @@ def serve_http(
         hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
         sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
         crew = (secrets.token_hex(8), workers)
-        job = Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
+        job = WorkerSettings(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        said = f"tooltrue serves {spec.target} at http://{address.shown}/mcp ({count})"
-        tell(said, err=True) if log_format == "text" else _log.info(said)
+        message = f"tooltrue serves {spec.target} at http://{address.shown}/mcp ({count})"
+        tell(message, err=True) if log_format == "text" else _log.info(message)
         places = Connections(connections, connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
 

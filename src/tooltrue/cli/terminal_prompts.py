@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, paint, tell
 from tooltrue.cli.usage import usage_text
 from tooltrue.client.answers import Elicit, Elicitation, Reply
@@ -21,7 +21,7 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.argument_display import shown
 from tooltrue.wording import sentence
 
-__all__ = ["agrees", "answered", "asked_here", "confirmed", "is_somebody_here", "prompted"]
+__all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "is_somebody_here", "prompted"]
 
 
 def is_somebody_here() -> bool:
@@ -34,9 +34,9 @@ def confirmed(text: str) -> bool:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     while True:
         tell(f"{text} [y/N]: ", nl=False, err=True)
-        if not (said := sys.stdin.readline()):
+        if not (line := sys.stdin.readline()):
             raise click.Abort
-        if (word := _word(said, _WORDS)) is not None:
+        if (word := _word(line, _WORDS)) is not None:
             return word != "deny"
 
 
@@ -52,8 +52,8 @@ async def _chosen(prompt: str, words: Mapping[str, str]) -> str:
             return word
 
 
-def _word(said: str, words: Mapping[str, str]) -> str | None:
-    word = words.get(said.strip().lower())
+def _word(line: str, words: Mapping[str, str]) -> str | None:
+    word = words.get(line.strip().lower())
     if word is None:
         _say(f"Type {', '.join(filter(None, words))}; nothing means no.")
     return word
@@ -75,34 +75,34 @@ async def prompted(
     one."""
     choices = f" ({', '.join(options)})" if options else ""
     offered = f" [{one_line(str(default))}]" if default not in (None, "") and not is_hidden else ""
-    read = click.types.convert_type(click.Choice(options) if options else kind)
+    convert = click.types.convert_type(click.Choice(options) if options else kind)
     while True:
         with _unseen() if is_hidden else contextlib.nullcontext():
-            said = await _line(f"{text}{one_line(choices)}{offered}: ")
-        if not said and default is not None:
+            line = await _line(f"{text}{one_line(choices)}{offered}: ")
+        if not line and default is not None:
             return default
         try:
-            if said:
-                return read(said)
+            if line:
+                return convert(line)
         except click.UsageError as error:
             _say(usage_text("Error: {message}").format(message=one_line(error.message)))
 
 
-def asked_here(server: str) -> Elicit | None:
+def elicit_here(server: str) -> Elicit | None:
     """A callback by which the person at this terminal answers questions of ``server``; ``None`` without a terminal."""
-    return partial(answered, server=server) if is_somebody_here() else None
+    return partial(answer_question, server=server) if is_somebody_here() else None
 
 
-async def answered(question: Elicitation, server: str) -> Reply:
+async def answer_question(question: Elicitation, server: str) -> Reply:
     """The person's answer to a server's question. Ctrl-D cancels the question."""
     async with at_terminal():
         try:
-            return await _answered(question, one_line(server))
+            return await _ask_person(question, one_line(server))
         except EOFError:
             return None
 
 
-async def _answered(question: Elicitation, server: str) -> Reply:
+async def _ask_person(question: Elicitation, server: str) -> Reply:
     tell(f"\n{_sentence('TT2440', server=server)}", bold=True, err=True)
     _say("    " + question.message.replace("\n", "\n    "))
     if question.url is not None:
@@ -169,15 +169,15 @@ async def _field(name: str, field: Mapping[str, Any], required: bool) -> Any:
     choices = [*titled] or field.get("enum")
     default = field.get("default", None if required else "")
     title = one_line(field.get("title", name))
-    said = await prompted(title, _KINDS.get(field["type"], str), default, options=choices or ())
-    return said.split(",") if field["type"] == "array" and isinstance(said, str) else said
+    answer = await prompted(title, _KINDS.get(field["type"], str), default, options=choices or ())
+    return answer.split(",") if field["type"] == "array" and isinstance(answer, str) else answer
 
 
 _KINDS: Mapping[str, type] = {"integer": int, "number": float, "boolean": bool}
 
 
 def _sentence(code: str, **facts: object) -> str:
-    return sentence(code, spoken(), facts)
+    return sentence(code, current_language(), facts)
 
 
 def _say(text: str) -> None:

@@ -182,7 +182,7 @@ class _Comparison:
     new_root: Json
     gives: bool
     changes: list[SchemaChange] = field(default_factory=list[SchemaChange])
-    met: set[tuple[int, int, bool]] = field(default_factory=set[tuple[int, int, bool]])
+    visited_pairs: set[tuple[int, int, bool]] = field(default_factory=set[tuple[int, int, bool]])
     reached: set[Path] = field(default_factory=set[Path])
     aside: list[tuple[Path, Json, Json]] = field(default_factory=list[tuple[Path, Json, Json]])
     means_the_same: bool = False
@@ -234,10 +234,10 @@ class _Comparison:
     def node(self, old: Json, new: Json, path: Path, *, alone: bool) -> None:
         """Compare two schemas. ``alone``: no other schema judges the same value, so a name undeclared here is
         undeclared."""
-        met = (id(old), id(new), alone)
-        if met in self.met:
+        pair = (id(old), id(new), alone)
+        if pair in self.visited_pairs:
             return
-        self.met.add(met)
+        self.visited_pairs.add(pair)
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             self.unclear(path, ABSENT, ABSENT)
@@ -354,21 +354,21 @@ class _Comparison:
         return None
 
     def values(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
-        said = [{name: one[name] for name in ("enum", "const") if name in one} for one in (old, new)]
-        if _same(*said):
+        keywords = [{name: one[name] for name in ("enum", "const") if name in one} for one in (old, new)]
+        if _same(*keywords):
             return None
-        before, after = map(_listed, said)
+        before, after = map(_allowed_values, keywords)
         keyword = (*path, "const" if "const" in new and "enum" not in old else "enum")
-        was, now = (next(iter(one.values()), ABSENT) if len(one) < 2 else one for one in said)
+        was, now = (next(iter(one.values()), ABSENT) if len(one) < 2 else one for one in keywords)
         if before is None or after is None:
             return self.unclear(keyword, was, now)
-        if not said[0] or not said[1]:
-            return self.stricter(keyword, was, now) if said[1] else self.weaker(keyword, was, now)
+        if not keywords[0] or not keywords[1]:
+            return self.stricter(keyword, was, now) if keywords[1] else self.weaker(keyword, was, now)
         gone, come = ([one[key] for key in one.keys() - two.keys()] for one, two in ((before, after), (after, before)))
         if gone:
-            self.note(keyword, Effect.LESS, "TT9024", was, now, values=_shown(gone))
+            self.note(keyword, Effect.LESS, "TT9024", was, now, values=_value_list(gone))
         if come:
-            self.note(keyword, Effect.MORE, "TT9025", was, now, values=_shown(come))
+            self.note(keyword, Effect.MORE, "TT9025", was, now, values=_value_list(come))
         if not gone and not come:
             self.note(keyword, Effect.COSMETIC, "TT9032", was, now, keyword=str(keyword[-1]))
         return None
@@ -376,12 +376,12 @@ class _Comparison:
     def bounds(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
         """Compare minimum and maximum, each with its exclusive form."""
         for plain, exclusive, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
-            said = [{name: one[name] for name in (plain, exclusive) if name in one} for one in (old, new)]
-            if _same(*said):
+            limits = [{name: one[name] for name in (plain, exclusive) if name in one} for one in (old, new)]
+            if _same(*limits):
                 continue
-            keyword = (*path, plain if plain in said[0].keys() | said[1].keys() else exclusive)
-            was, now = (next(iter(one.values())) if len(one) == 1 else one or ABSENT for one in said)
-            ends = [_end(one, plain, exclusive, sign) for one in said]
+            keyword = (*path, plain if plain in limits[0].keys() | limits[1].keys() else exclusive)
+            was, now = (next(iter(one.values())) if len(one) == 1 else one or ABSENT for one in limits)
+            ends = [_end(one, plain, exclusive, sign) for one in limits]
             if ends[0] is None or ends[1] is None:
                 self.unclear(keyword, was, now)
             elif ends[0] == ends[1]:
@@ -514,8 +514,8 @@ class _Comparison:
             return self.weaker(path, before, after)
         if not self.unchanged(before, after):
             return self.unclear(path, before, after)
-        said = (sorted(subschemas(keyword, one), key=lambda found: str(found[0])) for one in (before, after))
-        for (steps, one), (_, other) in zip(*said, strict=True):
+        inner = (sorted(subschemas(keyword, one), key=lambda item: str(item[0])) for one in (before, after))
+        for (steps, one), (_, other) in zip(*inner, strict=True):
             self.node(one, other, (*path, *steps[1:]), alone=False)
         return None
 
@@ -583,10 +583,10 @@ class _Comparison:
         self.branches("allOf", old, new, path, alone=False, weaker_without=True)
 
     def any_of(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
-        judged = old.keys() | new.keys()
+        keywords = old.keys() | new.keys()
         if "anyOf" not in old or "anyOf" not in new:
             return self.single("anyOf", old, new, path)
-        alone = alone and not _OBJECT & judged and not (_IN_PLACE - {"anyOf"}) & judged
+        alone = alone and not _OBJECT & keywords and not (_IN_PLACE - {"anyOf"}) & keywords
         return self.branches("anyOf", old, new, path, alone=alone, weaker_without=False)
 
     def branches(
@@ -605,23 +605,23 @@ class _Comparison:
         path = (*path, keyword)
         if not is_array(before) or not is_array(after):
             return self.unclear(path, before, after)
-        left = dict(enumerate(after))
+        rest = dict(enumerate(after))
         unmatched: list[Json] = []
         waiting: dict[bytes, list[int]] = {}
-        for index in reversed(left):
-            waiting.setdefault(canonical(_bare(left[index])), []).append(index)
+        for index in reversed(rest):
+            waiting.setdefault(canonical(_bare(rest[index])), []).append(index)
         for one in before:
-            if found := waiting.get(canonical(_bare(one))):
-                index = found.pop()
-                self.node(one, left.pop(index), (*path, index), alone=alone)
+            if indices := waiting.get(canonical(_bare(one))):
+                index = indices.pop()
+                self.node(one, rest.pop(index), (*path, index), alone=alone)
             else:
                 unmatched.append(one)
-        for index, one in zip(list(left), list(unmatched), strict=False):
+        for index, one in zip(list(rest), list(unmatched), strict=False):
             unmatched.remove(one)
-            self.node(one, left.pop(index), (*path, index), alone=alone)
+            self.node(one, rest.pop(index), (*path, index), alone=alone)
         for one in unmatched:
             (self.weaker if weaker_without else self.stricter)(path, one, ABSENT)
-        for one in left.values():
+        for one in rest.values():
             (self.stricter if weaker_without else self.weaker)(path, ABSENT, one)
         return None
 
@@ -652,8 +652,8 @@ class _Comparison:
     def dynamic(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
         """Compare references whose target depends on the path taken to them: any change of their targets is unclear."""
         for keyword in sorted(_DYNAMIC & (old.keys() | new.keys())):
-            said = ({keyword: one[keyword]} if keyword in one else {} for one in (old, new))
-            if not self.unchanged(*said):
+            references = ({keyword: one[keyword]} if keyword in one else {} for one in (old, new))
+            if not self.unchanged(*references):
                 self.unclear((*path, keyword), old.get(keyword, ABSENT), new.get(keyword, ABSENT))
 
 
@@ -698,10 +698,10 @@ def _is_cosmetic(keyword: str, before: Json, after: Json) -> bool:
 _KINDS: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
-def _kinds(said: Json) -> Sequence[str] | None:
-    if said is ABSENT:
+def _kinds(types: Json) -> Sequence[str] | None:
+    if types is ABSENT:
         return [kind for kind in _KINDS if kind != "integer"]
-    named = [said] if isinstance(said, str) else said
+    named = [types] if isinstance(types, str) else types
     return [str(kind) for kind in named] if is_array(named) and all(kind in _KINDS for kind in named) else None
 
 
@@ -709,24 +709,24 @@ def _covers(kinds: Sequence[str], kind: str) -> bool:
     return kind in kinds or (kind == "integer" and "number" in kinds)
 
 
-def _listed(said: Mapping[str, Json]) -> dict[bytes, Json] | None:
+def _allowed_values(keywords: Mapping[str, Json]) -> dict[bytes, Json] | None:
     """The values allowed by ``enum`` or ``const``, by canonical form; None if they cannot be listed."""
-    if len(said) > 1:
+    if len(keywords) > 1:
         return None
-    values = [said["const"]] if "const" in said else said.get("enum", [])
+    values = [keywords["const"]] if "const" in keywords else keywords.get("enum", [])
     return {canonical(value): value for value in values} if is_array(values) else None
 
 
-def _shown(values: Sequence[Json]) -> str:
-    said = sorted(canonical(value).decode()[:40] for value in values)
-    return ", ".join(said[:5]) + (", …" if len(said) > 5 else "")
+def _value_list(values: Sequence[Json]) -> str:
+    texts = sorted(canonical(value).decode()[:40] for value in values)
+    return ", ".join(texts[:5]) + (", …" if len(texts) > 5 else "")
 
 
-def _end(said: Mapping[str, Json], plain: str, exclusive: str, sign: int) -> tuple[float, bool] | None:
+def _end(bounds: Mapping[str, Json], plain: str, exclusive: str, sign: int) -> tuple[float, bool] | None:
     """The end of a range, signed so that the stricter one is the larger; None if a bound is not a number."""
-    if not all(_is_number(value) for value in said.values()):
+    if not all(_is_number(value) for value in bounds.values()):
         return None
-    ends = [(sign * said[name], name == exclusive) for name in (plain, exclusive) if name in said]
+    ends = [(sign * bounds[name], name == exclusive) for name in (plain, exclusive) if name in bounds]
     return max(ends, default=(float("-inf"), False))
 
 
@@ -750,7 +750,7 @@ def _names(value: Json) -> set[str] | None:
     return set(map(str, value)) if is_array(value) and all(isinstance(name, str) for name in value) else None
 
 
-def _members(said: Mapping[str, Json], keyword: str) -> dict[str, Json] | None:
+def _members(schema: Mapping[str, Json], keyword: str) -> dict[str, Json] | None:
     """The schemas under ``keyword``: empty if it is absent, None if it is not an object."""
-    value = said.get(keyword, {})
+    value = schema.get(keyword, {})
     return value if is_object(value) else None

@@ -7,7 +7,7 @@ from typing import Final
 
 from tooltrue.contract.diff import Bump, Class, Diff
 
-__all__ = ["counted", "grows", "phrase"]
+__all__ = ["class_counts", "grows", "phrase"]
 
 _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "kept": ("{file}: {count} tools, sha256 {pin}…", "{file}：{count} 个工具，sha256 {pin}…"),
@@ -38,10 +38,10 @@ def phrase(name: str, language: str, **facts: object) -> str:
     return _PHRASES[name][language == "zh"].format(**facts)
 
 
-def counted(found: Diff, language: str) -> str:
+def class_counts(difference: Diff, language: str) -> str:
     """The number of changes by class; empty if there are no changes. Chinese text also names the class as options and
     JSON do."""
-    counts = [(Class(kind), count) for kind, count in found.counts().items()]
+    counts = [(Class(kind), count) for kind, count in difference.counts().items()]
     if language == "zh":
         return "，".join(f"{_CLASSES[kind]}（{kind.value}）：{count}" for kind, count in counts)
     return ", ".join(f"{count} {kind.value}" for kind, count in counts)

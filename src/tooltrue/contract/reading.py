@@ -27,7 +27,7 @@ def _without_marks(text: str) -> str:
     return apart.translate(dict.fromkeys(marks)) if marks else apart
 
 
-def _seen(text: str) -> str:
+def _visible_text(text: str) -> str:
     return latin(_without_marks(cleaned(text, {}) if may_hide(text) else text))
 
 
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
     """Normalize a text as a person reads it: hidden characters removed, one form for each letter, runs of blanks
     collapsed."""
     if not text.isascii():
-        text = "".join(map(_seen, parts(text))).translate(_TYPOGRAPHY)
+        text = "".join(map(_visible_text, parts(text))).translate(_TYPOGRAPHY)
     if text.isprintable() and "  " not in text:
         return text  # the common case, in a tenth of the time
     text = _BLANK.sub(" ", text)

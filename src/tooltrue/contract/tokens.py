@@ -39,10 +39,10 @@ def by_line(text: str) -> Iterator[set[str]]:
             yield set(line.split())
         return
     for line in folded(text).split("\n"):
-        found = set(_LETTERS.findall(line))
+        tokens = set(_LETTERS.findall(line))
         if is_cjk(line):  # a Latin word may stand in it without blanks: ``读取mcp.json的内容``
-            found.update(line, map("".join, pairwise(line)), _LATIN.findall(line))
-        yield found
+            tokens.update(line, map("".join, pairwise(line)), _LATIN.findall(line))
+        yield tokens
 
 
 def words_of(text: str) -> set[str]:
@@ -61,8 +61,8 @@ def needed(plainly: str) -> tuple[str, frozenset[str]]:
     if plainly in _SIGNS or is_cjk(plainly):
         token = plainly if plainly in _SIGNS else plainly[:2]
         return token, frozenset({token})
-    found = _LETTERS.findall(plainly)
-    return min(found, key=lambda word: (frequency(word), -len(word))), frozenset(found)
+    words = _LETTERS.findall(plainly)
+    return min(words, key=lambda word: (frequency(word), -len(word))), frozenset(words)
 
 
 def frequency(token: str) -> int:

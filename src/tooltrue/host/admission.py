@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from tooltrue.contract.contract import Contract
-from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan, scan_text
 from tooltrue.errors import DefinitionError
@@ -24,7 +24,7 @@ class Judged(Value, frozen=True):
 
     held: Mapping[Entry, DefinitionError] = {}
     holds_instructions: bool = False
-    findings: Mapping[Entry, tuple[Finding, ...]] = {}
+    findings: Mapping[Entry, tuple[ScanFinding, ...]] = {}
 
 
 Judge: TypeAlias = Callable[[Contract, Neighbours], Judged]
@@ -39,7 +39,7 @@ def scanned(contract: Contract, neighbours: Neighbours) -> Judged:
     return Judged(held, is_blocked(_instructions(contract, neighbours)), found)
 
 
-def suspicious(contract: Contract, neighbours: Neighbours) -> dict[Entry, tuple[Finding, ...]]:
+def suspicious(contract: Contract, neighbours: Neighbours) -> dict[Entry, tuple[ScanFinding, ...]]:
     """The findings of each suspicious definition."""
     own = frozenset(contract.tools)
     every = [
@@ -50,10 +50,10 @@ def suspicious(contract: Contract, neighbours: Neighbours) -> dict[Entry, tuple[
     return {entry: found for entry, definition in every if (found := scan(definition, neighbours, own))}
 
 
-def _instructions(contract: Contract, neighbours: Neighbours) -> tuple[Finding, ...]:
+def _instructions(contract: Contract, neighbours: Neighbours) -> tuple[ScanFinding, ...]:
     return scan_text(contract.instructions or "", neighbours=neighbours, own=frozenset(contract.tools))
 
 
-def poisoned(name: str, found: Iterable[Finding]) -> DefinitionError:
+def poisoned(name: str, found: Iterable[ScanFinding]) -> DefinitionError:
     said = "; ".join(f"{one.place}: {one.say()} {one.excerpt}".strip() for one in found)
     return DefinitionError.of("TT9270", name=name[:128], findings=said[:1_000])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from tooltrue.contract.portable import fitting
-from tooltrue.contract.profile import known, profile
+from tooltrue.contract.profile import profile, profile_names
 from tooltrue.errors import DefinitionError
 from tooltrue.host.models.shapes import shape_of
 from tooltrue.jsonrpc.messages import Json
@@ -50,7 +50,7 @@ def legal(tool: Tool) -> Tool:
 def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exposed:
     """The tools in the format of ``provider``, in the given order. ``fit`` adapts a definition to the provider; the
     default follows its profile (:mod:`tooltrue.contract.profile`)."""
-    fit = fit or (fitting(profile(provider)) if provider in known() else legal)
+    fit = fit or (fitting(profile(provider)) if provider in profile_names() else legal)
     shape = shape_of(provider)
     shown, names, left_out = list[dict[str, Json]](), dict[str, str](), list[LeftOut]()
     for tool in tools:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from tooltrue.client.client import Client
 from tooltrue.contract.contract import Contract, fields
-from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError, MethodNotFound, RpcError
@@ -57,7 +57,7 @@ class Suspicion(Value, frozen=True):
     server: str
     kind: Kind
     name: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ScanFinding, ...]
 
 
 # -- published definitions ---------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class _Notes:
     def _put_aside(self, kind: Kind, name: str, problem: DefinitionError) -> None:
         self.quarantined.append(Quarantined(self.server, kind, name, problem))
 
-    def _suspect(self, kind: Kind, name: str, findings: tuple[Finding, ...]) -> None:
+    def _suspect(self, kind: Kind, name: str, findings: tuple[ScanFinding, ...]) -> None:
         if findings:
             self.suspicions.append(Suspicion(self.server, kind, name, findings))
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from tooltrue.client.client import Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract, Definition, digest
-from tooltrue.contract.diff import Change, Class, Diff, diff
-from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.diff import Class, ContractChange, Diff, diff
+from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.lock import Lock, find, read, write
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
@@ -40,7 +40,7 @@ class Review:
     server: str
     digest: str
     changes: Diff
-    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict[str, tuple[Finding, ...]])
+    findings: Mapping[str, tuple[ScanFinding, ...]] = field(default_factory=dict[str, tuple[ScanFinding, ...]])
 
     @property
     def names(self) -> frozenset[str]:
@@ -125,7 +125,7 @@ class Pin:
 
     def _held(self, contract: Contract, accepted: Contract, seen: Judged) -> Iterator[tuple[Entry, DefinitionError]]:
         before = _entries(accepted)
-        changes: defaultdict[Entry, list[Change]] = defaultdict(list)
+        changes: defaultdict[Entry, list[ContractChange]] = defaultdict(list)
         for change in diff(accepted, contract).changes:
             changes[(str(change.path[0]), change.subject)].append(change)
         for entry, definition in _entries(contract).items():
@@ -143,7 +143,7 @@ class Pin:
             return None
         accepted, published = pinned.contract, waiting.contract
         changes = diff(accepted, published)
-        found: dict[str, tuple[Finding, ...]] = {}
+        found: dict[str, tuple[ScanFinding, ...]] = {}
         for (section, name), what in suspicious(published, neighbours).items():
             if is_blocked(what) and _counts(changes.of(name, section)):
                 found[name] = (*found.get(name, ()), *what)

@@ -45,9 +45,9 @@ def attempts(maker: Maker, node: Any, value: Json, path: Path) -> Iterator[_Atte
 
 def _inside(form: Node, value: Json) -> Iterator[tuple[str | int, Any]]:
     if is_object(value):
-        known = form.get("properties", {})
+        properties = form.get("properties", {})
         for name in value:
-            yield name, known.get(name, form.get("additionalProperties", True))
+            yield name, properties.get(name, form.get("additionalProperties", True))
     elif is_array(value):
         first = form.get("prefixItems", [])
         for index in range(min(len(value), len(first) + 1)):
@@ -70,7 +70,7 @@ _UNBROKEN = frozenset(
 )
 
 
-def _wrong_types(maker: Maker, said: Any, value: Json, form: Node) -> Iterator[Json]:
+def _wrong_types(maker: Maker, constraint: Any, value: Json, form: Node) -> Iterator[Json]:
     kinds = kinds_of(form)
     for kind, other in _OTHERS.items():
         if kind not in kinds and not (kind == "integer" and "number" in kinds):
@@ -91,8 +91,8 @@ def _without(value: Json, names: list[str]) -> Iterator[Json]:
             yield {key: item for key, item in value.items() if key != name}
 
 
-def _stranger(maker: Maker, said: Any, value: Json, form: Node) -> Iterator[Json]:
-    if said is False and is_object(value):
+def _stranger(maker: Maker, constraint: Any, value: Json, form: Node) -> Iterator[Json]:
+    if constraint is False and is_object(value):
         yield {**value, "no_such_property": 1}
 
 
@@ -122,15 +122,15 @@ def _unmatched(maker: Maker, pattern: str, value: Json, form: Node) -> Iterator[
         yield from ("~" * len(value), "", "!", "x", "0", " ", f"{value}!", f"!{value}", value.swapcase(), "~" * 64)
 
 
-def _unformatted(maker: Maker, said: str, value: Json, form: Node) -> Iterator[Json]:
-    if isinstance(value, str) and said in FORMATS:
+def _unformatted(maker: Maker, constraint: str, value: Json, form: Node) -> Iterator[Json]:
+    if isinstance(value, str) and constraint in FORMATS:
         yield from ("not so", "[", "%", "~" * max(1, len(value)), "http://[", "a b")
 
 
 def _if_number(make: Callable[[Any], Any]) -> _Breaks:
-    def attempts(maker: Maker, said: Any, value: Json, form: Node) -> Iterator[Json]:
+    def attempts(maker: Maker, constraint: Any, value: Json, form: Node) -> Iterator[Json]:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield make(said)
+            yield make(constraint)
 
     return attempts
 
@@ -142,8 +142,8 @@ def _fewer(least: int, value: Json) -> Iterator[Json]:
         yield dict(list(value.items())[: least - 1])
 
 
-def _twice(said: Any, value: Json) -> Iterator[Json]:
-    if said is True and is_array(value) and value:
+def _twice(constraint: Any, value: Json) -> Iterator[Json]:
+    if constraint is True and is_array(value) and value:
         yield [*value, value[0]]
         yield [value[0], *value[:-1], value[0]][: max(2, len(value))]
 
@@ -169,7 +169,7 @@ _Breaks: TypeAlias = Callable[[Maker, Any, Json, Node], Iterator[Json]]
 _BREAKS: Mapping[str, _Breaks] = {
     "type": _wrong_types,
     "enum": _wrong_options,
-    "const": lambda maker, said, value, form: _wrong_options(maker, [said], value, form),
+    "const": lambda maker, constraint, value, form: _wrong_options(maker, [constraint], value, form),
     "required": lambda maker, names, value, form: _without(value, names),
     "dependentRequired": lambda maker, names, value, form: _without(value, _needed(names)),
     "additionalProperties": _stranger,
@@ -185,8 +185,8 @@ _BREAKS: Mapping[str, _Breaks] = {
     "format": _unformatted,
     "minItems": lambda maker, least, value, form: _fewer(least, value),
     "maxItems": _more_items,
-    "uniqueItems": lambda maker, said, value, form: _twice(said, value),
-    "contains": lambda maker, said, value, form: _emptied(value),
+    "uniqueItems": lambda maker, constraint, value, form: _twice(constraint, value),
+    "contains": lambda maker, constraint, value, form: _emptied(value),
     "minProperties": lambda maker, least, value, form: _fewer(least, value),
     "maxProperties": _more_properties,
 }

@@ -124,9 +124,9 @@ class Line:
 
     def tell(self, method: str, params: Mapping[str, Json]) -> None:
         """Send a notification."""
-        said = dict(params) if self._era is None else self._era.params(params, None)
-        headers = {} if self._era is None else self._era.headers(method, said)
-        self.link.send(encode_notification(method, said), None, headers)
+        full_params = dict(params) if self._era is None else self._era.params(params, None)
+        headers = {} if self._era is None else self._era.headers(method, full_params)
+        self.link.send(encode_notification(method, full_params), None, headers)
 
     def send(self, frame: bytes) -> None:
         """Send bytes unchanged."""
@@ -148,9 +148,9 @@ class Line:
 
     def _send(self, era: Era | None, method: str, params: dict[str, Json]) -> Id:
         self._last_id += 1
-        said = params if era is None else era.params(params, None)
-        headers = {} if era is None else era.headers(method, said)
-        self.link.send(encode_request(self._last_id, method, said), self._last_id, headers)
+        full_params = params if era is None else era.params(params, None)
+        headers = {} if era is None else era.headers(method, full_params)
+        self.link.send(encode_request(self._last_id, method, full_params), self._last_id, headers)
         return self._last_id
 
     async def _ask(self, era: Era | None, method: str, params: dict[str, Json], seconds: float) -> Json:

@@ -95,7 +95,7 @@ class Maker:
             if node is not False:
                 yield {}
             return
-        here = {key: int(said) if key in _COUNTS else said for key, said in node.items() if key not in _COMBINING}
+        here = {key: int(value) if key in _COUNTS else value for key, value in node.items() if key not in _COMBINING}
         parts: list[list[Any]] = [[self._target(node["$ref"])]] if "$ref" in node else []
         parts += [[part] for part in node.get("allOf", ())]
         parts += [node[key] for key in ("anyOf", "oneOf") if key in node]
@@ -203,10 +203,13 @@ class Maker:
         return items
 
     def _object(self, node: Node, path: Path) -> dict[str, Json]:
-        known = cast("Node", node.get("properties", {}))
-        required = [name for name in node.get("required", ()) if name not in known]
+        properties = cast("Node", node.get("properties", {}))
+        required = [name for name in node.get("required", ()) if name not in properties]
         made: dict[str, Json] = {}
-        for name, child in (*known.items(), *((name, node.get("additionalProperties", True)) for name in required)):
+        for name, child in (
+            *properties.items(),
+            *((name, node.get("additionalProperties", True)) for name in required),
+        ):
             is_required = name in node.get("required", ())
             if not is_required and (len(path) >= DEEP or self._random.random() >= self.fullness):
                 continue
@@ -218,18 +221,18 @@ class Maker:
                     raise
         for name in [name for name in made if name in node.get("dependentRequired", {})]:
             for needed in node["dependentRequired"][name]:
-                made.setdefault(needed, self.make(known.get(needed, True), (*path, needed)))
+                made.setdefault(needed, self.make(properties.get(needed, True), (*path, needed)))
         self._fill(made, node, path)
         return made
 
     def _fill(self, made: dict[str, Json], node: Node, path: Path) -> None:
         """Add properties with free names: as many as required, and sometimes one more."""
         free = node.get("additionalProperties", True)
-        wanted = node.get("minProperties", 0)
+        least = node.get("minProperties", 0)
         if is_object(free) and len(path) < DEEP and self._random.random() < self.fullness:
-            wanted = max(wanted, len(made) + 1)
-        for number in range(wanted):
-            if len(made) >= wanted or free is False or len(made) >= node.get("maxProperties", wanted):
+            least = max(least, len(made) + 1)
+        for number in range(least):
+            if len(made) >= least or free is False or len(made) >= node.get("maxProperties", least):
                 break
             made.setdefault(self._name(node, number), self.make(free, (*path, f"p{number}")))
 
@@ -277,11 +280,11 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 
 def kinds_of(form: Node) -> list[str]:
     """The types that a value may have; likely ones for a schema without ``type``."""
-    said = form.get("type")
-    if isinstance(said, str):
-        return [said]
-    if is_array(said):
-        return [str(kind) for kind in said]
+    types = form.get("type")
+    if isinstance(types, str):
+        return [types]
+    if is_array(types):
+        return [str(kind) for kind in types]
     hints = sorted({_HINTS[key] for key in form if key in _HINTS})
     return hints or ["string", "integer", "boolean"]
 

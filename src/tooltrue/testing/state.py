@@ -180,7 +180,7 @@ async def _a_rate_regains(facts: Rates, elapse: Elapse) -> None:
     assert await facts.take("a", per_second=0.1, burst=3) > 0.0, "an idle key regains the burst and no more"
 
 
-class _Heard:
+class _RecordingListener:
     """A listener that can be awaited."""
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class _Heard:
 
 
 async def _events_reach_their_channel(facts: Events) -> None:
-    first, second, other = _Heard(), _Heard(), _Heard()
+    first, second, other = _RecordingListener(), _RecordingListener(), _RecordingListener()
     await facts.subscribe("a", first)
     await facts.subscribe("a", second)
     await facts.subscribe("b", other)
@@ -217,12 +217,12 @@ async def _events_reach_their_channel(facts: Events) -> None:
 
 
 async def _a_failing_listener_stops_nobody(facts: Events) -> None:
-    heard = _Heard()
+    listener = _RecordingListener()
     await facts.subscribe("a", _failing)
-    await facts.subscribe("a", heard)
+    await facts.subscribe("a", listener)
     await facts.publish("a", b"1")
     await facts.publish("a", b"2")
-    assert await heard.until(b"2") == [b"1", b"2"]
+    assert await listener.until(b"2") == [b"1", b"2"]
 
 
 def _failing(payload: bytes) -> None:
@@ -230,21 +230,21 @@ def _failing(payload: bytes) -> None:
 
 
 async def _an_ended_listener_hears_nothing(facts: Events) -> None:
-    ended, heard = _Heard(), _Heard()
-    end = await facts.subscribe("a", ended)
-    await facts.subscribe("a", heard)
+    former, listener = _RecordingListener(), _RecordingListener()
+    end = await facts.subscribe("a", former)
+    await facts.subscribe("a", listener)
     await facts.publish("a", b"1")
-    await heard.until(b"1")
+    await listener.until(b"1")
     end()
     end()
     await facts.publish("a", b"2")
-    await heard.until(b"2")
-    assert ended.payloads == [b"1"]
+    await listener.until(b"2")
+    assert former.payloads == [b"1"]
 
 
 async def _events_before_the_subscription_are_not_heard(facts: Events) -> None:
     await facts.publish("a", b"0")
-    first, second = _Heard(), _Heard()
+    first, second = _RecordingListener(), _RecordingListener()
     await facts.subscribe("a", first)
     await facts.publish("a", b"1")
     await first.until(b"1")
@@ -331,13 +331,13 @@ async def _appends_at_once_are_one_chain(log: Log) -> None:
 async def _a_kept_mark_is_found_again(log: Log) -> None:
     for n in range(3):
         await log.append({"n": n})
-    kept = await log.head()
+    mark = await log.head()
     await log.append({"n": 3})
-    assert (await verify(log, head=kept)).faults == ()
-    assert (await verify(log, since=kept)).entries == 1
-    assert (await verify(log, since=kept, head=kept)).faults == ()
-    ahead = Mark(9, kept.hash)
+    assert (await verify(log, head=mark)).faults == ()
+    assert (await verify(log, since=mark)).entries == 1
+    assert (await verify(log, since=mark, head=mark)).faults == ()
+    ahead = Mark(9, mark.hash)
     assert [fault.kind for fault in (await verify(log, head=ahead)).faults] == ["cut"]
-    other = Mark(kept.position, "f" * 64)
+    other = Mark(mark.position, "f" * 64)
     assert [fault.kind for fault in (await verify(log, head=other)).faults] == ["rewritten"]
     assert [fault.kind for fault in (await verify(log, since=other)).faults] == ["unlinked"]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tooltrue.check.card import RULES, Card, Example, cards
-from tooltrue.check.checking import Finding, Rule, rules
+from tooltrue.check.checking import Rule, RuleFinding, rules
 from tooltrue.check.subject import Shelf, Subject
 from tooltrue.wording import SENTENCES
 
 ALL = [pytest.param(card, rule, id=card.name) for card, rule in rules()]
 
 
-def found(card: Card, rule: Rule, example: Example) -> list[Finding]:
+def found(card: Card, rule: Rule, example: Example) -> list[RuleFinding]:
     shelf = Shelf()
     shelf.subjects.extend(
         Subject(server, tool, shelf) for server, tool in zip(example.servers, example.tools, strict=True)
     )
     subject = shelf.subjects[0]
-    return [Finding(example.server, subject.name, card, problem) for problem in rule(subject)]
+    return [RuleFinding(example.server, subject.name, card, problem) for problem in rule(subject)]
 
 
 @pytest.mark.parametrize(("card", "rule"), ALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tooltrue.check.findability import Question, find, findability
+from tooltrue.check.findability import SearchQuestion, find, findability
 from tooltrue.check.found import hit_lines, lines
 from tooltrue.check.subject import Subject
 
@@ -17,7 +17,7 @@ RIVAL = tool("remember", "Recall from memory a note.", "theirs")
 
 
 def test_a_question_that_finds_another_tool_is_shown_with_the_words_that_decide():
-    found = findability([NOTE, MAIL], [Question(NOTE, "recall my\nnote"), Question(MAIL, "mail")], [RIVAL])
+    found = findability([NOTE, MAIL], [SearchQuestion(NOTE, "recall my\nnote"), SearchQuestion(MAIL, "mail")], [RIVAL])
     assert list(lines(found)) == [
         "ours/get_note: place 2, for “recall my note”",
         "    before it: theirs/remember (recall)",
@@ -34,7 +34,7 @@ def test_a_question_that_finds_another_tool_is_shown_with_the_words_that_decide(
 
 def test_what_is_not_found_and_what_is_hard_to_tell_apart_is_said():
     twin = tool("mail", "Send a mail to somebody.", "theirs")
-    found = findability([MAIL], [Question(MAIL, "天气")], [twin])
+    found = findability([MAIL], [SearchQuestion(MAIL, "天气")], [twin])
     assert next(lines(found)) == "ours/send_mail: not found, for “天气”"
     assert "Hard to tell apart: ours/send_mail and theirs/mail" in list(lines(found))
 

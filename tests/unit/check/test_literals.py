@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.check.literals import Wanted, put
+from tooltrue.check.literals import ValueEdit, put
 
 DEFAULT = ("inputSchema", "properties", "n", "default")
 LEAST = ("inputSchema", "properties", "n", "minimum")
 
 
-def at(path: tuple[str | int, ...], value: Any, line: int = 1, tool: str = "t") -> Wanted:
-    return Wanted(tool, line, path, value)
+def at(path: tuple[str | int, ...], value: Any, line: int = 1, tool: str = "t") -> ValueEdit:
+    return ValueEdit(tool, line, path, value)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def at(path: tuple[str | int, ...], value: Any, line: int = 1, tool: str = "t") 
         ),
     ],
 )
-def test_a_literal_that_declares_it_is_changed(text: str, wanted: Wanted, expected: str):
+def test_a_literal_that_declares_it_is_changed(text: str, wanted: ValueEdit, expected: str):
     assert put(text, [wanted]) == expected
 
 
@@ -78,7 +78,7 @@ def test_a_literal_that_declares_it_is_changed(text: str, wanted: Wanted, expect
         ("f(2)(3)[1]; {1: 2}", at(DEFAULT, 5, 0)),
     ],
 )
-def test_what_is_computed_named_said_twice_or_something_else_is_left(text: str, wanted: Wanted):
+def test_what_is_computed_named_said_twice_or_something_else_is_left(text: str, wanted: ValueEdit):
     assert put(text, [wanted]) == text
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tooltrue.cli import hosting
 from tooltrue.cli.printing import one_line
-from tooltrue.cli.terminal_prompts import asked_here, confirmed
+from tooltrue.cli.terminal_prompts import confirmed, elicit_here
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.config import Input, Launch
 from tooltrue.host.launches import LaunchRequest, described
@@ -105,7 +105,7 @@ def test_a37_twin_what_is_typed_after_it_was_shown_starts_it(terminal: Terminal)
 
 def test_the_question_of_a_server_waits_until_the_one_before_is_answered(terminal: Terminal) -> None:
     terminal.sit_down()
-    approve, elicit = hosting.approve_here(), asked_here("desk")
+    approve, elicit = hosting.approve_here(), elicit_here("desk")
     assert approve is not None
     assert elicit is not None
 
@@ -126,7 +126,7 @@ def test_the_question_of_a_server_waits_until_the_one_before_is_answered(termina
 
 def test_nobody_is_asked_while_somebody_else_has_the_terminal(terminal: Terminal) -> None:
     terminal.sit_down()
-    elicit = asked_here("desk")
+    elicit = elicit_here("desk")
     assert elicit is not None
 
     async def test() -> Any:
@@ -141,7 +141,7 @@ def test_nobody_is_asked_while_somebody_else_has_the_terminal(terminal: Terminal
 
 def test_a_field_is_asked_for_until_it_fits(terminal: Terminal) -> None:
     terminal.sit_down()
-    elicit = asked_here("desk")
+    elicit = elicit_here("desk")
     assert elicit is not None
     fields = {"n": {"type": "integer"}, "size": {"type": "string", "enum": ["S", "L"]}}
 
@@ -194,7 +194,7 @@ LOOK = "\0"
 def answers(terminal: Terminal, question: Elicitation, *typed: tuple[str, str | None], server: str = "desk") -> Any:
     """The reply to ``question``, after each text was seen, in this order, and its line typed. ``None`` is Ctrl-D."""
     terminal.sit_down()
-    elicit = asked_here(server)
+    elicit = elicit_here(server)
     assert elicit is not None
 
     async def test() -> Any:
@@ -391,7 +391,7 @@ CONSENT = Elicitation(
 )
 def test_consent_is_asked_for_once_and_nothing_means_no(terminal: Terminal, typed: str, reply: object) -> None:
     terminal.sit_down()
-    elicit = asked_here("desk")
+    elicit = elicit_here("desk")
     assert elicit is not None
 
     async def test() -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from tooltrue import toolbox
 from tooltrue.check.report import judge
-from tooltrue.check.source import Source
+from tooltrue.check.source import ToolSource
 from tooltrue.cli.check_sources import sources_of
 from tooltrue.cli.families import Family
 from tooltrue.cli.targets import TOOLBOX
@@ -39,7 +39,7 @@ search_products send_email set_config translate update_record upsert_record writ
 PAGES = Path(__file__).parents[3] / "docs" / "toolbox"
 
 
-def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[Source]:
+def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[ToolSource]:
     """What these families show, set up in an empty folder."""
     monkeypatch.chdir(folder)
     (folder / "served").mkdir()

@@ -28,10 +28,10 @@ class Spread:
     def percentile(self, share: float) -> float:
         """The value that this share of the numbers does not exceed; 0 if there are no numbers, or if it is at most
         1."""
-        left = share * self.count
+        remaining = share * self.count
         for step, count in sorted(self._bins.items()):
-            left -= count
-            if left <= 0:
+            remaining -= count
+            if remaining <= 0:
                 return math.exp(step * _STEP) if step else 0.0
         return 0.0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tooltrue.check.doctor.phrases import phrase
-from tooltrue.check.doctor.seen import Used
+from tooltrue.check.doctor.seen import ToolFigures
 from tooltrue.check.doctor.symptoms import Diagnosis, Symptom
 from tooltrue.check.doctor.told import headline
 from tooltrue.contract.page import page, safe
@@ -26,14 +26,14 @@ _MOST: Final = 25
 _WIDEST: Final = 24
 
 
-def as_page(found: Diagnosis, language: str = "en") -> str:
+def as_page(diagnosis: Diagnosis, language: str = "en") -> str:
     body = [
-        f"<p>{safe(headline(found, language))}</p>",
-        *(f"<p>{phrase('unknown', language)}{safe(said)}</p>" for said in found.gaps(language)),
+        f"<p>{safe(headline(diagnosis, language))}</p>",
+        *(f"<p>{phrase('unknown', language)}{safe(gap)}</p>" for gap in diagnosis.gaps(language)),
         f"<h2>{phrase('symptoms', language)}</h2>",
-        *_symptoms(found.symptoms, language),
-        *_charts(found, language),
-        *_table(found, language),
+        *_symptoms(diagnosis.symptoms, language),
+        *_charts(diagnosis, language),
+        *_table(diagnosis, language),
     ]
     return page(phrase("title", language), language, body, _STYLE)
 
@@ -44,37 +44,37 @@ def _symptoms(symptoms: Sequence[Symptom], language: str) -> Iterator[str]:
     for one in symptoms:
         yield f"<p><b>{one.code}</b> {safe(one.say(language))}<br>→ {safe(one.because(language))}"
         for finding in one.findings:
-            said = f"{finding.say(language)} {finding.instead(language)}"
-            yield f"<br>{phrase('check', language)}{finding.code} <code>{safe(finding.place)}</code> {safe(said)}"
+            text = f"{finding.say(language)} {finding.instead(language)}"
+            yield f"<br>{phrase('check', language)}{finding.code} <code>{safe(finding.place)}</code> {safe(text)}"
         yield "</p>"
 
 
 # -- charts ------------------------------------------------------------------------------------------------------------
 
-_Bars = Callable[[Used], Sequence[tuple[str, float]]]
+_Bars = Callable[[ToolFigures], Sequence[tuple[str, float]]]
 
 
-def _charts(found: Diagnosis, language: str) -> Iterator[str]:
-    tools = sorted(found.seen.tools.items(), key=lambda item: (-item[1].calls, item[0]))[:_MOST]
+def _charts(diagnosis: Diagnosis, language: str) -> Iterator[str]:
+    tools = sorted(diagnosis.figures.tools.items(), key=lambda item: (-item[1].calls, item[0]))[:_MOST]
     if tools:
         yield f"<h2>{phrase('outcomes', language)}</h2>"
         yield f"<p>{_legend(language)}</p>"
-        yield from _chart(phrase("outcomes", language), tools, _outcomes, lambda used: str(used.calls))
+        yield from _chart(phrase("outcomes", language), tools, _outcomes, lambda use: str(use.calls))
         yield f"<h2>{phrase('times', language)}</h2>"
-        yield from _chart(phrase("times", language), tools, _times, lambda used: f"{_late(used):.0f} ms")
+        yield from _chart(phrase("times", language), tools, _times, lambda use: f"{_late(use):.0f} ms")
 
 
-def _outcomes(used: Used) -> Sequence[tuple[str, float]]:
-    failed = used.outcomes["error"] + used.outcomes["abandoned"] + used.outcomes["cancelled"]
-    return ("ok", used.outcomes["ok"]), ("failed", failed), ("refused", used.outcomes["refused"])
+def _outcomes(use: ToolFigures) -> Sequence[tuple[str, float]]:
+    failed = use.outcomes["error"] + use.outcomes["abandoned"] + use.outcomes["cancelled"]
+    return ("ok", use.outcomes["ok"]), ("failed", failed), ("refused", use.outcomes["refused"])
 
 
-def _times(used: Used) -> Sequence[tuple[str, float]]:
-    return (("ok", _late(used)),)
+def _times(use: ToolFigures) -> Sequence[tuple[str, float]]:
+    return (("ok", _late(use)),)
 
 
-def _late(used: Used) -> float:
-    return used.milliseconds.percentile(0.95)
+def _late(use: ToolFigures) -> float:
+    return use.milliseconds.percentile(0.95)
 
 
 def _legend(language: str) -> str:
@@ -86,33 +86,35 @@ def _legend(language: str) -> str:
     return " &#160; ".join(marks)
 
 
-def _chart(title: str, tools: Sequence[tuple[str, Used]], bars: _Bars, total: Callable[[Used], str]) -> Iterator[str]:
+def _chart(
+    title: str, tools: Sequence[tuple[str, ToolFigures]], bars: _Bars, total: Callable[[ToolFigures], str]
+) -> Iterator[str]:
     """A bar chart with a row per tool and its bars stacked; the longest row takes the full width."""
-    most = max((sum(size for _, size in bars(used)) for _, used in tools), default=0) or 1
+    most = max((sum(size for _, size in bars(use)) for _, use in tools), default=0) or 1
     width, height = _LABEL + _BAR + 90, _ROW * len(tools)
     yield f'<svg role="img" aria-label="{safe(title)}" viewBox="0 0 {width} {height}" width="{width}">'
-    for number, (tool, used) in enumerate(tools):
+    for number, (tool, use) in enumerate(tools):
         top, x = number * _ROW, float(_LABEL)
         label = tool if len(tool) <= _WIDEST else f"{tool[: _WIDEST - 1]}…"
         yield f'<text x="0" y="{top + 16}">{safe(label)}<title>{safe(tool)}</title></text>'
-        for kind, size in bars(used):
+        for kind, size in bars(use):
             if length := _BAR * size / most:
                 yield f'<rect class="{kind}" x="{x:.1f}" y="{top + 4}" width="{length:.1f}" height="{_ROW - 8}"/>'
                 x += length
-        yield f'<text x="{x + 6:.1f}" y="{top + 16}">{total(used)}</text>'
+        yield f'<text x="{x + 6:.1f}" y="{top + 16}">{total(use)}</text>'
     yield "</svg>"
 
 
-def _table(found: Diagnosis, language: str) -> Iterator[str]:
+def _table(diagnosis: Diagnosis, language: str) -> Iterator[str]:
     yield f"<h2>{phrase('every', language)}</h2><table><tr><th>{phrase('tool', language)}</th>"
     for name in ("calls", "failed", "refused", "median", "late", "size"):
         yield f'<th class="n">{phrase(name, language)}</th>'
     yield "</tr>"
-    for tool, used in sorted(found.seen.tools.items()):
-        counts = dict(_outcomes(used))
-        median, late, size = used.milliseconds.percentile(0.5), _late(used), used.size.percentile(0.95)
+    for tool, use in sorted(diagnosis.figures.tools.items()):
+        counts = dict(_outcomes(use))
+        median, late, size = use.milliseconds.percentile(0.5), _late(use), use.size.percentile(0.95)
         numbers = (
-            used.calls,
+            use.calls,
             counts["failed"],
             counts["refused"],
             f"{median:.0f} ms",

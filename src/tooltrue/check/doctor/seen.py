@@ -12,7 +12,7 @@ from typing import Any, Final
 from tooltrue.check.doctor.figures import Bounded, Spread
 from tooltrue.jsonrpc.messages import is_array, is_object
 
-__all__ = ["Caller", "Seen", "Used"]
+__all__ = ["CallerHistory", "LogFigures", "ToolFigures"]
 
 MAX_TOOLS: Final = 5_000
 MAX_CALLERS: Final = 10_000
@@ -21,14 +21,14 @@ MAX_KEYS: Final = 200
 UNKNOWN_TOOL: Final = "TT1010"
 PAUSED: Final = "TT2103"
 
-_ENDED: Final = frozenset({"ok", "error", "refused", "cancelled", "abandoned"})
+_OUTCOMES: Final = frozenset({"ok", "error", "refused", "cancelled", "abandoned"})
 _FAILED: Final = frozenset({"error", "refused", "abandoned"})
 _LARGEST: Final = 1e15  # of a measured number; larger ones are not measurements
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 @dataclass
-class Used:
+class ToolFigures:
     """The use of one tool. ``wrong``: place and keyword of the schema → count; ``gave_up``: the code after which a
     caller made no further call; ``refused``: by rule, or by code; ``repeated``: the number of identical calls that came
     again."""
@@ -49,7 +49,7 @@ class Used:
 
 
 @dataclass
-class Caller:
+class CallerHistory:
     """The last calls of a caller. ``failed`` is the code of the last one if it failed; ``recent`` maps the last
     distinct calls to their times."""
 
@@ -59,7 +59,7 @@ class Caller:
     recent: OrderedDict[int, float] = field(default_factory=OrderedDict[int, float])
 
 
-class Seen:
+class LogFigures:
     """The figures of a whole log. ``patience``: seconds without a further call after which a caller that failed has
     given up, and within which an identical call counts as repeated. ``together`` are refusals that were counted without
     a tool."""
@@ -68,9 +68,9 @@ class Seen:
         self.patience = patience
         self.records = self.damaged = self.without_place = self.together = 0
         self.first = self.last = ""
-        self.tools: dict[str, Used] = {}
+        self.tools: dict[str, ToolFigures] = {}
         self.tools_left_out = 0
-        self.callers: OrderedDict[tuple[str, str], Caller] = OrderedDict()
+        self.callers: OrderedDict[tuple[str, str], CallerHistory] = OrderedDict()
         self.callers_left_out = 0
         self.principals = Bounded[str](MAX_CALLERS)
         self.signs: dict[str, Bounded[str]] = {}
@@ -81,7 +81,7 @@ class Seen:
         kind = record.get("kind")
         if kind == "refusals":
             self._many(record)
-        elif kind == "call" and _text(record, "outcome") in _ENDED:
+        elif kind == "call" and _text(record, "outcome") in _OUTCOMES:
             at = _seconds(record.get("at"))
             if at is None:
                 self.damaged += 1
@@ -99,9 +99,9 @@ class Seen:
 
     def _call(self, record: Mapping[str, Any], at: float) -> None:
         self.records += 1
-        said = str(record["at"])
-        self.first = min(self.first or said, said)
-        self.last = max(self.last, said)
+        timestamp = str(record["at"])
+        self.first = min(self.first or timestamp, timestamp)
+        self.last = max(self.last, timestamp)
         self._now = max(self._now, at)
         code, outcome, who = _text(record, "code"), str(record["outcome"]), _text(record, "who")
         self.principals.add(who)
@@ -111,43 +111,43 @@ class Seen:
             self._sign(code, who)
         tool = "" if code == UNKNOWN_TOOL else _text(record, "subject")
         caller.at, caller.tool, caller.failed = max(caller.at, at), tool, (code or "-") if outcome in _FAILED else ""
-        if tool and (used := self._used(tool)) is not None:
-            self._use(used, record, outcome, code)
-            self._repeat(used, caller, record, at)
+        if tool and (use := self._tool_use(tool)) is not None:
+            self._use(use, record, outcome, code)
+            self._repeat(use, caller, record, at)
 
-    def _use(self, used: Used, record: Mapping[str, Any], outcome: str, code: str) -> None:
-        used.outcomes[outcome] += 1
+    def _use(self, use: ToolFigures, record: Mapping[str, Any], outcome: str, code: str) -> None:
+        use.outcomes[outcome] += 1
         if code:
-            used.codes.add(code)
+            use.codes.add(code)
         if outcome == "refused":
-            used.refused.add(_text(record, "rule") or code)
+            use.refused.add(_text(record, "rule") or code)
         else:
-            used.milliseconds.add(_number(record, "ms"))
-            used.size.add(_number(record, "bytes_out"))
+            use.milliseconds.add(_number(record, "ms"))
+            use.size.add(_number(record, "bytes_out"))
         if called := _text(record, "called"):
-            used.called.add(called)
+            use.called.add(called)
         if code == "TT2001":
-            self._wrong(used, record.get("wrong"))
+            self._wrong(use, record.get("wrong"))
 
-    def _wrong(self, used: Used, said: object) -> None:
-        problems = [one for one in said if isinstance(one, str)] if is_array(said) else []
+    def _wrong(self, use: ToolFigures, entries: object) -> None:
+        problems = [one for one in entries if isinstance(one, str)] if is_array(entries) else []
         self.without_place += not problems
         for problem in problems:
             path, _, keyword = problem.rpartition(" ")
-            used.wrong.add((_INDEX.sub("[]", path), keyword))
+            use.wrong.add((_INDEX.sub("[]", path), keyword))
 
-    def _repeat(self, used: Used, caller: Caller, record: Mapping[str, Any], at: float) -> None:
+    def _repeat(self, use: ToolFigures, caller: CallerHistory, record: Mapping[str, Any], at: float) -> None:
         call = hash((record.get("subject"), str(record.get("arguments"))))  # of canonical JSON: in one order
         before = caller.recent.pop(call, None)
         # In both directions: concurrent calls are recorded as they end, and files of several days are read in any
         # order.
         if before is not None and abs(at - before) <= self.patience:
-            used.repeated += 1
+            use.repeated += 1
         caller.recent[call] = at
         if len(caller.recent) > MAX_RECENT:
             caller.recent.popitem(last=False)
 
-    def _gave_up(self, caller: Caller, now: float) -> None:
+    def _gave_up(self, caller: CallerHistory, now: float) -> None:
         """Record a failure as given up if the caller made no further call for longer than ``patience``."""
         if caller.failed and now - caller.at > self.patience:
             if caller.tool in self.tools:
@@ -156,7 +156,7 @@ class Seen:
 
     # -- callers and tools ---------------------------------------------------------------------------------------------
 
-    def _caller(self, who: str, instance: str, at: float) -> Caller:
+    def _caller(self, who: str, instance: str, at: float) -> CallerHistory:
         key = (who, instance)
         caller = self.callers.get(key)
         if caller is None:
@@ -164,16 +164,16 @@ class Seen:
                 _, oldest = self.callers.popitem(last=False)
                 self._gave_up(oldest, at)
                 self.callers_left_out += 1
-            caller = self.callers[key] = Caller(at)
+            caller = self.callers[key] = CallerHistory(at)
         self.callers.move_to_end(key)
         return caller
 
-    def _used(self, tool: str) -> Used | None:
-        used = self.tools.get(tool)
-        if used is None and len(self.tools) < MAX_TOOLS:
-            used = self.tools[tool] = Used()
-        self.tools_left_out += used is None
-        return used
+    def _tool_use(self, tool: str) -> ToolFigures | None:
+        use = self.tools.get(tool)
+        if use is None and len(self.tools) < MAX_TOOLS:
+            use = self.tools[tool] = ToolFigures()
+        self.tools_left_out += use is None
+        return use
 
     def _sign(self, code: str, who: str, count: int = 1) -> None:
         self.signs.setdefault(code, Bounded[str](MAX_CALLERS)).add(who, count)
@@ -181,41 +181,41 @@ class Seen:
     def _many(self, record: Mapping[str, Any]) -> None:
         """Add a record that summarizes refusals: by caller and code, and by tool as far as it names tools."""
         tools = record.get("tools")
-        told = sum(self._counted(tool, codes) for tool, codes in tools.items()) if is_object(tools) else 0
+        by_tool = sum(self._add_refusals(tool, codes) for tool, codes in tools.items()) if is_object(tools) else 0
         for code, count in _counts(record.get("codes")):
             self.together += count if code != UNKNOWN_TOOL else 0
             self._sign(code, _text(record, "who"), count)
-        self.together -= told
+        self.together -= by_tool
 
-    def _counted(self, tool: str, codes: object) -> int:
+    def _add_refusals(self, tool: str, codes: object) -> int:
         """Add the refusals of one tool from a summary; return their number."""
-        used, counts = self._used(tool), [*_counts(codes)]
-        if used is not None:
+        use, counts = self._tool_use(tool), [*_counts(codes)]
+        if use is not None:
             for code, count in counts:
-                used.outcomes["refused"] += count
-                used.codes.add(code, count)
-                used.refused.add(code, count)
+                use.outcomes["refused"] += count
+                use.codes.add(code, count)
+                use.refused.add(code, count)
         return sum(count for _, count in counts)
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:
-    said = record.get(name)
-    return said if isinstance(said, str) else ""
+    value = record.get(name)
+    return value if isinstance(value, str) else ""
 
 
-def _counts(said: object) -> Iterator[tuple[str, int]]:
-    for code, count in said.items() if is_object(said) else ():
+def _counts(codes: object) -> Iterator[tuple[str, int]]:
+    for code, count in codes.items() if is_object(codes) else ():
         if isinstance(count, int) and 0 < count < _LARGEST:
             yield code, count
 
 
 def _number(record: Mapping[str, Any], name: str) -> float:
-    said = record.get(name)
-    return float(said) if isinstance(said, int | float) and 0 <= said < _LARGEST else 0.0
+    value = record.get(name)
+    return float(value) if isinstance(value, int | float) and 0 <= value < _LARGEST else 0.0
 
 
-def _seconds(said: object) -> float | None:
+def _seconds(timestamp: object) -> float | None:
     try:
-        return datetime.fromisoformat(str(said)).timestamp()
+        return datetime.fromisoformat(str(timestamp)).timestamp()
     except (ValueError, OverflowError):
         return None

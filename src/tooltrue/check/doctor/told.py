@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Finding
+from tooltrue.check.checking import RuleFinding
 from tooltrue.check.doctor.phrases import phrase
-from tooltrue.check.doctor.seen import Used
+from tooltrue.check.doctor.seen import ToolFigures
 from tooltrue.check.doctor.symptoms import Diagnosis, Symptom
 from tooltrue.contract.display import display_safe, display_safe_json
 from tooltrue.jsonrpc.messages import Json
@@ -17,75 +17,75 @@ __all__ = ["as_json", "as_text", "headline"]
 _MOST = 8
 
 
-def as_text(found: Diagnosis, language: str = "en") -> str:
+def as_text(diagnosis: Diagnosis, language: str = "en") -> str:
     """The worst symptoms, each with its likely cause and the first matching finding; then the gaps."""
-    return "".join(f"{line}\n" for line in _lines(found, language))
+    return "".join(f"{line}\n" for line in _lines(diagnosis, language))
 
 
-def _lines(found: Diagnosis, language: str) -> Iterator[str]:
-    yield headline(found, language)
-    for one in found.symptoms[:_MOST]:
+def _lines(diagnosis: Diagnosis, language: str) -> Iterator[str]:
+    yield headline(diagnosis, language)
+    for one in diagnosis.symptoms[:_MOST]:
         yield ""
         yield f"{one.code} {one.say(language)}"
         yield f"    → {one.because(language)}"
         for finding in one.findings[:1]:
-            yield f"    {phrase('check', language)}{_found(finding, language)}"
-    if len(found.symptoms) > _MOST:
+            yield f"    {phrase('check', language)}{_finding_text(finding, language)}"
+    if len(diagnosis.symptoms) > _MOST:
         yield ""
-        yield phrase("more", language, count=len(found.symptoms) - _MOST)
-    if found.seen.records and not found.symptoms:
+        yield phrase("more", language, count=len(diagnosis.symptoms) - _MOST)
+    if diagnosis.figures.records and not diagnosis.symptoms:
         yield phrase("well", language)
-    gaps = found.gaps(language)
+    gaps = diagnosis.gaps(language)
     if gaps:
         yield ""
-    yield from (f"{phrase('unknown', language)}{said}" for said in gaps)
+    yield from (f"{phrase('unknown', language)}{gap}" for gap in gaps)
 
 
-def headline(found: Diagnosis, language: str) -> str:
-    seen = found.seen
-    if not seen.records:
+def headline(diagnosis: Diagnosis, language: str) -> str:
+    figures = diagnosis.figures
+    if not figures.records:
         return phrase("empty", language)
-    first, last = (display_safe(at[:16].replace("T", " ")) for at in (seen.first, seen.last))
-    return phrase("span", language, calls=seen.records, tools=len(seen.tools), first=first, last=last)
+    first, last = (display_safe(at[:16].replace("T", " ")) for at in (figures.first, figures.last))
+    return phrase("span", language, calls=figures.records, tools=len(figures.tools), first=first, last=last)
 
 
-def _found(finding: Finding, language: str) -> str:
+def _finding_text(finding: RuleFinding, language: str) -> str:
     return f"{finding.code} {display_safe(finding.place)} {finding.say(language)}"
 
 
-def as_json(found: Diagnosis, language: str = "en") -> str:
+def as_json(diagnosis: Diagnosis, language: str = "en") -> str:
     """The whole diagnosis: every tool with its figures, every symptom with its facts and findings, and the gaps."""
-    seen = found.seen
+    figures = diagnosis.figures
     data: dict[str, Json] = {
-        "calls": seen.records,
-        "from": seen.first,
-        "to": seen.last,
-        "tools": {tool: _tool(used) for tool, used in sorted(seen.tools.items())},
-        "symptoms": [_symptom(one, language) for one in found.symptoms],
-        "unknown": [{"code": code, "text": said} for (code, _), said in _told(found, language)],
+        "calls": figures.records,
+        "from": figures.first,
+        "to": figures.last,
+        "tools": {tool: _tool(use) for tool, use in sorted(figures.tools.items())},
+        "symptoms": [_symptom(one, language) for one in diagnosis.symptoms],
+        "unknown": [{"code": code, "text": text} for (code, _), text in _gaps_with_codes(diagnosis, language)],
     }
     return display_safe_json(json.dumps(data, ensure_ascii=False, indent=2)) + "\n"
 
 
-def _told(found: Diagnosis, language: str) -> Iterator[tuple[tuple[str, object], str]]:
-    return zip(found.unknown, found.gaps(language), strict=True)
+def _gaps_with_codes(diagnosis: Diagnosis, language: str) -> Iterator[tuple[tuple[str, object], str]]:
+    return zip(diagnosis.unknown, diagnosis.gaps(language), strict=True)
 
 
-def _tool(used: Used) -> dict[str, Json]:
+def _tool(use: ToolFigures) -> dict[str, Json]:
     return {
-        "calls": used.calls,
-        "outcomes": dict(sorted(used.outcomes.items())),
-        "codes": dict(used.codes.counts.most_common()),
+        "calls": use.calls,
+        "outcomes": dict(sorted(use.outcomes.items())),
+        "codes": dict(use.codes.counts.most_common()),
         "wrong": [
             {"path": path, "keyword": keyword, "count": count}
-            for (path, keyword), count in used.wrong.counts.most_common()
+            for (path, keyword), count in use.wrong.counts.most_common()
         ],
-        "refused": dict(used.refused.counts.most_common()),
-        "gave_up": dict(used.gave_up.counts.most_common()),
-        "called": dict(used.called.counts.most_common()),
-        "repeated": used.repeated,
-        "ms": {f"p{share}": round(used.milliseconds.percentile(share / 100), 1) for share in (50, 95, 99)},
-        "bytes": {f"p{share}": round(used.size.percentile(share / 100)) for share in (50, 95, 99)},
+        "refused": dict(use.refused.counts.most_common()),
+        "gave_up": dict(use.gave_up.counts.most_common()),
+        "called": dict(use.called.counts.most_common()),
+        "repeated": use.repeated,
+        "ms": {f"p{share}": round(use.milliseconds.percentile(share / 100), 1) for share in (50, 95, 99)},
+        "bytes": {f"p{share}": round(use.size.percentile(share / 100)) for share in (50, 95, 99)},
     }
 
 

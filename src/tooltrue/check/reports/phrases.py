@@ -8,7 +8,7 @@ from typing import Final
 
 from tooltrue.check.card import Level
 
-__all__ = ["CONFIDENCE", "LEVELS", "counted", "phrase", "unfilled"]
+__all__ = ["CONFIDENCE", "LEVELS", "level_counts", "phrase", "unfilled"]
 
 _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "why": ("why: ", "原因："),
@@ -69,7 +69,7 @@ def phrase(name: str, language: str, **facts: object) -> str:
     return _of(_PHRASES[name], language).format(**facts)
 
 
-def counted(levels: Mapping[Level, int], language: str) -> str:
+def level_counts(levels: Mapping[Level, int], language: str) -> str:
     """The number of findings by level: ``errors: 2, warnings: 1, hints: 0``."""
     if language == "zh":
         return "，".join(f"{_of(LEVELS[level], language)}：{count}" for level, count in levels.items())
@@ -78,7 +78,7 @@ def counted(levels: Mapping[Level, int], language: str) -> str:
 
 def unfilled(template: str) -> str:
     """The template of a sentence on a card, with the names of its facts in place of values."""
-    parts = (said + (f"{{{name}}}" if name else "") for said, name, _, _ in Formatter().parse(template))
+    parts = (literal + (f"{{{name}}}" if name else "") for literal, name, _, _ in Formatter().parse(template))
     return "".join(parts)
 
 

@@ -14,7 +14,7 @@ __all__ = ["problems"]
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for node in tool.having.get("examples", ()):
-        said = node.schema["examples"]
-        for index, value in enumerate(said if is_array(said) else ()):
+        examples = node.schema["examples"]
+        for index, value in enumerate(examples if is_array(examples) else ()):
             if not fits(tool, node, value):
                 yield Problem((*node.path, "examples", index), {"value": encode(value).decode()[:80]})

@@ -15,5 +15,5 @@ _CHATTER: Final = cue("chatter")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if found := _CHATTER.found(tool.text):
-        yield Problem(("description",), {"word": found})
+    if phrase := _CHATTER.match_in(tool.text):
+        yield Problem(("description",), {"word": phrase})

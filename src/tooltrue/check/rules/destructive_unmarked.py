@@ -13,13 +13,13 @@ __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    said = tool.annotations
-    if isinstance(said.get("destructiveHint"), bool) or said.get("readOnlyHint") is True:
+    annotations = tool.annotations
+    if isinstance(annotations.get("destructiveHint"), bool) or annotations.get("readOnlyHint") is True:
         return
     word = verb(tool)
     if word in DESTROYS and not is_harmless(tool):
         # These are the protocol's defaults for missing hints, so writing them out takes no promise back.
-        fix = Fix(("annotations",), {**said, "readOnlyHint": False, "destructiveHint": True})
+        fix = Fix(("annotations",), {**annotations, "readOnlyHint": False, "destructiveHint": True})
         yield Problem(("annotations", "destructiveHint"), {"name": tool.name, "word": word}, fix=fix)
     elif word in SENDS and not is_harmless(tool):
         yield Problem(("annotations", "destructiveHint"), {"name": tool.name, "word": word}, Level.HINT)

@@ -24,8 +24,8 @@ _KINDS: Final = {
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for name, kind in _KINDS.items():
-        said = tool.definition.get(name)
-        if said is None and name in tool.definition and name != "description":  # left to another rule
+        value = tool.definition.get(name)
+        if value is None and name in tool.definition and name != "description":  # left to another rule
             yield Problem((name,), {"field": name, "kind": kind}, Level.WARNING)
-        elif said is not None and not is_of(said, kind):
+        elif value is not None and not is_of(value, kind):
             yield Problem((name,), {"field": name, "kind": kind})

@@ -15,5 +15,5 @@ _HEDGES: Final = cue("hedge")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if found := _HEDGES.found(tool.text):
-        yield Problem(("description",), {"word": found})
+    if phrase := _HEDGES.match_in(tool.text):
+        yield Problem(("description",), {"word": phrase})

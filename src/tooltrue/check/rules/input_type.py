@@ -19,7 +19,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
             ("inputSchema",), {"found": "nothing" if schema is None else encode(schema).decode()[:40]}, fix=fix
         )
     elif schema.get("type") != "object":
-        said = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
+        kind = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
         # Arguments are always an object, whatever the schema says: the fix refuses no call that was accepted before.
         fix = Fix(("inputSchema", "type"), "object") if "type" not in schema else None
-        yield Problem(("inputSchema", "type"), {"found": said}, fix=fix)
+        yield Problem(("inputSchema", "type"), {"found": kind}, fix=fix)

@@ -20,5 +20,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
     if tool.is_read_only or not tool.text or not tool.text.language or not READS.isdisjoint(tool.name_words):
         return
     verb = next((word for word in (*tool.text.words[:1], *tool.name_words[:1]) if word in _CHANGES), None)
-    if verb and not _EFFECTS.found(tool.summary):
+    if verb and not _EFFECTS.match_in(tool.summary):
         yield Problem(("description",), {"verb": verb})

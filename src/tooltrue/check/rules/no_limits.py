@@ -15,5 +15,5 @@ _LIMITS: Final = cue("limits")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if tool.text.language and tool.text and not _LIMITS.found(tool.summary):
+    if tool.text.language and tool.text and not _LIMITS.match_in(tool.summary):
         yield Problem(("description",))

@@ -15,5 +15,5 @@ _RESULT: Final = cue("result")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if tool.output is None and tool.text.language and tool.text and not _RESULT.found(tool.text):
+    if tool.output is None and tool.text.language and tool.text and not _RESULT.match_in(tool.text):
         yield Problem(("description",))

@@ -15,5 +15,5 @@ _WHEN: Final = cue("when")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if tool.text.language and tool.text and not _WHEN.found(tool.summary):
+    if tool.text.language and tool.text and not _WHEN.match_in(tool.summary):
         yield Problem(("description",))

@@ -11,6 +11,6 @@ __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    said = tool.input.get("additionalProperties")
-    if tool.input and said in (None, True, {}) and "unevaluatedProperties" not in tool.input:
+    additional = tool.input.get("additionalProperties")
+    if tool.input and additional in (None, True, {}) and "unevaluatedProperties" not in tool.input:
         yield Problem(("inputSchema", "additionalProperties"), {"count": len(tool.arguments)})

@@ -15,5 +15,5 @@ _SELLS: Final = cue("promotion")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if found := _SELLS.found(tool.text):
-        yield Problem(("description",), {"word": found})
+    if phrase := _SELLS.match_in(tool.text):
+        yield Problem(("description",), {"word": phrase})

@@ -66,7 +66,7 @@ async def examine(target: Target, plan: Plan | None = None, *, progress: Progres
         for section, name, check in CHECKS:
             if progress is not None:
                 progress(section, name)
-            findings += [replace(found, section=section, check=name) for found in await _run(check, bench)]
+            findings += [replace(finding, section=section, check=name) for finding in await _run(check, bench)]
         facts = bench.facts
         return Report(f"{facts.name} {facts.version}".strip(), facts.revision, bench.plan.seed, tuple(findings))
 

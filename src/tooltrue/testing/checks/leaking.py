@@ -26,16 +26,16 @@ _SHORTEST_SETTING = 8
 _LONGEST = 20_000  # text beyond is not searched
 
 
-def leaked(words: str, sent: Json, known: str) -> Iterator[tuple[str, str]]:
-    """The leaks in a text: kind and excerpt. Text that was ``sent`` or is ``known`` does not count."""
+def leaked(words: str, sent: Json, published: str) -> Iterator[tuple[str, str]]:
+    """The leaks in a text: kind and excerpt. Text that was ``sent`` or is ``published`` does not count."""
     words = words[:_LONGEST]
-    said = [known, *_texts_in(sent)]
-    for what, excerpt, shown in _found(words):
-        if not any(excerpt in text for text in said):
-            yield what, shown
+    own_texts = [published, *_texts_in(sent)]
+    for what, excerpt, evidence in _candidates(words):
+        if not any(excerpt in text for text in own_texts):
+            yield what, evidence
 
 
-def _found(words: str) -> Iterator[tuple[str, str, str]]:
+def _candidates(words: str) -> Iterator[tuple[str, str, str]]:
     """Candidates: the kind, the text found, and the excerpt for a report."""
     for what, look in _LOOKS.items():
         for match in look.finditer(words):

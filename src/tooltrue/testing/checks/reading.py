@@ -10,7 +10,7 @@ from tooltrue.contract.names import words
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import UNSET
-from tooltrue.testing.checks.bench import Answer, Bench, Subject
+from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest
 from tooltrue.testing.checks.functional import short
 from tooltrue.testing.making import kinds_of, text_of
 from tooltrue.testing.report import Finding, failed, not_run, passed
@@ -21,11 +21,11 @@ _CALLS: Final = 3
 _WITNESSES: Final = 20
 
 
-def _readers(bench: Bench) -> list[Subject]:
+def _readers(bench: Bench) -> list[ToolUnderTest]:
     return [subject for subject in bench.callable() if subject.reads and not subject.is_slow]
 
 
-def _succeeded(subject: Subject) -> list[dict[str, Json]]:
+def _succeeded(subject: ToolUnderTest) -> list[dict[str, Json]]:
     """A few arguments that have been answered without an error, those with the longest answers first."""
     answers = sorted((one for one in subject.answers if one.succeeded), key=lambda one: -len(text_of(one.content)))
     return [one.arguments for one in answers[:_CALLS]]
@@ -42,8 +42,8 @@ async def repeatable(bench: Bench) -> AsyncIterator[Finding]:
             calls += _CALLS
             other = next((one for one in others if one.succeeded and one.content != first.content), None)
             if first.succeeded and other is not None:
-                said = {"first": short(first.content), "second": short(other.content), "name": subject.name}
-                yield failed("TT8163", subject.name, arguments=short(arguments), **said)
+                facts = {"first": short(first.content), "second": short(other.content), "name": subject.name}
+                yield failed("TT8163", subject.name, arguments=short(arguments), **facts)
                 break
         else:
             yield passed(subject.name, calls=calls)
@@ -71,22 +71,24 @@ async def reads_only(bench: Bench) -> AsyncIterator[Finding]:
         yield not_run("TT8909")
 
 
-async def _changed(bench: Bench, subject: Subject, arguments: dict[str, Json], others: list[Subject]) -> list[str]:
+async def _changed(
+    bench: Bench, subject: ToolUnderTest, arguments: dict[str, Json], others: list[ToolUnderTest]
+) -> list[str]:
     """The tools whose answers differ after a call. An effect of another reader must not be attributed to this one: a
     suspicion is confirmed only if two calls of the witness alone are answered alike."""
-    before = {one.name: await _told(bench, one) for one in others}
+    before = {one.name: await _answer_content(bench, one) for one in others}
     await bench.call(subject, arguments)
-    suspected = [one for one in others if await _told(bench, one) != before[one.name]]
-    found: list[str] = []
+    suspected = [one for one in others if await _answer_content(bench, one) != before[one.name]]
+    names: list[str] = []
     for one in suspected:
-        alone = [await _told(bench, one) for _ in range(2)]
+        alone = [await _answer_content(bench, one) for _ in range(2)]
         await bench.call(subject, arguments)
-        if alone[0] == alone[1] != await _told(bench, one):
-            found.append(one.name)
-    return found
+        if alone[0] == alone[1] != await _answer_content(bench, one):
+            names.append(one.name)
+    return names
 
 
-async def _told(bench: Bench, subject: Subject) -> Json:
+async def _answer_content(bench: Bench, subject: ToolUnderTest) -> Json:
     return (await bench.call(subject, subject.good or {})).content
 
 
@@ -104,27 +106,27 @@ async def limits(bench: Bench) -> AsyncIterator[Finding]:
     tried = False
     for subject in _readers(bench):
         for name in _limiting(subject):
-            found = await _limited(bench, subject, name)
-            tried = tried or found is not None
-            if found is not None:
-                yield found
+            finding = await _limited(bench, subject, name)
+            tried = tried or finding is not None
+            if finding is not None:
+                yield finding
     if not tried:
         yield not_run("TT8922")
 
 
-def _limiting(subject: Subject) -> Iterator[str]:
+def _limiting(subject: ToolUnderTest) -> Iterator[str]:
     """The arguments whose names and types suggest that they limit the number of items returned."""
     for name, schema in _properties(subject).items():
         if "integer" in kinds_of(schema) and not _LIMITING.isdisjoint(words(name).split()):
             yield name
 
 
-def _properties(subject: Subject) -> Mapping[str, dict[str, Json]]:
-    said = subject.tool.inputSchema.get("properties")
-    return {name: one for name, one in said.items() if is_object(one)} if is_object(said) else {}
+def _properties(subject: ToolUnderTest) -> Mapping[str, dict[str, Json]]:
+    properties = subject.tool.inputSchema.get("properties")
+    return {name: one for name, one in properties.items() if is_object(one)} if is_object(properties) else {}
 
 
-async def _limited(bench: Bench, subject: Subject, name: str) -> Finding | None:
+async def _limited(bench: Bench, subject: ToolUnderTest, name: str) -> Finding | None:
     """Compare the answers for a small and a large limit; ``None`` if the schema does not allow two."""
     schema = compile_schema(subject.tool.inputSchema)
     for base in _succeeded(subject):
@@ -144,7 +146,7 @@ def _accepted(schema: Schema, base: dict[str, Json], name: str, values: tuple[in
     return next((arguments for arguments in changed if schema.accepts(arguments)), None)
 
 
-def _length(answer: Answer, limit: int) -> int:
+def _length(answer: CallOutcome, limit: int) -> int:
     """The number of items in an answer: those of its longest list, or its blocks, or lines if far beyond the limit."""
     if answer.result is None:
         return 0
@@ -182,7 +184,7 @@ async def heeds(bench: Bench) -> AsyncIterator[Finding]:
         yield not_run("TT8909")
 
 
-async def _is_ignored(bench: Bench, subject: Subject, name: str) -> bool:
+async def _is_ignored(bench: Bench, subject: ToolUnderTest, name: str) -> bool:
     """Whether at least two other values were answered, all like the first."""
     base = next(iter(_succeeded(subject)), None)
     if base is None:
@@ -190,5 +192,5 @@ async def _is_ignored(bench: Bench, subject: Subject, name: str) -> bool:
     values = {text_of(one[name]): one[name] for one in subject.valid if name in one and one[name] != base.get(name)}
     first = await bench.call(subject, base)
     others = [await bench.call(subject, {**base, name: value}) for value in [*values.values()][:_CALLS]]
-    answered = [one for one in others if one.succeeded]
-    return len(answered) > 1 and all(one.content == first.content for one in answered)
+    successes = [one for one in others if one.succeeded]
+    return len(successes) > 1 and all(one.content == first.content for one in successes)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tooltrue.errors import ConnectionLost, InvalidParams
 from tooltrue.jsonrpc.messages import Json, encode_request, is_array, is_object
-from tooltrue.testing.checks.bench import Answer, Bench, Subject, few
+from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
 from tooltrue.testing.checks.functional import broken, short
 from tooltrue.testing.making import Path
 from tooltrue.testing.report import Finding, failed, not_run, passed
@@ -117,7 +117,7 @@ async def hostile_texts(bench: Bench) -> AsyncIterator[Finding]:
             yield passed(subject.name, texts=sent) if sent else not_run("TT8911", subject.name)
 
 
-def _hostile(subject: Subject) -> Iterator[tuple[str, dict[str, Json]]]:
+def _hostile(subject: ToolUnderTest) -> Iterator[tuple[str, dict[str, Json]]]:
     fullest = max(subject.valid, key=_count_of_texts, default=None)
     if fullest is None:
         return
@@ -146,11 +146,11 @@ def _replaced(value: Json, path: Path, text: str) -> Json:
     return copied
 
 
-def _harm(subject: Subject, what: str, answer: Answer, seconds: float) -> Iterator[Finding]:
+def _harm(subject: ToolUnderTest, what: str, answer: CallOutcome, seconds: float) -> Iterator[Finding]:
     yield from broken(subject, answer, seconds)
-    said = answer.result.text if answer.result is not None else answer.words
-    if found := _OBEYED.search(said):
-        yield failed("TT8307", subject.name, what=what, found=found[0])
+    text = answer.result.text if answer.result is not None else answer.words
+    if match := _OBEYED.search(text):
+        yield failed("TT8307", subject.name, what=what, found=match[0])
     if _RAW.search(answer.words):
         yield failed("TT8308", subject.name, what=what)
     if len(answer.words) > _LONGEST_ERROR:

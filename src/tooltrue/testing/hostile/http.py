@@ -7,13 +7,13 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator
 
-from tooltrue.testing.hostile.server import Hostile, Session
+from tooltrue.testing.hostile.server import Hostile, HostileSession
 from tooltrue.testing.hostile.tricks import Message, Trick
 
 __all__ = ["serving_http"]
 
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
-_TAKEN = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_ACCEPTED = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _NO = b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -53,7 +53,9 @@ async def _room() -> None:
     await asyncio.sleep(0)
 
 
-async def _answer(server: Hostile, visit: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(
+    server: Hostile, visit: HostileSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     if not head.startswith("post "):
         writer.write(_NO)
@@ -61,7 +63,7 @@ async def _answer(server: Hostile, visit: Session, reader: asyncio.StreamReader,
     length = next((int(line[15:]) for line in head.splitlines() if line.startswith("content-length:")), 0)
     message: Message = json.loads(await reader.readexactly(length))
     if "id" not in message or "method" not in message:
-        writer.write(_TAKEN)
+        writer.write(_ACCEPTED)
         await visit.take(message)
         return
     if (trick := _of_http(server, message)) is not None and trick.http is not None:

@@ -76,7 +76,7 @@ def _progress(number: int, message: Message) -> Message:
 
 async def _restless(visit: Visit, message: Message) -> None:
     """Announces a change after each list that is read."""
-    visit.seen.looks += 1
+    visit.state.looks += 1
     visit.say(visit.honest(message))
     visit.say({"method": "notifications/tools/list_changed"})
 
@@ -133,8 +133,8 @@ async def _stays(visit: Visit, message: Message) -> None:
     visit.say(visit.honest(message))
 
 
-def _form(said: str, **fields: Message) -> Message:
-    return {"mode": "form", "message": said, "requestedSchema": {"type": "object", "properties": fields}}
+def _form(message: str, **fields: Message) -> Message:
+    return {"mode": "form", "message": message, "requestedSchema": {"type": "object", "properties": fields}}
 
 
 _QUESTIONS: dict[str, Message] = {
@@ -163,8 +163,8 @@ _QUESTIONS: dict[str, Message] = {
 async def _asks(visit: Visit, message: Message) -> None:
     """Asks every kind of question, declared by the client or not; by requests in session-based revisions."""
     if modern.VERSION in message["params"].get("_meta", {}):
-        asked = {"resultType": "input_required", "inputRequests": _QUESTIONS, "requestState": "1"}
-        visit.say({"id": message["id"], "result": asked})
+        result = {"resultType": "input_required", "inputRequests": _QUESTIONS, "requestState": "1"}
+        visit.say({"id": message["id"], "result": result})
         return
     answers = [await visit.ask(one["method"], one["params"]) for one in _QUESTIONS.values()]
     visit.say({"id": message["id"], "result": {**text(json.dumps(answers)), "resultType": "complete"}})

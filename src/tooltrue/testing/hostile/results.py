@@ -20,18 +20,18 @@ _MEGABYTE = 1_048_576
 _OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def _tags(said: str) -> str:
-    return "".join(chr(0xE0000 + ord(letter)) for letter in said)
+def _tags(words: str) -> str:
+    return "".join(chr(0xE0000 + ord(letter)) for letter in words)
 
 
 def _block(**block: object) -> Message:
     return {"content": [block]}
 
 
-def _encoded(said: str) -> Iterator[str]:
-    yield base64.b64encode(said.encode()).decode()
-    yield said.encode().hex()
-    yield "".join(f"%{byte:02x}" for byte in said.encode())
+def _encoded(words: str) -> Iterator[str]:
+    yield base64.b64encode(words.encode()).decode()
+    yield words.encode().hex()
+    yield "".join(f"%{byte:02x}" for byte in words.encode())
 
 
 RESULTS: tuple[Trick, ...] = (
