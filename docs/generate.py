@@ -20,7 +20,7 @@ from string import Formatter
 import msgspec
 
 from tooltrue.check.card import Card, cards
-from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
+from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import guarding

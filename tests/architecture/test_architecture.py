@@ -58,7 +58,7 @@ OWNERS = {
     "html_to_markdown": ("toolbox/web/html_reader.py",),
     "selectolax": ("toolbox/web/html_reader.py",),
     "pypdf": ("toolbox/web/pdf_reader.py",),
-    "rjieba": ("check/chinese.py",),
+    "rjieba": ("check/chinese_words.py",),
     "protego": ("toolbox/web/robots.py",),
 }
 
@@ -71,7 +71,7 @@ REVISIONS = {
     "wording.py",  # a sentence tells clients since when
     "protocol/schema/words.py",  # examples of dates
     "toolbox/github/api.py",  # the version of that API
-    "testing/making.py",  # the same
+    "testing/valid_values.py",  # the same
 }
 
 

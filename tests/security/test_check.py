@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import RuleFinding, check_contracts
-from tooltrue.check.judged import beside_tools
+from tooltrue.check.findings import RuleFinding, check_contracts
+from tooltrue.check.runtime_checks import beside_tools
 from tooltrue.contract.contract import Contract
 
 FOLDER = Path(__file__).parent

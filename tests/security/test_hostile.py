@@ -27,7 +27,7 @@ from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.characters import may_hide
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.testing.hostile import TRICKS, Era, Hostile, Trick
-from tooltrue.testing.hostile.results import SECRET
+from tooltrue.testing.hostile.tool_results import SECRET
 from tooltrue.testing.state import LIMIT
 
 IN_MEMORY = [trick for trick in TRICKS.values() if not trick.needs_process and trick.http is None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tooltrue.check.card import cards
-from tooltrue.check.checking import RuleFinding
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.source import ToolSource
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.rules.globs import Globs, globs

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from tooltrue.check.alike import Pair, confusable
 from tooltrue.check.language import words
 from tooltrue.check.search import SearchHit, ToolIndex, content_words, query_terms
+from tooltrue.check.similar_tools import Pair, confusable
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import Json
 

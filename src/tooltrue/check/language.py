@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from tooltrue.caching import cache_short_texts
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.word_lists import word_list
 
 __all__ = ["is_chinese", "language", "searched", "sentences", "stem", "words"]
 
@@ -80,13 +80,13 @@ def stem(word: str) -> str:
 
 
 def _cut(text: str) -> tuple[str, ...]:
-    from tooltrue.check.chinese import cut  # noqa: PLC0415 - the dictionary is slow to load
+    from tooltrue.check.chinese_words import cut  # noqa: PLC0415 - the dictionary is slow to load
 
     return cut(text)
 
 
 def _cut_finely(text: str) -> tuple[str, ...]:
-    from tooltrue.check.chinese import cut_finely  # noqa: PLC0415 - the dictionary is slow to load
+    from tooltrue.check.chinese_words import cut_finely  # noqa: PLC0415 - the dictionary is slow to load
 
     return cut_finely(text)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from tooltrue.check.card import Level
 from tooltrue.check.report import Unjudged
 from tooltrue.check.source import ToolSource
-from tooltrue.check.tokens import estimated
+from tooltrue.check.token_estimate import estimated
 from tooltrue.contract.contract import Definition
 from tooltrue.contract.portable import Adjustment, Fitted, UnportableTool, alias, check, fit, joined, legal
 from tooltrue.contract.profile import Profile

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from tooltrue.check.baseline import FindingKey, key_of
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import RuleFinding, check_contracts
 from tooltrue.check.excuses import Excuse, Excused, excuses_of, unused
-from tooltrue.check.judged import beside_tools
+from tooltrue.check.findings import RuleFinding, check_contracts
+from tooltrue.check.runtime_checks import beside_tools
 from tooltrue.check.source import FileLine, ToolSource
 from tooltrue.errors import ConfigurationError, TooltrueError
 

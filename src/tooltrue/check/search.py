@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrue.check.language import searched, stem
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject
 
 __all__ = ["SILENT", "SearchHit", "ToolIndex", "content_words", "query_terms"]

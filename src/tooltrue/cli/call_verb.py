@@ -14,12 +14,12 @@ import click
 
 from tooltrue.app import Server
 from tooltrue.cli import families
-from tooltrue.cli.connecting import connected, revision_option, show_log, target_of
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import TYPED, check_any, is_config, opened, speaking_only
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_result
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.server_connection import connected, revision_option, show_log, target_of
+from tooltrue.cli.terminal_host import TYPED, check_any, is_config, opened, speaking_only
 from tooltrue.cli.terminal_prompts import elicit_here
 from tooltrue.cli.usage import Verb, unknown_tool
 from tooltrue.client.answers import Elicitation

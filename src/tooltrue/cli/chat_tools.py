@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from tooltrue.cli.connecting import target_of
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import is_config, opened
+from tooltrue.cli.server_connection import target_of
 from tooltrue.cli.targets import Spec, is_ours, load_server
+from tooltrue.cli.terminal_host import is_config, opened
 from tooltrue.client.client import Target
 from tooltrue.contract.contract import pin
 from tooltrue.errors import UnknownTool

@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from tooltrue.check import fixing, literals
+from tooltrue.check import json_fixes, python_fixes
 from tooltrue.check.report import Unjudged
 from tooltrue.check.source import FileLine, ToolSource
-from tooltrue.cli.connecting import auth_of, target_of
 from tooltrue.cli.contracts import fetch_lock
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import approve_here, inputs_here
+from tooltrue.cli.server_connection import auth_of, target_of
 from tooltrue.cli.targets import Spec, is_ours, load_server
+from tooltrue.cli.terminal_host import approve_here, inputs_here
 from tooltrue.client.config import Config, ServerConfig, read_config
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.contract import Path as At
@@ -76,10 +76,10 @@ def _rewritten(family: Family, source: ToolSource, values: Sequence[tuple[str, A
         after = _ours(source.target, family, text)
     except TooltrueError as error:
         raise ConfigurationError.of("TT9807", file=source.file, problem=error) from None
-    values_there = fixing.arrived(values, after.contract)
+    values_there = json_fixes.arrived(values, after.contract)
     if _with(source, values_there) != text:  # a literal that resembles a published value, but is not its source
         return _rewritten(family, source, values_there)
-    if not fixing.is_only(values_there, source.contract, after.contract):
+    if not json_fixes.is_only(values_there, source.contract, after.contract):
         raise ConfigurationError.of("TT9808", file=source.file)
     return replace(after, server=source.server)
 
@@ -87,7 +87,8 @@ def _rewritten(family: Family, source: ToolSource, values: Sequence[tuple[str, A
 def _with(source: ToolSource, values: Sequence[tuple[str, At, Json]]) -> str:
     here = Path(source.file).resolve()
     lines = {tool: place.line for tool, place in source.places.items() if Path(place.file).resolve() == here}
-    return literals.put(source.text, [literals.ValueEdit(tool, lines.get(tool, 0), *one) for tool, *one in values])
+    edits = [python_fixes.ValueEdit(tool, lines.get(tool, 0), *one) for tool, *one in values]
+    return python_fixes.put(source.text, edits)
 
 
 def _relative_path(file: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tooltrue.check import fixing
+from tooltrue.check import json_fixes
 from tooltrue.check.report import Unjudged
 from tooltrue.check.source import ToolSource
 from tooltrue.cli.dumps import bytes_of, lock_in, lock_of_json, tools_in
@@ -121,7 +121,7 @@ def _file_source(target: str, path: Path, data: bytes, document: Json) -> ToolSo
 
 
 def _dumped_with(source: ToolSource, values: Sequence[tuple[str, At, Json]]) -> ToolSource:
-    text, _ = fixing.put(source.text, [((*source.roots[tool], *path), value) for tool, path, value in values])
+    text, _ = json_fixes.put(source.text, [((*source.roots[tool], *path), value) for tool, path, value in values])
     if text == source.text:
         return source
     return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file), Contract.as_listed).contract)

@@ -15,11 +15,11 @@ import click
 
 from tooltrue.check import baseline as baselines
 from tooltrue.check.card import Card, Level, cards
-from tooltrue.check.checking import RuleFinding
 from tooltrue.check.excuses import Excuse, excuses_in
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.report import CheckReport, judge
 from tooltrue.check.reports import data, github, html, sarif, text
-from tooltrue.check.reports.phrases import phrase
+from tooltrue.check.reports.report_phrases import phrase
 from tooltrue.check.source import ToolSource
 from tooltrue.cli import families
 from tooltrue.cli.check_fixes import difference, fixed, save

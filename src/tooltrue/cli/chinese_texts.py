@@ -1,4 +1,4 @@
-"""The Chinese help of all commands, and the Chinese of Click's own texts. Data for :mod:`tooltrue.cli.chinese`.
+"""The Chinese help of all commands, and the Chinese of Click's own texts. Data for :mod:`tooltrue.cli.chinese_help`.
 
 The keys of ``COMMANDS`` are paths such as ``"audit tail"``. Below each are ``help`` (the docstring), ``short`` (the
 line in the list of commands), ``epilog``, and the help of each option by its longest spelling. An option that has the

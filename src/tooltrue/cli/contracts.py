@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tooltrue.cli.connecting import target_of
 from tooltrue.cli.dumps import Gather, bytes_of, lock_in
 from tooltrue.cli.families import Family
+from tooltrue.cli.server_connection import target_of
 from tooltrue.client.client import Client, Target
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.lock import Lock

@@ -15,7 +15,7 @@ from tooltrue.cli.printing import tell
 from tooltrue.cli.usage import Verb
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.diff import Class, Diff, diff
-from tooltrue.contract.phrases import class_counts, grows, phrase
+from tooltrue.contract.diff_phrases import class_counts, grows, phrase
 
 __all__ = ["command"]
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import click
 
-from tooltrue.check.checking import check_contracts
-from tooltrue.check.doctor.page import as_page
-from tooltrue.check.doctor.seen import LogFigures
+from tooltrue.check.doctor.diagnosis_page import as_page
+from tooltrue.check.doctor.diagnosis_text import as_json, as_text
+from tooltrue.check.doctor.log_figures import LogFigures
 from tooltrue.check.doctor.symptoms import Diagnosis, diagnose
-from tooltrue.check.doctor.told import as_json, as_text
+from tooltrue.check.findings import check_contracts
 from tooltrue.cli import families
 from tooltrue.cli.audit_log import Which, records_in, with_log
 from tooltrue.cli.check_sources import sources_of

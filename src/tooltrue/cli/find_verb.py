@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from tooltrue.check.findability import Findability, find, findability
-from tooltrue.check.found import hit_lines, lines
-from tooltrue.check.given import corpus_in, questions_in
+from tooltrue.check.findability_text import hit_lines, lines
+from tooltrue.check.question_files import corpus_in, questions_in
 from tooltrue.check.report import Unjudged
 from tooltrue.check.search import SearchHit
 from tooltrue.check.subject import Subject, subjects

@@ -10,12 +10,12 @@ import click
 
 from tooltrue.app import Server
 from tooltrue.cli import families
-from tooltrue.cli.connecting import connected, revision_option, target_of
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import TYPED, is_config, opened, speaking_only
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.server_connection import connected, revision_option, target_of
+from tooltrue.cli.terminal_host import TYPED, is_config, opened, speaking_only
 from tooltrue.client.client import Target
 from tooltrue.client.eras import ServerFacts
 from tooltrue.protocol import versions
@@ -103,7 +103,7 @@ def _show_host(report: dict[str, Any]) -> None:
     if report["suspicious"]:
         tell("\nWhat is suspicious in what is seen", bold=True)
         for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
-            show_rows([(server, name, found["path"], found["text"]) for found in findings])
+            show_rows([(server, name, finding["path"], finding["text"]) for finding in findings])
 
 
 def _server(facts: ServerFacts) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import tell
 from tooltrue.contract import lock as locks
 from tooltrue.contract.diff import diff
-from tooltrue.contract.phrases import class_counts, phrase
+from tooltrue.contract.diff_phrases import class_counts, phrase
 from tooltrue.errors import ConfigurationError
 
 __all__ = ["command"]

@@ -157,8 +157,8 @@ def main() -> None:
     except click.ClickException as error:
         tell_usage(error, language_of(sys.argv[1:]))
         sys.exit(2)
-    except click.exceptions.Exit as ended:
-        sys.exit(ended.exit_code)
+    except click.exceptions.Exit as exit_request:
+        sys.exit(exit_request.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except OSError as error:  # from --help and --version, which run before any command

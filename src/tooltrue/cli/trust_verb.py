@@ -7,9 +7,9 @@ from datetime import datetime
 
 import click
 
-from tooltrue.cli.hosting import approve_here, show_request
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.terminal_host import approve_here, show_request
 from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import misuse
 from tooltrue.client.config import Launch, read_config, resolved

@@ -111,7 +111,7 @@ def in_language(command: C, language: str | None, *path: str) -> C:
     """The command at ``path`` with its help in this language."""
     if language != "zh":
         return command
-    from tooltrue.cli.chinese import translated  # noqa: PLC0415 - an English command does not load Chinese texts
+    from tooltrue.cli.chinese_help import translated  # noqa: PLC0415 - an English command does not load Chinese texts
 
     return translated(command, path)
 

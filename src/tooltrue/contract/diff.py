@@ -1,7 +1,7 @@
 """Changes between two contracts, classified by their effect on callers of the old one.
 
 The class of a change is its possible harm to a caller, never its size. A change that cannot be decided is ``NARROWED``.
-Schemas are compared by :mod:`tooltrue.contract.comparing`.
+Schemas are compared by :mod:`tooltrue.contract.schema_diff`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from tooltrue.contract.comparing import ABSENT, Effect, SchemaChange, compare, same_words
 from tooltrue.contract.contract import Contract, Definition, Path, canonical, place
 from tooltrue.contract.display import display_safe
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.scan import scan
+from tooltrue.contract.schema_diff import ABSENT, Effect, SchemaChange, compare, same_words
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.names import DEPRECATED, REPLACES
 from tooltrue.wording import sentence

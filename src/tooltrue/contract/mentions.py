@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tooltrue.contract.reading import folded
+from tooltrue.contract.normalization import folded
 
 __all__ = ["is_mention", "without_quotations"]
 

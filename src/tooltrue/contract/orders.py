@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 from tooltrue.contract.display import excerpt
 from tooltrue.contract.mentions import without_quotations
 from tooltrue.contract.names import words
+from tooltrue.contract.normalization import PART, lowered, plain
 from tooltrue.contract.patterns import Pattern, candidates, triggers
-from tooltrue.contract.reading import PART, lowered, plain
-from tooltrue.contract.tokens import ascii_words, by_line, signs_in, words_of
+from tooltrue.contract.word_sets import ascii_words, by_line, signs_in, words_of
 
 __all__ = ["OrderMatch", "orders"]
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.mentions import is_mention
-from tooltrue.contract.reading import folded
-from tooltrue.contract.tokens import frequency, is_cjk, needed
+from tooltrue.contract.normalization import folded
+from tooltrue.contract.word_sets import frequency, is_cjk, needed
 
 __all__ = ["LANGUAGES", "Pattern", "candidates", "patterns", "triggers"]
 

@@ -21,8 +21,8 @@ from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.contract.encoded import decoded, may_be_encoded
 from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.neighbours import NOBODY, Neighbours, beside
+from tooltrue.contract.normalization import PART, parts
 from tooltrue.contract.orders import OrderMatch, orders
-from tooltrue.contract.reading import PART, parts
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.characters import cleaned, may_hide

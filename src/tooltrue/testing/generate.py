@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
-from tooltrue.testing.breaking import BREAKS_IN_WAYS, attempts
-from tooltrue.testing.making import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
+from tooltrue.testing.invalid_values import BREAKS_IN_WAYS, attempts
+from tooltrue.testing.valid_values import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
 
 __all__ = ["Invalid", "Missing", "Samples", "Valid", "samples", "samples_of"]
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tooltrue.check.checking import RuleFinding, rules
+from tooltrue.check.findings import RuleFinding, rules
 from tooltrue.check.subject import Shelf, Subject
 from tooltrue.jsonrpc.messages import is_array, is_object
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tooltrue.check.card import RULES, Card, Example, cards
-from tooltrue.check.checking import Rule, RuleFinding, rules
+from tooltrue.check.findings import Rule, RuleFinding, rules
 from tooltrue.check.subject import Shelf, Subject
 from tooltrue.wording import SENTENCES
 

@@ -15,7 +15,7 @@ from tooltrue.check.card import Level
 from tooltrue.check.portability import ClientColumn, ClientOutcome, ToolVerdict, matrix
 from tooltrue.check.reports import matrix_data, matrix_html, matrix_text
 from tooltrue.check.source import ToolSource
-from tooltrue.check.tokens import estimated
+from tooltrue.check.token_estimate import estimated
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.profile import Profile, profile, profile_names
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import RuleFinding, check_contracts
+from tooltrue.check.findings import RuleFinding, check_contracts
 from tooltrue.contract.contract import Contract
 
 

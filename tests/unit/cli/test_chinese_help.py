@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import tooltrue.cli
-from tooltrue.cli.chinese import key_of, translated
+from tooltrue.cli.chinese_help import key_of, translated
 from tooltrue.cli.chinese_texts import CLICK, COMMANDS, PLACEHOLDERS, SHARED, TYPES, USAGE
 from tooltrue.cli.main import cli
 

@@ -13,7 +13,7 @@ from tooltrue.cli.contracts import lock_of
 from tooltrue.cli.main import cli
 from tooltrue.contract import lock as locks
 from tooltrue.contract.diff import Bump, Class, ContractChange, Diff
-from tooltrue.contract.phrases import class_counts, grows
+from tooltrue.contract.diff_phrases import class_counts, grows
 
 SERVER = '''
 from tooltrue import Server

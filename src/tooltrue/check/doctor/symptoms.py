@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tooltrue.check.checking import RuleFinding
-from tooltrue.check.doctor.figures import Bounded
-from tooltrue.check.doctor.seen import PAUSED, UNKNOWN_TOOL, LogFigures, ToolFigures
+from tooltrue.check.doctor.counters import Bounded
+from tooltrue.check.doctor.log_figures import PAUSED, UNKNOWN_TOOL, LogFigures, ToolFigures
+from tooltrue.check.findings import RuleFinding
 from tooltrue.contract.display import display_safe
 from tooltrue.wording import sentence
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tooltrue.check.checking import RuleFinding
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.report import CheckReport
 from tooltrue.contract.contract import place
 from tooltrue.contract.display import json_document

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import RuleFinding
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.report import CheckReport
 from tooltrue.contract.display import display_safe
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import RuleFinding
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.report import CheckReport, ToolFindings
-from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, level_counts, phrase
-from tooltrue.contract.page import page, safe
+from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, level_counts, phrase
+from tooltrue.contract.html_page import page, safe
 
 __all__ = ["coloured", "render"]
 

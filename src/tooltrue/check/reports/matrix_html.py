@@ -7,8 +7,8 @@ from typing import Final
 
 from tooltrue.check.portability import ClientColumn, ClientOutcome, Matrix, ToolVerdict
 from tooltrue.check.reports.html import coloured
-from tooltrue.check.reports.phrases import LEVELS, level_counts, phrase
-from tooltrue.contract.page import safe
+from tooltrue.check.reports.report_phrases import LEVELS, level_counts, phrase
+from tooltrue.contract.html_page import safe
 from tooltrue.contract.profile import Profile
 
 __all__ = ["render"]

@@ -9,7 +9,7 @@ from typing import Final
 from unicodedata import east_asian_width
 
 from tooltrue.check.portability import ClientColumn, ClientOutcome, Matrix, ToolVerdict
-from tooltrue.check.reports.phrases import LEVELS, level_counts, phrase
+from tooltrue.check.reports.report_phrases import LEVELS, level_counts, phrase
 from tooltrue.check.reports.text import Paint, plain
 from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.protocol.terminal import one_line

@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import quote
 
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import RuleFinding
 from tooltrue.check.excuses import Excuse
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.report import CheckReport, Unjudged
 from tooltrue.check.reports.text import explained
 from tooltrue.contract.contract import place

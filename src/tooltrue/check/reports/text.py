@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import RuleFinding
+from tooltrue.check.findings import RuleFinding
 from tooltrue.check.report import CheckReport, ToolFindings
-from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, level_counts, phrase, unfilled
+from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, level_counts, phrase, unfilled
 from tooltrue.contract.contract import place
 from tooltrue.contract.display import display_safe
 from tooltrue.protocol.terminal import one_line

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Fix, Problem
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

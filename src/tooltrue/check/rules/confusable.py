@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tooltrue.check.alike import Pair, confusable
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
+from tooltrue.check.similar_tools import Pair, confusable
 from tooltrue.check.subject import Shelf, Subject
 
 __all__ = ["problems"]

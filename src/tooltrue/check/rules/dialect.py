@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Fix, Problem
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.subject import Subject
 from tooltrue.errors import SchemaError
 from tooltrue.jsonrpc.messages import is_object

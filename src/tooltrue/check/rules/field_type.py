@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.fitting import is_of
+from tooltrue.check.findings import Problem
+from tooltrue.check.schema_values import is_of
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.cues import cue
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import stem
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.cues import cue
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Shelf, Subject, ToolParameter
 
 __all__ = ["problems"]

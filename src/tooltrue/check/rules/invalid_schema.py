@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Fix, Problem
-from tooltrue.check.judged import refusals
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.plain import Node
+from tooltrue.check.runtime_checks import refusals
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

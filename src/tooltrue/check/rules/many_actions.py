@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import words
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.verbs import READS, VERBS
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject, ToolParameter
-from tooltrue.check.verbs import READS, VERBS
 from tooltrue.jsonrpc.messages import is_array
 
 __all__ = ["problems"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import words
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.verbs import VERBS
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Shelf, Subject
-from tooltrue.check.verbs import VERBS
 
 __all__ = ["problems"]
 

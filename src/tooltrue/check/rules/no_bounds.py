@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import stated_limit
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject, ToolParameter
+from tooltrue.check.text_statements import stated_limit
 
 __all__ = ["problems"]
 

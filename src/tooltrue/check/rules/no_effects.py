@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.cues import cue
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.cues import cue
+from tooltrue.check.lexicon.verbs import READS, WRITES
 from tooltrue.check.subject import Subject
-from tooltrue.check.verbs import READS, WRITES
 
 __all__ = ["problems"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import stem, words
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

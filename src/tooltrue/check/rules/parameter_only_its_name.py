@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import stem
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject, ToolParameter
 
 __all__ = ["problems"]

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import words
-from tooltrue.check.lists import word_list
+from tooltrue.check.lexicon.verbs import BASE_VERBS
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Shelf, Subject, ToolText
-from tooltrue.check.verbs import BASE_VERBS
 
 __all__ = ["problems"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.lists import word_list
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.verbs import VAGUE, verbs
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject, ToolText
-from tooltrue.check.verbs import VAGUE, verbs
 
 __all__ = ["problems"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.contract.page import page, safe
+from tooltrue.contract.html_page import page, safe
 from tooltrue.host.evaluation.grading import NONE, Evaluation
 from tooltrue.host.evaluation.phrases import phrase
 from tooltrue.host.evaluation.told import (

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tooltrue.client.client import Target
 from tooltrue.errors import RpcError, TransportError
-from tooltrue.testing.checks import errors, functional, integration, performance, reading, security
+from tooltrue.testing.checks import errors, functional, integration, performance, read_only_tools, security
 from tooltrue.testing.checks.bench import Bench, Plan
 from tooltrue.testing.report import Finding, Report, failed, not_run
 
@@ -30,11 +30,11 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("functional", "valid calls", functional.valid_calls),
     ("functional", "output schema", functional.output_schema),
     ("functional", "text and structure", functional.text_and_structure),
-    ("functional", "repeated calls", reading.repeatable),
-    ("functional", "reading only", reading.reads_only),
+    ("functional", "repeated calls", read_only_tools.repeatable),
+    ("functional", "reading only", read_only_tools.reads_only),
     ("functional", "idempotence", functional.idempotence),
-    ("functional", "limits", reading.limits),
-    ("functional", "other arguments", reading.heeds),
+    ("functional", "limits", read_only_tools.limits),
+    ("functional", "other arguments", read_only_tools.heeds),
     ("integration", "capabilities", integration.capabilities),
     ("integration", "revisions", integration.revisions),
     ("integration", "eras agree", integration.eras_agree),

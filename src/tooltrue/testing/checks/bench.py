@@ -19,7 +19,7 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import Tool
-from tooltrue.testing.checks.leaking import leaked
+from tooltrue.testing.checks.leaks import leaked
 from tooltrue.testing.generate import Samples, samples
 from tooltrue.testing.line import Line
 from tooltrue.testing.report import Finding, not_run

@@ -10,8 +10,8 @@ from tooltrue.errors import ConnectionLost, InvalidParams
 from tooltrue.jsonrpc.messages import Json, encode_request, is_array, is_object
 from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
 from tooltrue.testing.checks.functional import broken, short
-from tooltrue.testing.making import Path
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.valid_values import Path
 
 __all__ = ["arguments_no_object", "deep_nesting", "hostile_texts", "invalid_calls", "leaks", "unknown_tool"]
 

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from tooltrue.protocol import modern
-from tooltrue.testing.hostile.results import SECRET
+from tooltrue.testing.hostile.tool_results import SECRET
 from tooltrue.testing.hostile.tricks import Message, Take, Trick, Visit, text
 
 __all__ = ["MANNERS"]

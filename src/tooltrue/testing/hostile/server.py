@@ -14,7 +14,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.hostile.definitions import DEFINITIONS
 from tooltrue.testing.hostile.manners import MANNERS
-from tooltrue.testing.hostile.results import RESULTS
+from tooltrue.testing.hostile.tool_results import RESULTS
 from tooltrue.testing.hostile.tricks import Message, Trick, plain, text
 
 __all__ = ["TRICKS", "Era", "Hostile", "HostileSession", "serve_stdio"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tooltrue.check.alike import Pair
 from tooltrue.check.findability import Findability, SearchResult
 from tooltrue.check.search import SearchHit
+from tooltrue.check.similar_tools import Pair
 from tooltrue.check.subject import Subject
 from tooltrue.contract.display import display_safe
 

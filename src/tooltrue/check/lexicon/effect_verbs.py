@@ -13,7 +13,7 @@ __all__ = ["CONNECTS", "CREATES", "DESTROYS", "READS", "SENDS", "is_harmless", "
 
 _WORDS: Final = {
     name: frozenset(words)
-    for name, words in tomllib.loads(Path(__file__).with_name("effects.toml").read_text("utf-8")).items()
+    for name, words in tomllib.loads(Path(__file__).with_name("effect_verbs.toml").read_text("utf-8")).items()
 }
 DESTROYS: Final = _WORDS["destroys"]
 SENDS: Final = _WORDS["sends"]

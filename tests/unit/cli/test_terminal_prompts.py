@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue.cli import hosting
+from tooltrue.cli import terminal_host
 from tooltrue.cli.printing import one_line
 from tooltrue.cli.terminal_prompts import confirmed, elicit_here
 from tooltrue.client.answers import Elicitation
@@ -76,7 +76,7 @@ def limited(test: Callable[[], Awaitable[Any]]) -> Any:
 
 def test_a37_what_was_typed_before_a_command_was_shown_does_not_start_it(terminal: Terminal) -> None:
     terminal.sit_down()
-    approve = hosting.approve_here()
+    approve = terminal_host.approve_here()
     assert approve is not None
 
     async def test() -> Any:
@@ -91,7 +91,7 @@ def test_a37_what_was_typed_before_a_command_was_shown_does_not_start_it(termina
 
 def test_a37_twin_what_is_typed_after_it_was_shown_starts_it(terminal: Terminal) -> None:
     terminal.sit_down()
-    approve = hosting.approve_here()
+    approve = terminal_host.approve_here()
     assert approve is not None
 
     async def test() -> Any:
@@ -105,7 +105,7 @@ def test_a37_twin_what_is_typed_after_it_was_shown_starts_it(terminal: Terminal)
 
 def test_the_question_of_a_server_waits_until_the_one_before_is_answered(terminal: Terminal) -> None:
     terminal.sit_down()
-    approve, elicit = hosting.approve_here(), elicit_here("desk")
+    approve, elicit = terminal_host.approve_here(), elicit_here("desk")
     assert approve is not None
     assert elicit is not None
 
@@ -162,7 +162,7 @@ def test_a_secret_is_not_shown_while_it_is_typed(terminal: Terminal) -> None:
     terminal.sit_down()
 
     async def test() -> Any:
-        asking = asyncio.ensure_future(hosting._input(Input("key", secret=True)))  # pyright: ignore[reportPrivateUsage]
+        asking = asyncio.ensure_future(terminal_host._input(Input("key", secret=True)))  # pyright: ignore[reportPrivateUsage]
         await terminal.sees("key: ")
         terminal.type("s3cret")
         return await asking
@@ -246,7 +246,7 @@ def test_a_question_says_which_server_asks_for_what(terminal: Terminal, kind: st
 @pytest.mark.requirement("ELIC-10")
 def test_a_host_says_by_which_label_the_person_knows_the_server(terminal: Terminal) -> None:
     terminal.sit_down()
-    elicit = hosting.elicit_here()
+    elicit = terminal_host.elicit_here()
     assert elicit is not None
 
     async def test() -> Any:
@@ -342,7 +342,7 @@ LAUNCH = LaunchRequest("a", "f.json", "d", described(Launch(ARGV, "/", {}, ARGV,
 @pytest.mark.parametrize("line", ["y", "yes", "n", "", "c", None])
 def test_a_command_is_shown_whole_and_as_dangerous_before_a_person_agrees(terminal: Terminal, line: str | None) -> None:
     terminal.sit_down()
-    approve = hosting.approve_here()
+    approve = terminal_host.approve_here()
     assert approve is not None
 
     async def test() -> Any:

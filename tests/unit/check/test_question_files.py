@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.check.given import corpus_in, questions_in
+from tooltrue.check.question_files import corpus_in, questions_in
 from tooltrue.check.subject import Subject
 from tooltrue.errors import ConfigurationError
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeAlias, cast
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.testing.making import (
+from tooltrue.testing.valid_values import (
     DEEP,
     FORMATS,
     MOST_FORMS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tooltrue.check.findability import SearchQuestion, find, findability
-from tooltrue.check.found import hit_lines, lines
+from tooltrue.check.findability_text import hit_lines, lines
 from tooltrue.check.subject import Subject
 
 

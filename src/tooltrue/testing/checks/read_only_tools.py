@@ -12,8 +12,8 @@ from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import UNSET
 from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest
 from tooltrue.testing.checks.functional import short
-from tooltrue.testing.making import kinds_of, text_of
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.valid_values import kinds_of, text_of
 
 __all__ = ["heeds", "limits", "reads_only", "repeatable"]
 

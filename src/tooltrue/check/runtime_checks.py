@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tooltrue.check.card import Level, cards
-from tooltrue.check.checking import Problem, RuleFinding
+from tooltrue.check.findings import Problem, RuleFinding
 from tooltrue.check.subject import Subject
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.finding import ScanFinding as Suspicion

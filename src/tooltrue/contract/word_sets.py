@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from tooltrue.contract.reading import folded
+from tooltrue.contract.normalization import folded
 
 __all__ = ["ascii_words", "by_line", "frequency", "is_cjk", "needed", "signs_in", "words_of"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrue.check.language import stem
+from tooltrue.check.lexicon.verbs import READS, WRITES
 from tooltrue.check.search import SILENT, content_words
 from tooltrue.check.subject import Subject
-from tooltrue.check.verbs import READS, WRITES
 
 __all__ = ["Pair", "confusable", "names_alike"]
 

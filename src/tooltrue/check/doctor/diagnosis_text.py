@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tooltrue.check.checking import RuleFinding
-from tooltrue.check.doctor.phrases import phrase
-from tooltrue.check.doctor.seen import ToolFigures
+from tooltrue.check.doctor.diagnosis_phrases import phrase
+from tooltrue.check.doctor.log_figures import ToolFigures
 from tooltrue.check.doctor.symptoms import Diagnosis, Symptom
+from tooltrue.check.findings import RuleFinding
 from tooltrue.contract.display import display_safe, display_safe_json
 from tooltrue.jsonrpc.messages import Json
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tooltrue.check.alike import confusable, names_alike
+from tooltrue.check.similar_tools import confusable, names_alike
 from tooltrue.check.subject import Subject
 
 

@@ -1,4 +1,4 @@
-"""Lists of words for the rules, as data: ``lists.toml``."""
+"""Lists of words for the rules, as data: ``word_lists.toml``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["word_list"]
 
-_LISTS: Final = tomllib.loads(Path(__file__).with_name("lists.toml").read_text("utf-8"))
+_LISTS: Final = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text("utf-8"))
 
 
 def word_list(name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.check.fixing import put
+from tooltrue.check.json_fixes import put
 from tooltrue.check.positions import Positions
 from tooltrue.contract.contract import Path
 

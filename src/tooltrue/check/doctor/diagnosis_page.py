@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from tooltrue.check.doctor.phrases import phrase
-from tooltrue.check.doctor.seen import ToolFigures
+from tooltrue.check.doctor.diagnosis_phrases import phrase
+from tooltrue.check.doctor.diagnosis_text import headline
+from tooltrue.check.doctor.log_figures import ToolFigures
 from tooltrue.check.doctor.symptoms import Diagnosis, Symptom
-from tooltrue.check.doctor.told import headline
-from tooltrue.contract.page import page, safe
+from tooltrue.contract.html_page import page, safe
 
 __all__ = ["as_page"]
 

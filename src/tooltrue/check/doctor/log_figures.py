@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from tooltrue.check.doctor.figures import Bounded, Spread
+from tooltrue.check.doctor.counters import Bounded, Spread
 from tooltrue.jsonrpc.messages import is_array, is_object
 
 __all__ = ["CallerHistory", "LogFigures", "ToolFigures"]
