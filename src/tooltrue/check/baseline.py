@@ -16,6 +16,7 @@ from tooltrue.contract.contract import Definition, digest
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
+from tooltrue.wording import Worded
 
 __all__ = ["FORMAT", "FindingKey", "key_of", "read", "write"]
 
@@ -65,14 +66,16 @@ def read(file: Path) -> frozenset[FindingKey]:
     except ParseError as error:
         raise _refused(file, str(error).removesuffix(".")) from None
     if not is_object(document) or document.get(_MARK) != FORMAT or not is_array(document.get("findings")):
-        raise _refused(file, f"it needs {_MARK!r}: {FORMAT} and 'findings'")
+        raise _refused(file, Worded("TT9833", {"key": _MARK, "format": FORMAT}))
     return frozenset(_entries(file, document["findings"]))
 
 
 def _entries(file: Path, rows: list[Json]) -> Iterator[FindingKey]:
     for number, row in enumerate(rows):
         if not _is_entry(row):
-            raise _refused(file, f"$.findings[{number}] needs the texts {', '.join(FindingKey._fields)}")
+            raise _refused(
+                file, Worded("TT9834", {"path": f"$.findings[{number}]", "names": ", ".join(FindingKey._fields)})
+            )
         yield FindingKey(**row)
 
 
@@ -82,7 +85,7 @@ def _is_entry(row: Json) -> TypeGuard[dict[str, Any]]:
     )
 
 
-def _refused(file: Path, problem: str) -> ConfigurationError:
+def _refused(file: Path, problem: str | Worded) -> ConfigurationError:
     return ConfigurationError.of("TT9803", file=str(file), problem=problem)
 
 

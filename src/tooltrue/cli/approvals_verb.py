@@ -156,7 +156,7 @@ async def _authorized(approvals: Approvals, path: str | None, word: str | None) 
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise ConfigurationError.of("TT4401")
     elif not await approvals.knows(word):
-        raise ConfigurationError.of("TT4402", path=path, problem="unknown, or replaced")
+        raise ConfigurationError.of("TT4402", path=path, problem=Worded("TT4043", {}))
 
 
 def _schema(text: str) -> Mapping[str, Any]:

@@ -44,7 +44,7 @@ _SECONDS = 60.0
     "--args", "whole", metavar="JSON", help="All arguments as a JSON object; '-' reads it from standard input."
 )
 @families.options
-@click.option("--timeout", type=SECONDS, show_default="60, or what the file says", help="Seconds to wait.")
+@click.option("--timeout", type=SECONDS, show_default="60, or that of the file", help="Seconds to wait.")
 @revision_option
 @click.option("--yes", is_flag=True, help="Answer every question with yes, and with its defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import click
 
-from tooltrue.cli.chinese_texts import CLICK, COMMANDS, PLACEHOLDERS, SHARED, TYPES
+from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES
 from tooltrue.cli.language import current_language
 
 __all__ = ["Formatter", "key_of", "translated"]
@@ -55,6 +55,8 @@ def _parameter(param: click.Parameter, text: str | None) -> click.Parameter:
     if isinstance(result, click.Option):
         result.help = text or result.help
         result.metavar = PLACEHOLDERS.get(result.metavar or "", result.metavar)
+        if isinstance(result.show_default, str):
+            result.show_default = DEFAULTS[result.show_default]
     result.type = copy.copy(param.type)
     result.type.name = TYPES.get(param.type.name, param.type.name)  # Click derives placeholders and errors from it
     return result

@@ -40,7 +40,7 @@ from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.protocol.types import Tool
-from tooltrue.wording import sentence
+from tooltrue.wording import Worded, sentence
 
 __all__ = ["command"]
 
@@ -202,7 +202,7 @@ class _EvalOptions:
         try:
             return questions_in(bytes_of(Path(self.file)).decode(), self.file)
         except UnicodeDecodeError:
-            raise ConfigurationError.of("TT9006", file=self.file, problem="it is not UTF-8") from None
+            raise ConfigurationError.of("TT9006", file=self.file, problem=Worded("TT4039", {})) from None
 
     def _tools(self, target: str) -> list[Tool]:
         """All tools of a target, sorted by name. A name that several servers use is prefixed with the server."""

@@ -24,6 +24,7 @@ from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
+from tooltrue.wording import Worded
 
 __all__ = ["command"]
 
@@ -98,7 +99,7 @@ def _text(file: str) -> str:
     except OSError as error:
         raise ConfigurationError.of("TT9006", file=file, problem=error.strerror) from None
     except UnicodeDecodeError:
-        raise ConfigurationError.of("TT9006", file=file, problem="it is not UTF-8") from None
+        raise ConfigurationError.of("TT9006", file=file, problem=Worded("TT4039", {})) from None
 
 
 def _show(report: Findability, language: str, *, as_json: bool) -> None:

@@ -21,6 +21,7 @@ from tooltrue.policy.rules.rule import Rules
 from tooltrue.policy.rules.simulate import Replay, replay
 from tooltrue.state.places import beside
 from tooltrue.state.urls import open_log
+from tooltrue.wording import Worded
 
 __all__ = ["command"]
 
@@ -55,7 +56,7 @@ _Row = tuple[str, str, str, str]
 def _count(rules: Rules, log: str) -> Counter[_Row]:
     path = beside(log, "")
     if path and not Path(path).is_file():  # opening it would create it
-        raise ConfigurationError.of("TT9006", file=path, problem="there is no such file")
+        raise ConfigurationError.of("TT9006", file=path, problem=Worded("TT4030", {}))
 
     async def count() -> Counter[_Row]:
         counts: Counter[_Row] = Counter()

@@ -118,7 +118,9 @@ def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
 def _is_read_only(spec: Spec, otherwise: str = "write") -> bool:
     access = spec.family.one("--access") or otherwise
     if access not in ("read", "write"):
-        raise ConfigurationError.of("TT4009", name="--access", wanted="read or write")
+        raise ConfigurationError.of(
+            "TT4009", name="--access", wanted=Worded("TT4040", {"one": "read", "other": "write"})
+        )
     return access == "read"
 
 
@@ -130,7 +132,9 @@ def _command(spec: Spec) -> LocalToolset:
     if not spec.roots:
         raise ConfigurationError.of("TT4001", name="command", option="--root DIR")
     if (file is None) == (not allow):
-        raise ConfigurationError.of("TT4001", name="command", option="either --commands FILE or --allow COMMAND")
+        raise ConfigurationError.of(
+            "TT4001", name="command", option=Worded("TT4041", {"one": "--commands FILE", "other": "--allow COMMAND"})
+        )
     allowed = family.read(file) if file is not None else family.simple(allow)
     if (confinement := spec.family.one("--confinement")) is not None:
         allowed = family.confined(allowed, confinement)
@@ -181,7 +185,9 @@ def _web(spec: Spec) -> LocalToolset:
     family, options = web, spec.family
     robots = options.one("--robots") or "ignore"
     if robots not in ("obey", "ignore"):
-        raise ConfigurationError.of("TT4009", name="--robots", wanted="obey or ignore")
+        raise ConfigurationError.of(
+            "TT4009", name="--robots", wanted=Worded("TT4040", {"one": "obey", "other": "ignore"})
+        )
     services = {"places": options.one("--places-url"), "forecasts": options.one("--weather-url")}
     named = {name: url for name, url in services.items() if url is not None}
     return family.toolset(family.WebSettings(inside=options["--inside"], robots=robots == "obey", **named))

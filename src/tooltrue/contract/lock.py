@@ -20,6 +20,7 @@ from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
+from tooltrue.wording import Worded
 
 __all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
 
@@ -95,19 +96,19 @@ def is_lock(value: Json) -> bool:
 def parse(data: bytes, file: str) -> Lock:
     """Parse a lock. ``file`` is its name in error messages."""
     if len(data) > _MAX_BYTES:
-        raise _refused(file, f"it is larger than {_MAX_BYTES} bytes")
+        raise _refused(file, Worded("TT9080", {"limit": _MAX_BYTES}))
     try:
         document = decode(data)
     except ParseError as error:
         raise _refused(file, str(error).removesuffix(".")) from None
     if not is_object(document) or not is_lock(document):
-        raise _refused(file, f"it has no {_MARK!r}")
+        raise _refused(file, Worded("TT9081", {"key": _MARK}))
     if document[_MARK] != FORMAT or isinstance(document[_MARK], bool):
         raise ConfigurationError.of("TT9004", file=file, format=repr(document[_MARK])[:40], known=FORMAT)
     return _LockReader(file, document).lock()
 
 
-def _refused(file: str, problem: str) -> ConfigurationError:
+def _refused(file: str, problem: str | Worded) -> ConfigurationError:
     return ConfigurationError.of("TT9003", file=file, problem=problem)
 
 
@@ -119,17 +120,17 @@ class _LockReader:
     def lock(self) -> Lock:
         unknown = self.document.keys() - {_MARK, "server", "sha256", "instructions", *_SECTIONS}
         if unknown:
-            raise _refused(self.file, f"nobody knows what {min(unknown)!r} is")
+            raise _refused(self.file, Worded("TT9082", {"key": min(unknown)}))
         server = self.member("server", self.document.get("server"))
         tools, prompts, resources = (self.section(name) for name in _SECTIONS)
         contract = self.contract(tools, prompts, resources, self.instructions())
         for section, entries in _sections(contract):
             if entries.keys() != self.document.get(section, {}).keys():
-                raise _refused(self.file, f"{section!r} holds a definition under another name")
+                raise _refused(self.file, Worded("TT9083", {"section": section}))
         self.fits(("sha256",), self.document.get("sha256"), contract.pin)
         name, version = server.get("name"), server.get("version")
         if not isinstance(name, str) or not isinstance(version, str):
-            raise _refused(self.file, "'server' needs 'name' and 'version'")
+            raise _refused(self.file, Worded("TT9084", {"name": "server", "members": "'name', 'version'"}))
         return Lock(contract, name, version)
 
     def contract(
@@ -142,7 +143,7 @@ class _LockReader:
 
     def member(self, name: str, value: Json) -> dict[str, Json]:
         if not is_object(value):
-            raise _refused(self.file, f"{name!r} is not an object")
+            raise _refused(self.file, Worded("TT9085", {"name": name}))
         return value
 
     def instructions(self) -> str | None:
@@ -150,7 +151,7 @@ class _LockReader:
             return None
         entry = self.member("instructions", self.document["instructions"])
         if not isinstance(entry.get("text"), str):
-            raise _refused(self.file, "'instructions' needs 'text'")
+            raise _refused(self.file, Worded("TT9084", {"name": "instructions", "members": "'text'"}))
         self.fits(("instructions",), entry.get("sha256"), digest(entry["text"]))
         return entry["text"]
 

@@ -17,6 +17,7 @@ from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.rules.rule import Decide, Held, Rules, allow_all
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.tools.vocabulary import Personal, Secrets
+from tooltrue.wording import Worded
 
 __all__ = ["Guard", "Limits"]
 
@@ -35,7 +36,7 @@ class Limits(Value, frozen=True):
         for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Limits({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of("TT4009", name=f"Limits({name}=…)", wanted=Worded("TT4048", {}))
 
 
 class Guard(Value, frozen=True):

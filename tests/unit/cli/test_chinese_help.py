@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import tooltrue.cli
 from tooltrue.cli.chinese_help import key_of, translated
-from tooltrue.cli.chinese_texts import CLICK, COMMANDS, PLACEHOLDERS, SHARED, TYPES, USAGE
+from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES, USAGE
 from tooltrue.cli.main import cli
 
 
@@ -65,6 +65,7 @@ def test_no_chinese_text_is_left_over():
     assert SHARED.keys() <= {key for path, names in used.items() for key in names - COMMANDS[path].keys()}
     options = [one for command in EVERY.values() for one in shown(command).values()]
     assert PLACEHOLDERS.keys() <= {one.metavar for one in options}
+    assert DEFAULTS.keys() == {one.show_default for one in options if isinstance(one.show_default, str)}
     assert TYPES.keys() <= {one.type.name for command in EVERY.values() for one in command.params}
 
 

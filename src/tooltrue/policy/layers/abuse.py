@@ -30,7 +30,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import sentence
+from tooltrue.wording import Worded, sentence
 
 __all__ = ["Abuse", "abuse"]
 
@@ -63,10 +63,10 @@ class Abuse(Value, frozen=True):
     def __post_init__(self) -> None:
         for name, said in (("refusals", self.refusals), ("unknown", self.unknown), ("repeated", self.repeated)):
             if not said.holds:
-                wanted = "a Rate of more than 0 a second and a burst of 1 or more"
+                wanted = Worded("TT4053", {})
                 raise ConfigurationError.of("TT4009", name=f"Abuse({name}=…)", wanted=wanted)
         if not 0 < self.pause <= self.longest < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Abuse(pause=…)", wanted="above 0, and not above longest")
+            raise ConfigurationError.of("TT4009", name="Abuse(pause=…)", wanted=Worded("TT4050", {}))
 
 
 def abuse(

@@ -21,6 +21,7 @@ from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.tools.threads import HELD, Held
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.wording import Worded
 
 __all__ = ["Concurrency", "concurrency"]
 
@@ -44,9 +45,9 @@ class Concurrency(Value, frozen=True):
     def __post_init__(self) -> None:
         for name, said in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
             if not (isinstance(said, int) and said >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ConfigurationError.of("TT4009", name=f"Concurrency({name}=…)", wanted="a whole number above 0")
+                raise ConfigurationError.of("TT4009", name=f"Concurrency({name}=…)", wanted=Worded("TT4049", {}))
         if not 0 < self.seconds < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Concurrency(seconds=…)", wanted="a number above 0")
+            raise ConfigurationError.of("TT4009", name="Concurrency(seconds=…)", wanted=Worded("TT4048", {}))
 
 
 def concurrency(limits: Concurrency, signals: AbuseEvents) -> Callable[[Provider], Provider]:

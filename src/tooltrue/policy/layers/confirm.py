@@ -50,10 +50,12 @@ class Confirm(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.effects.issubset(EFFECTS):
-            raise ConfigurationError.of("TT4009", name="Confirm(effects=…)", wanted=f"a set of {', '.join(EFFECTS)}")
+            raise ConfigurationError.of(
+                "TT4009", name="Confirm(effects=…)", wanted=Worded("TT4051", {"names": ", ".join(EFFECTS)})
+            )
         for name in ("session_seconds", "questions", "max_shown"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Confirm({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of("TT4009", name=f"Confirm({name}=…)", wanted=Worded("TT4048", {}))
 
     @classmethod
     def never(cls) -> Confirm:

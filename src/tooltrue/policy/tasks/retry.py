@@ -17,6 +17,7 @@ from tooltrue.policy.tasks.budget import with_note
 from tooltrue.protocol.types import ToolOutcome, Value
 from tooltrue.tools.toolset import Provider, Wrapper, found
 from tooltrue.tools.vocabulary import Tool, ToolCall
+from tooltrue.wording import Worded
 
 __all__ = ["Retry", "Sleep", "retry"]
 
@@ -34,7 +35,7 @@ class Retry(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or not 0 < self.pause <= self.longest < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Retry(…)", wanted="1 attempt or more, and pauses above 0")
+            raise ConfigurationError.of("TT4009", name="Retry(…)", wanted=Worded("TT4052", {}))
 
     def may_repeat(self, tool: Tool) -> bool:
         if tool.effect == "read" or (self.idempotent is not None and self.idempotent.match(tool.name)):
