@@ -17,9 +17,9 @@ from tooltrue.jsonrpc.messages import Json
 __all__ = [
     "Findability",
     "QuestionOrigin",
+    "QuestionResult",
     "Rival",
     "SearchQuestion",
-    "SearchResult",
     "description_questions",
     "find",
     "findability",
@@ -64,7 +64,7 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class QuestionResult:
     """The result of a question. ``rank`` starts at 1, ties count as lost, and it is ``None`` if the tool has no word of
     the question. ``missing`` are the words that the tool lacks, ``rivals`` the best tools ranked before it."""
 
@@ -83,7 +83,7 @@ class Findability:
     """The answers to all questions, and the confusable pairs that include a tool under test. ``searched`` is the number
     of tools searched."""
 
-    answers: tuple[SearchResult, ...]
+    answers: tuple[QuestionResult, ...]
     pairs: tuple[Pair, ...]
     searched: int
 
@@ -100,27 +100,32 @@ class Findability:
             "first_five": self.within(5),
             "answers": [_answer(one) for one in self.answers],
             "pairs": [
-                {"tools": [_named(one.first), _named(one.second)], "like": round(one.like, 2), "apart": list(one.apart)}
+                {
+                    "tools": [_tool_keys(one.first), _tool_keys(one.second)],
+                    "like": round(one.like, 2),
+                    "apart": list(one.apart),
+                }
                 for one in self.pairs
             ],
         }
 
 
-def _answer(one: SearchResult) -> dict[str, Json]:
+def _answer(one: QuestionResult) -> dict[str, Json]:
     return {
-        **_named(one.question.tool),
+        **_tool_keys(one.question.tool),
         "query": one.question.text,
         "source": one.question.source.value,
         "rank": one.rank,
         "score": round(one.score, 3),
         "missing": list(one.missing),
         "rivals": [
-            {**_named(rival.tool), "score": round(rival.score, 3), "words": list(rival.words)} for rival in one.rivals
+            {**_tool_keys(rival.tool), "score": round(rival.score, 3), "words": list(rival.words)}
+            for rival in one.rivals
         ],
     }
 
 
-def _named(tool: Subject) -> dict[str, Json]:
+def _tool_keys(tool: Subject) -> dict[str, Json]:
     return {"server": tool.server, "tool": tool.name}
 
 
@@ -169,12 +174,12 @@ def _others(tools: Sequence[Subject], among: Iterable[Subject]) -> Iterator[Subj
             yield one
 
 
-def _answer_to(index: ToolIndex, question: SearchQuestion) -> SearchResult:
+def _answer_to(index: ToolIndex, question: SearchQuestion) -> QuestionResult:
     terms = query_terms(question.text)
     hits = index.hits(terms)
     own = next((hit for hit in hits if hit.tool is question.tool), SearchHit(question.tool, 0.0, {}))
     before = [hit for hit in hits if hit.score >= own.score and hit is not own]
-    return SearchResult(
+    return QuestionResult(
         question,
         own.score,
         len(before) + 1 if own.words else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tooltrue.check.findability import Findability, SearchResult
+from tooltrue.check.findability import Findability, QuestionResult
 from tooltrue.check.search import SearchHit
 from tooltrue.check.similar_tools import Pair
 from tooltrue.check.subject import Subject
@@ -49,7 +49,7 @@ def lines(report: Findability, language: str = "en") -> Iterator[str]:
     )
 
 
-def _answer(answer: SearchResult, language: str) -> Iterator[str]:
+def _answer(answer: QuestionResult, language: str) -> Iterator[str]:
     rank = "nowhere" if answer.rank is None else "rank"
     query = " ".join(answer.question.text.split())
     yield _say(

@@ -209,8 +209,8 @@ def _verdicts(sources: Sequence[ToolSource], profile: Profile, fits: _Fits) -> I
             outcome = max(name.outcome, whole.outcome, key=list(ClientOutcome).index)
             changes = (*name.changes, *whole.changes)
             weight = 0 if outcome in _GONE else tokens + estimated(name.name)
-            lost, is_known = _lost(definition, profile), _is_known(profile, changes)
-            yield ToolVerdict(source.server, tool, outcome, name.name, changes, lost, weight, is_known)
+            lost_text, is_known = _lost_text(definition, profile), _is_known(profile, changes)
+            yield ToolVerdict(source.server, tool, outcome, name.name, changes, lost_text, weight, is_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def _whole(fit_result: Fitted | UnportableTool, profile: Profile) -> _Part:
     return _Part(ClientOutcome.CUT if changes else ClientOutcome.ACCEPTED, changes)
 
 
-def _lost(definition: Definition, profile: Profile) -> str:
+def _lost_text(definition: Definition, profile: Profile) -> str:
     description = definition.get("description")
     return (
         description[profile.description_length :] if isinstance(description, str) and profile.description_is_cut else ""

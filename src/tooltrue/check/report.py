@@ -42,7 +42,8 @@ class ToolFindings:
 @dataclass(frozen=True)
 class CheckReport:
     """The result of a check. ``findings`` are those to show: neither excused, nor in the baseline, nor filtered out.
-    ``gone`` are entries of the baseline that no longer occur; ``notes`` are excuses that no longer cover a finding."""
+    ``gone_keys`` are entries of the baseline that no longer occur; ``notes`` are excuses that no longer cover a
+    finding."""
 
     sources: tuple[ToolSource, ...]
     findings: tuple[RuleFinding, ...]

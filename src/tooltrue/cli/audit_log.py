@@ -74,8 +74,8 @@ def _only(*, newest: bool) -> str:
     if len(paths) == 1:
         return f"sqlite://{paths[0]}"
     *others, last = sorted(paths, key=lambda path: asyncio.run(_last_record_time(path)))
-    named = ", ".join(path.stem for path in reversed(others))
-    tell(sentence("TT7018", current_language(), {"log": last.stem, "others": named}), fg="yellow", err=True)
+    other_names = ", ".join(path.stem for path in reversed(others))
+    tell(sentence("TT7018", current_language(), {"log": last.stem, "others": other_names}), fg="yellow", err=True)
     return f"sqlite://{last}"
 
 

@@ -50,8 +50,8 @@ def _is_box(target: str) -> bool:
 
 def _is_file(target: str) -> bool:
     path = Path(target)
-    named = path.suffix in (".json", ".jsonc", ".lock", ".toml")
-    return named and (os.path.isfile(path) or (" " not in target and "://" not in target))
+    has_suffix = path.suffix in (".json", ".jsonc", ".lock", ".toml")
+    return has_suffix and (os.path.isfile(path) or (" " not in target and "://" not in target))
 
 
 def _apart(sources: Sequence[ToolSource]) -> Iterator[ToolSource]:

@@ -102,7 +102,7 @@ def command(
     """
     language = context.obj or "en"
     if explain is not None:
-        tell("\n".join(text.explained(card, language, _paint) for card in _named(explain)), nl=False)
+        tell("\n".join(text.explained(card, language, _paint) for card in _cards_named(explain)), nl=False)
         return
     wish = _CheckOptions(**options)
     if not targets:
@@ -181,7 +181,7 @@ class _CheckOptions:
     def _is_told(self) -> Callable[[RuleFinding], bool]:
         least = Level(self.level).rank
         for word in (*self.select, *self.ignore):
-            _named(word)
+            _cards_named(word)
 
         def is_told(finding: RuleFinding) -> bool:
             is_wanted = not self.select or any(_names(word, finding.card) for word in self.select)
@@ -219,7 +219,7 @@ def _names(word: str, card: Card) -> bool:
     return word in (card.name, card.group, *card.also) or card.code.startswith(word)
 
 
-def _named(word: str) -> list[Card]:
+def _cards_named(word: str) -> list[Card]:
     """The rules that a word names: one rule by its code, its name or a code that it passes on; several by the beginning
     of a code or by a group."""
     every = cards().values()

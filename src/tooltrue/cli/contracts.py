@@ -19,8 +19,8 @@ __all__ = ["fetch_lock", "lock_of"]
 def lock_of(source: str, family: Family | None = None, timeout: float = 30.0, gather: Gather = Contract.of) -> Lock:
     """The contract of SOURCE: read from a file, else listed from a server."""
     path = Path(source)
-    named = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
-    if named or (path.is_file() and path.suffix != ".py"):
+    is_file_name = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
+    if is_file_name or (path.is_file() and path.suffix != ".py"):
         return lock_in(bytes_of(path), path, gather)
     return asyncio.run(fetch_lock(target_of(source, family), timeout, gather))
 

@@ -254,13 +254,13 @@ def _progress(target: str) -> Callable[[int, int], None]:
     """At a terminal one line that is redrawn, elsewhere a line per tenth."""
     is_seen = sys.stderr.isatty()
 
-    def show(done: int, count: int) -> None:
-        line = f"{one_line(target)}: {done}/{count}"
+    def show(count_done: int, count: int) -> None:
+        line = f"{one_line(target)}: {count_done}/{count}"
         if is_seen:
             redrawn(line)
-            if done == count:
+            if count_done == count:
                 tell(err=True)
-        elif done * 10 // count != (done - 1) * 10 // count:
+        elif count_done * 10 // count != (count_done - 1) * 10 // count:
             tell(line, err=True)
 
     return show

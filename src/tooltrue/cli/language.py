@@ -27,8 +27,8 @@ def language_of(words: Sequence[str]) -> str:
     """
     options = takewhile(lambda word: word != "--", words)
     parted = [part for word in options for part in (word.split("=", 1) if word.startswith("--lang=") else [word])]
-    named = [value for option, value in pairwise(parted) if option == "--lang" and value in LANGUAGES]
-    return named[-1] if named else _of_locale()
+    choices = [value for option, value in pairwise(parted) if option == "--lang" and value in LANGUAGES]
+    return choices[-1] if choices else _of_locale()
 
 
 def _of_locale() -> str:

@@ -36,7 +36,7 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
 def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
     """Print each entry with its URI or name, and its description; a prompt with its arguments."""
     for entry in entries:
-        tell(one_line(_called(entry)), bold=True)
+        tell(one_line(_entry_name(entry)), bold=True)
         for line in (entry.description or "(no description)").splitlines():
             tell(f"    {one_line(line)}")
         arguments = (entry.arguments or []) if isinstance(entry, Prompt) else []
@@ -44,7 +44,7 @@ def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> Non
         tell()
 
 
-def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
+def _entry_name(entry: Resource | ResourceTemplate | Prompt) -> str:
     match entry:
         case Resource():
             return entry.uri

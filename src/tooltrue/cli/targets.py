@@ -189,16 +189,16 @@ def _web(spec: Spec) -> LocalToolset:
             "TT4009", name="--robots", wanted=Worded("TT4040", {"one": "obey", "other": "ignore"})
         )
     services = {"places": options.one("--places-url"), "forecasts": options.one("--weather-url")}
-    named = {name: url for name, url in services.items() if url is not None}
-    return family.toolset(family.WebSettings(inside=options["--inside"], robots=robots == "obey", **named))
+    urls = {name: url for name, url in services.items() if url is not None}
+    return family.toolset(family.WebSettings(inside=options["--inside"], robots=robots == "obey", **urls))
 
 
 def _github(spec: Spec) -> LocalToolset:
     from tooltrue.toolbox import github  # noqa: PLC0415 - each family is loaded when it is named
 
     family, url = github, spec.family.one("--github-url")
-    named = {} if url is None else {"url": url}
-    return family.toolset(family.GitHubSettings(spec.family["--repo"], **named))
+    settings = {} if url is None else {"url": url}
+    return family.toolset(family.GitHubSettings(spec.family["--repo"], **settings))
 
 
 def _language(spec: Spec) -> LocalToolset:

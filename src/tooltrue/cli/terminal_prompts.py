@@ -42,10 +42,10 @@ def confirmed(text: str) -> bool:
 
 async def agrees(text: str) -> bool:
     """Ask for a yes or no while other tasks run. ``EOFError`` at the end of the input, as in the functions below."""
-    return await _chosen(f"{text} [y/N]: ", _WORDS) != "deny"
+    return await _choose(f"{text} [y/N]: ", _WORDS) != "deny"
 
 
-async def _chosen(prompt: str, words: Mapping[str, str]) -> str:
+async def _choose(prompt: str, words: Mapping[str, str]) -> str:
     """Prompt until a person types one of these words; return its meaning."""
     while True:
         if (word := _word(await _line(prompt), words)) is not None:
@@ -110,7 +110,7 @@ async def _ask_person(question: Elicitation, server: str) -> Reply:
     _say(_sentence("TT2441"))
     fields = (question.fields or {}).get("properties", {})
     if (name := _decision(fields)) is not None:
-        word = await _chosen(_sentence("TT2442"), _WORDS_OF_SESSION)
+        word = await _choose(_sentence("TT2442"), _WORDS_OF_SESSION)
         return _reply(word, {name: word})
     return await _filled(question.fields or {}, server)
 
@@ -128,7 +128,7 @@ async def _visited(url: str, server: str) -> Reply:
     if "xn--" in host:
         tell(_sentence("TT2444", host=host, name=one_line(_decoded(host))), fg="yellow", err=True)
     _say(_sentence("TT2441"))
-    return _reply(await _chosen(_sentence("TT2445"), _WORDS_OF_ANSWER), True)
+    return _reply(await _choose(_sentence("TT2445"), _WORDS_OF_ANSWER), True)
 
 
 def _decoded(host: str) -> str:
@@ -143,14 +143,14 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
     """Prompt for a form, repeatedly until the person sends, declines or cancels it."""
     fields, required = schema.get("properties", {}), schema.get("required", ())
     if not fields:
-        return _reply(await _chosen(_sentence("TT2446"), _WORDS_OF_ANSWER), True)
+        return _reply(await _choose(_sentence("TT2446"), _WORDS_OF_ANSWER), True)
     while True:
         filled = {name: await _field(name, field, name in required) for name, field in fields.items()}
-        sent = {name: value for name, value in filled.items() if value not in ("", [""])}
-        _say(f"{_sentence('TT2447', server=server)}\n{shown(sent)}")
-        word = await _chosen(_sentence("TT2448"), _WORDS_OF_FORM)
+        values = {name: value for name, value in filled.items() if value not in ("", [""])}
+        _say(f"{_sentence('TT2447', server=server)}\n{shown(values)}")
+        word = await _choose(_sentence("TT2448"), _WORDS_OF_FORM)
         if word != "edit":
-            return _reply(word, sent)
+            return _reply(word, values)
 
 
 def _decision(fields: Mapping[str, Any]) -> str | None:

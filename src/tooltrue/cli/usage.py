@@ -98,8 +98,8 @@ class Verbs(click.Group):
         near = [self.synonyms[typed]] if typed in self.synonyms else difflib.get_close_matches(typed, verbs)
         if not near:
             return ConfigurationError.of("TT4022", name=typed, verbs=", ".join(verbs))
-        named = " ".join(filter(None, (ctx.command_path, "{}"))).format
-        return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(named, near)))
+        command_line = " ".join(filter(None, (ctx.command_path, "{}"))).format
+        return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(command_line, near)))
 
 
 def _path(context: click.Context) -> list[str]:

@@ -91,10 +91,10 @@ class Contract(Value, frozen=True):
     ) -> Self:
         """Build the contract from a server's lists. ``DefinitionError`` if a name occurs twice or is missing."""
         return cls(
-            _named(map(definition_of, tools)),
+            _by_name(map(definition_of, tools)),
             instructions,
-            _named(map(definition_of, prompts)),
-            _named(map(definition_of, resources), _ADDRESSES),
+            _by_name(map(definition_of, prompts)),
+            _by_name(map(definition_of, resources), _ADDRESSES),
         )
 
     @classmethod
@@ -109,10 +109,10 @@ class Contract(Value, frozen=True):
         """Build the contract from lists that are to be judged as they are: the second definition of a name is stored
         under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``."""
         return cls(
-            _numbered(map(definition_of, tools)),
+            _by_number(map(definition_of, tools)),
             instructions,
-            _numbered(map(definition_of, prompts)),
-            _numbered(map(definition_of, resources), _ADDRESSES),
+            _by_number(map(definition_of, prompts)),
+            _by_number(map(definition_of, resources), _ADDRESSES),
         )
 
     def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
@@ -148,7 +148,7 @@ _NAMES: Final = ("name",)
 _ADDRESSES: Final = ("uri", "uriTemplate", "name")
 
 
-def _named(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _NAMES) -> dict[str, Definition]:
+def _by_name(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _NAMES) -> dict[str, Definition]:
     by_name: dict[str, Definition] = {}
     for number, definition in enumerate(definitions, 1):
         name = _name(definition, name_keys)
@@ -160,7 +160,7 @@ def _named(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _N
     return by_name
 
 
-def _numbered(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _NAMES) -> dict[str, Definition]:
+def _by_number(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _NAMES) -> dict[str, Definition]:
     by_key: dict[str, Definition] = {}
     last: dict[str, int] = {}
     for number, definition in enumerate(definitions, 1):

@@ -311,16 +311,20 @@ class _Work:
         return node
 
     def without_refused(self, schema: _Node, path: Path) -> _Node:
-        gone: set[str] = set()
+        removed_keywords: set[str] = set()
         for keyword in schema.keys() & self.profile.refused:
-            gone |= {keyword, *(other for other in _TAKES_ALONG.get(keyword, ()) if other in schema)}
-        if "oneOf" in gone and is_array(schema["oneOf"]) and "anyOf" not in schema.keys() | self.profile.refused:
-            gone.remove("oneOf")
+            removed_keywords |= {keyword, *(other for other in _TAKES_ALONG.get(keyword, ()) if other in schema)}
+        if (
+            "oneOf" in removed_keywords
+            and is_array(schema["oneOf"])
+            and "anyOf" not in schema.keys() | self.profile.refused
+        ):
+            removed_keywords.remove("oneOf")
             schema = {("anyOf" if keyword == "oneOf" else keyword): value for keyword, value in schema.items()}
             self.adjust("TT9062", (*path, "oneOf"), keyword="oneOf")  # weaker: any of them, not exactly one
-        for keyword in sorted(gone - _SAYS_NOTHING):
+        for keyword in sorted(removed_keywords - _SAYS_NOTHING):
             self.adjust("TT9062", (*path, keyword), keyword=keyword)
-        return {keyword: value for keyword, value in schema.items() if keyword not in gone}
+        return {keyword: value for keyword, value in schema.items() if keyword not in removed_keywords}
 
     def values(self, schema: _Node, path: Path) -> _Node:
         """Turn ``const`` into an enum; drop an enum with values that are not strings if only strings are allowed."""
@@ -339,12 +343,12 @@ class _Work:
         if self.profile.type_lists or not is_array(kinds):
             return schema
         self.adjust("TT9063", (*path, "type"), keyword="type")
-        named = [kind for kind in kinds if kind != "null"]
+        types = [kind for kind in kinds if kind != "null"]
         rest = {keyword: value for keyword, value in schema.items() if keyword != "type"}
-        if len(named) == 1 and len(named) == len(kinds):
-            return {"type": named[0], **rest}
-        if len(named) == 1 and "anyOf" not in rest:
-            return {"type": named[0], "nullable": True, **rest}
+        if len(types) == 1 and len(types) == len(kinds):
+            return {"type": types[0], **rest}
+        if len(types) == 1 and "anyOf" not in rest:
+            return {"type": types[0], "nullable": True, **rest}
         if "anyOf" in rest:
             self.adjust("TT9062", (*path, "type"), keyword="type")
             return rest

@@ -345,11 +345,11 @@ class _Comparison:
         one, other = _kinds(before), _kinds(after)
         if one is None or other is None:
             return self.unclear(path, before, after)
-        if lost := [kind for kind in one if not _covers(other, kind)]:
-            self.note(path, Effect.LESS, "TT9026", before, after, kinds=", ".join(lost))
+        if lost_kinds := [kind for kind in one if not _covers(other, kind)]:
+            self.note(path, Effect.LESS, "TT9026", before, after, kinds=", ".join(lost_kinds))
         if gained := [kind for kind in other if not _covers(one, kind)]:
             self.note(path, Effect.MORE, "TT9027", before, after, kinds=", ".join(gained))
-        if not lost and not gained:
+        if not lost_kinds and not gained:
             self.note(path, Effect.COSMETIC, "TT9032", before, after, keyword="type")
         return None
 
@@ -364,12 +364,14 @@ class _Comparison:
             return self.unclear(keyword, was, now)
         if not keywords[0] or not keywords[1]:
             return self.stricter(keyword, was, now) if keywords[1] else self.weaker(keyword, was, now)
-        gone, come = ([one[key] for key in one.keys() - two.keys()] for one, two in ((before, after), (after, before)))
-        if gone:
-            self.note(keyword, Effect.LESS, "TT9024", was, now, values=_value_list(gone))
-        if come:
-            self.note(keyword, Effect.MORE, "TT9025", was, now, values=_value_list(come))
-        if not gone and not come:
+        old_only, new_only = (
+            [one[key] for key in one.keys() - two.keys()] for one, two in ((before, after), (after, before))
+        )
+        if old_only:
+            self.note(keyword, Effect.LESS, "TT9024", was, now, values=_value_list(old_only))
+        if new_only:
+            self.note(keyword, Effect.MORE, "TT9025", was, now, values=_value_list(new_only))
+        if not old_only and not new_only:
             self.note(keyword, Effect.COSMETIC, "TT9032", was, now, keyword=str(keyword[-1]))
         return None
 
@@ -451,7 +453,7 @@ class _Comparison:
             at = (*path, "patternProperties", pattern)
             self.node(patterns[pattern], new_patterns[pattern], at, alone=False)
         others = old.get("additionalProperties", ABSENT)
-        named = alone and ("properties" in old or not path)  # a nested schema without properties takes any name
+        is_named = alone and ("properties" in old or not path)  # a nested schema without properties takes any name
         for name in sorted(before.keys() | after.keys()):
             at = (*path, "properties", name)
             if name not in after:
@@ -459,7 +461,7 @@ class _Comparison:
             elif name in before:
                 self.node(before[name], after[name], at, alone=alone)
             else:
-                effect = Effect.UNCLEAR if patterns or new_patterns else self.added(others, after[name], named)
+                effect = Effect.UNCLEAR if patterns or new_patterns else self.added(others, after[name], is_named)
                 self.note(at, effect, "TT9020", ABSENT, after[name], name=name)
         rest = new.get("additionalProperties", ABSENT)
         if (others is ABSENT and rest is True) or (others is True and rest is ABSENT):
@@ -471,13 +473,13 @@ class _Comparison:
             self.node(was, now, (*path, "additionalProperties"), alone=alone)
         return None
 
-    def added(self, others: Json, added: Json, named: bool) -> Effect:
+    def added(self, others: Json, added: Json, is_named: bool) -> Effect:
         """The effect of a new property, given ``others``, the ``additionalProperties`` that applied to its name
         before."""
         harmless = Effect.LESS if self.gives else Effect.MORE
         if others is False:
             return Effect.MORE
-        if others is ABSENT and named and not self.gives:
+        if others is ABSENT and is_named and not self.gives:
             return Effect.MORE
         if self.unchanged(True if others is ABSENT else others, added) or _bare(added) in ({}, True):
             return harmless
@@ -701,8 +703,8 @@ _KINDS: Final = ("array", "boolean", "integer", "null", "number", "object", "str
 def _kinds(types: Json) -> Sequence[str] | None:
     if types is ABSENT:
         return [kind for kind in _KINDS if kind != "integer"]
-    named = [types] if isinstance(types, str) else types
-    return [str(kind) for kind in named] if is_array(named) and all(kind in _KINDS for kind in named) else None
+    names = [types] if isinstance(types, str) else types
+    return [str(kind) for kind in names] if is_array(names) and all(kind in _KINDS for kind in names) else None
 
 
 def _covers(kinds: Sequence[str], kind: str) -> bool:

@@ -47,7 +47,7 @@ class Line:
         self._revision = revision
         self._seconds = seconds
         self._inbox: asyncio.Queue[dict[str, Json] | None] = asyncio.Queue()
-        self._lost: Exception | None = None
+        self._error: Exception | None = None
         self._last_id = 0
         self._era: Era | None = None
 
@@ -83,7 +83,7 @@ class Line:
         self._inbox.put_nowait({"id": id, _CARRIER: str(error)})
 
     def lose(self, error: Exception) -> None:
-        self._lost = error
+        self._error = error
         self._inbox.put_nowait(None)
 
     async def take(self, seconds: float | None = None) -> dict[str, Json] | None:
@@ -92,7 +92,7 @@ class Line:
             async with asyncio.timeout(self._seconds if seconds is None else seconds):
                 message = await self._inbox.get()
                 if message is None:
-                    raise self._lost or ConnectionLost.of("TT5001")
+                    raise self._error or ConnectionLost.of("TT5001")
                 return message
         return None
 

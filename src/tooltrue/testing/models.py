@@ -101,13 +101,13 @@ class ScriptedModel:
         del self._script[:1]
         return line
 
-    async def _send(self, exchange: _Exchange, wire: Wire, sent: Sends) -> None:
-        await exchange.stream((wire.event(data) for data in sent.events), ends=False)
-        if sent.hangs:
+    async def _send(self, exchange: _Exchange, wire: Wire, raw: Sends) -> None:
+        await exchange.stream((wire.event(data) for data in raw.events), ends=False)
+        if raw.hangs:
             self.waits.set()
             await exchange.gone()
             self.left.set()
-        if sent.cut:
+        if raw.cut:
             raise ConnectionAbortedError("as the script says")
         await exchange.end()
 

@@ -94,17 +94,17 @@ async def _values_are_kept(facts: Values) -> None:
 
 
 async def _a_value_is_put_once(facts: Values) -> None:
-    won = await asyncio.gather(*(facts.put_if_absent("a", b"%d" % n, 60) for n in range(20)))
-    assert sum(won) == 1
-    assert await facts.get("a") == b"%d" % won.index(True)
+    successes = await asyncio.gather(*(facts.put_if_absent("a", b"%d" % n, 60) for n in range(20)))
+    assert sum(successes) == 1
+    assert await facts.get("a") == b"%d" % successes.index(True)
     await facts.put("empty", b"", 60)
     assert not await facts.put_if_absent("empty", b"2", 60), "an empty value is a value"
 
 
 async def _a_value_is_removed_once(facts: Values) -> None:
     await facts.put("a", b"1", 60)
-    got = await asyncio.gather(*(facts.remove("a") for _ in range(20)))
-    assert (got.count(b"1"), got.count(None)) == (1, 19)
+    values = await asyncio.gather(*(facts.remove("a") for _ in range(20)))
+    assert (values.count(b"1"), values.count(None)) == (1, 19)
     assert await facts.get("a") is None
     assert await facts.put_if_absent("a", b"2", 60)
 
@@ -113,9 +113,9 @@ async def _a_value_is_replaced_by_who_has_read_it(facts: Values) -> None:
     assert not await facts.replace("a", b"", b"1", 60), "nothing is no value"
     assert await facts.get("a") is None
     await facts.put("a", b"0", 60)
-    won = await asyncio.gather(*(facts.replace("a", b"0", b"to %d" % n, 60) for n in range(20)))
-    assert sum(won) == 1
-    assert await facts.get("a") == b"to %d" % won.index(True)
+    successes = await asyncio.gather(*(facts.replace("a", b"0", b"to %d" % n, 60) for n in range(20)))
+    assert sum(successes) == 1
+    assert await facts.get("a") == b"to %d" % successes.index(True)
 
 
 async def _keys_are_told_apart(facts: Facts) -> None:

@@ -134,9 +134,9 @@ class Maker:
             if not form["enum"]:
                 raise Beyond("enum")
             return copy.deepcopy(self._random.choice(form["enum"]))
-        named = [value for _, value in named_values(form)] if path else []
-        if named and self._random.random() < 0.6:
-            return copy.deepcopy(self._random.choice(named))
+        declared = [value for _, value in named_values(form)] if path else []
+        if declared and self._random.random() < 0.6:
+            return copy.deepcopy(self._random.choice(declared))
         kinds = kinds_of(form)
         if not kinds:
             raise Beyond("type")
@@ -205,7 +205,7 @@ class Maker:
     def _object(self, node: Node, path: Path) -> dict[str, Json]:
         properties = cast("Node", node.get("properties", {}))
         required = [name for name in node.get("required", ()) if name not in properties]
-        made: dict[str, Json] = {}
+        members: dict[str, Json] = {}
         for name, child in (
             *properties.items(),
             *((name, node.get("additionalProperties", True)) for name in required),
@@ -214,32 +214,32 @@ class Maker:
             if not is_required and (len(path) >= DEEP or self._random.random() >= self.fullness):
                 continue
             try:
-                made[name] = self.make(child, (*path, name))
+                members[name] = self.make(child, (*path, name))
             except Beyond as beyond:
                 self.given_up[beyond.rule, json_path((*path, name))] = None
                 if is_required:
                     raise
-        for name in [name for name in made if name in node.get("dependentRequired", {})]:
+        for name in [name for name in members if name in node.get("dependentRequired", {})]:
             for needed in node["dependentRequired"][name]:
-                made.setdefault(needed, self.make(properties.get(needed, True), (*path, needed)))
-        self._fill(made, node, path)
-        return made
+                members.setdefault(needed, self.make(properties.get(needed, True), (*path, needed)))
+        self._fill(members, node, path)
+        return members
 
-    def _fill(self, made: dict[str, Json], node: Node, path: Path) -> None:
+    def _fill(self, members: dict[str, Json], node: Node, path: Path) -> None:
         """Add properties with free names: as many as required, and sometimes one more."""
         free = node.get("additionalProperties", True)
         least = node.get("minProperties", 0)
         if is_object(free) and len(path) < DEEP and self._random.random() < self.fullness:
-            least = max(least, len(made) + 1)
+            least = max(least, len(members) + 1)
         for number in range(least):
-            if len(made) >= least or free is False or len(made) >= node.get("maxProperties", least):
+            if len(members) >= least or free is False or len(members) >= node.get("maxProperties", least):
                 break
-            made.setdefault(self._name(node, number), self.make(free, (*path, f"p{number}")))
+            members.setdefault(self._name(node, number), self.make(free, (*path, f"p{number}")))
 
     def _name(self, node: Node, number: int) -> str:
         names = node.get("propertyNames")
-        made = self.make({"type": "string", **names}, (str(number),)) if is_object(names) else f"p{number}"
-        return made if isinstance(made, str) else f"p{number}"
+        name = self.make({"type": "string", **names}, (str(number),)) if is_object(names) else f"p{number}"
+        return name if isinstance(name, str) else f"p{number}"
 
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "$defs", "definitions"})

@@ -124,8 +124,8 @@ class LogFigures:
         else:
             use.milliseconds.add(_number(record, "ms"))
             use.size.add(_number(record, "bytes_out"))
-        if called := _text(record, "called"):
-            use.called.add(called)
+        if old_name := _text(record, "called"):
+            use.called.add(old_name)
         if code == "TT2001":
             self._wrong(use, record.get("wrong"))
 

@@ -113,8 +113,8 @@ class _MatrixPage:
     def summary(self, matrix: Matrix) -> Iterator[str]:
         for column in matrix.columns:
             for level, note in column.notes:
-                named = self._paint(LEVELS[level][self._language == "zh"], level.value)
-                yield f"{named} {column.profile.name}: {note.say(self._language)}"
+                label = self._paint(LEVELS[level][self._language == "zh"], level.value)
+                yield f"{label} {column.profile.name}: {note.say(self._language)}"
         yield self._say("judged", servers=len(matrix.sources), tools=matrix.tools)
         yield level_counts(matrix.levels, self._language)
         for one in matrix.unjudged:

@@ -224,11 +224,11 @@ class Bench:
             await self.reconnect()
         return answer
 
-    def hear(self, tool: str, words: str, sent: Json) -> None:
+    def hear(self, tool: str, words: str, arguments: Json) -> None:
         """Record the leaks in the text of a failure."""
         if words:
             self.errors += 1
-            for what, excerpt in leaked(words, sent, self._published_text):
+            for what, excerpt in leaked(words, arguments, self._published_text):
                 self.leaks.setdefault((tool, what), excerpt)
 
     async def reconnect(self) -> None:

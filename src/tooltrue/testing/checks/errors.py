@@ -31,9 +31,9 @@ _GIVEN_UP = 5
 
 async def time_out(bench: Bench) -> AsyncIterator[Finding]:
     """Calls that time out at the client do no harm to the server: the next call is answered."""
-    called = False
+    has_calls = False
     for subject in list(bench.callable()):
-        called = True
+        has_calls = True
         for _ in range(_GIVEN_UP):
             with contextlib.suppress(RequestTimeout, RpcError):
                 await bench.client.call_tool(subject.name, subject.good or {}, timeout=0.0)
@@ -42,7 +42,7 @@ async def time_out(bench: Bench) -> AsyncIterator[Finding]:
             yield failed("TT8501", subject.name, problem=str(answer.error))
         else:
             yield passed(subject.name, given_up=_GIVEN_UP)
-    if not called:
+    if not has_calls:
         yield not_run("TT8909")
 
 
@@ -178,7 +178,7 @@ async def flat(bench: Bench) -> AsyncIterator[Finding]:
             if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
                 yield not_run("TT8916", subject.name)
             else:
-                yield _grown(subject, await _marks(line, subject, gauge))
+                yield _growth(subject, await _marks(line, subject, gauge))
     extra_tasks = len(asyncio.all_tasks()) - before
     if extra_tasks > 0:
         yield failed("TT8509", count=extra_tasks)
@@ -194,7 +194,7 @@ async def _marks(line: Line, subject: ToolUnderTest, gauge: Callable[[], Mapping
     return marks
 
 
-def _grown(subject: ToolUnderTest, marks: list[Mapping[str, int]]) -> Finding:
+def _growth(subject: ToolUnderTest, marks: list[Mapping[str, int]]) -> Finding:
     """A resource leaks if it grows by one a call in every window: less is noise."""
     more = {what: marks[-1][what] - marks[0][what] for what in marks[0]}
     for what in more:

@@ -15,7 +15,7 @@ from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
 from tooltrue.testing.report import Finding, failed, not_run, passed
 
 __all__ = [
-    "broken",
+    "contract_violations",
     "covered",
     "definitions",
     "examples",
@@ -115,7 +115,7 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
         for arguments in subject.valid:
             answer = await bench.call(subject, arguments)
             subject.answers.append(answer)
-            problems += broken(subject, answer, bench.plan.seconds)
+            problems += contract_violations(subject, answer, bench.plan.seconds)
             if subject.is_out or (subject.is_slow and sum(one.seconds for one in subject.answers) > bench.plan.seconds):
                 break
         for problem in few(problems):
@@ -131,7 +131,7 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
 _FAULT = re.compile(r"\[TT200[45]\]")
 
 
-def broken(subject: ToolUnderTest, answer: CallOutcome, seconds: float) -> Iterator[Finding]:
+def contract_violations(subject: ToolUnderTest, answer: CallOutcome, seconds: float) -> Iterator[Finding]:
     """Problems of an answer that are wrong for any call. Marks a tool that hangs, or that asks a user, since no user
     is there."""
     arguments = short(answer.arguments)

@@ -26,10 +26,10 @@ _SHORTEST_SETTING = 8
 _LONGEST = 20_000  # text beyond is not searched
 
 
-def leaked(words: str, sent: Json, published: str) -> Iterator[tuple[str, str]]:
-    """The leaks in a text: kind and excerpt. Text that was ``sent`` or is ``published`` does not count."""
+def leaked(words: str, arguments: Json, published: str) -> Iterator[tuple[str, str]]:
+    """The leaks in a text: kind and excerpt. Text in ``arguments`` or ``published`` does not count."""
     words = words[:_LONGEST]
-    own_texts = [published, *_texts_in(sent)]
+    own_texts = [published, *_texts_in(arguments)]
     for what, excerpt, evidence in _candidates(words):
         if not any(excerpt in text for text in own_texts):
             yield what, evidence

@@ -13,13 +13,13 @@ __all__ = ["in_flight", "latency", "quantile"]
 
 async def latency(bench: Bench) -> AsyncIterator[Finding]:
     """The duration of each tool's calls, one after the other."""
-    called = False
+    has_calls = False
     for subject in bench.callable():
-        called = True
+        has_calls = True
         again = 0 if subject.is_slow else bench.plan.calls  # its duration is known
         answers = [await bench.call(subject, subject.good or {}) for _ in range(again)] or subject.answers
         yield _measured(bench, subject.name, answers)
-    if not called:
+    if not has_calls:
         yield not_run("TT8909")
 
 

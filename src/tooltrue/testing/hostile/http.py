@@ -77,17 +77,17 @@ async def _answer(
         return
     writer.write(_HEAD)
     stream = visit.beside(lambda frame: writer.write(b"data: " + frame + b"\n\n"), writer.drain)
-    gone = asyncio.ensure_future(reader.read())  # a client that closes has cancelled
-    taking = asyncio.ensure_future(stream.take(message))
-    await asyncio.wait((gone, taking), return_when="FIRST_COMPLETED")
+    disconnect = asyncio.ensure_future(reader.read())  # a client that closes has cancelled
+    handling = asyncio.ensure_future(stream.take(message))
+    await asyncio.wait((disconnect, handling), return_when="FIRST_COMPLETED")
     if message["method"] == "subscriptions/listen":
-        await gone
-    for one in (gone, taking):
+        await disconnect
+    for one in (disconnect, handling):
         one.cancel()
     await writer.drain()
 
 
 def _of_http(server: Hostile, message: Message) -> Trick | None:
     """The trick of HTTP that answers this call, if any."""
-    called = message.get("params", {}).get("name") if message["method"] == "tools/call" else None
-    return next((trick for trick in server.tricks if trick.http is not None and trick.name == called), None)
+    tool_name = message.get("params", {}).get("name") if message["method"] == "tools/call" else None
+    return next((trick for trick in server.tricks if trick.http is not None and trick.name == tool_name), None)

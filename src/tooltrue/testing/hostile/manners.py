@@ -58,10 +58,10 @@ def _flooding(make: Callable[[int, Message], Message | bytes]) -> Take:
 
     async def take(visit: Visit, message: Message) -> None:
         for number in count():
-            made = make(number, message)
-            visit.raw(made) if isinstance(made, bytes) else visit.say(made)
+            response = make(number, message)
+            visit.raw(response) if isinstance(response, bytes) else visit.say(response)
             if number % _ROUND == 0:
-                await visit.sent()
+                await visit.drain()
 
     return take
 
@@ -124,7 +124,7 @@ async def _leaves_a_child(visit: Visit, message: Message) -> None:
     """A child process that keeps the pipes open and ignores termination, and a server that ends."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", _CHILD)
     visit.say({"id": message["id"], "result": text(str(child.pid))})
-    await visit.sent()
+    await visit.drain()
 
 
 async def _stays(visit: Visit, message: Message) -> None:

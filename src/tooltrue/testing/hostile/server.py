@@ -56,10 +56,10 @@ class Hostile:
     def connect(self, write: Callable[[bytes], None]) -> HostileSession:
         return self.visit(write, _nothing)
 
-    def visit(self, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]]) -> HostileSession:
-        """Open a connection whose frames are written by ``write``; ``sent`` returns when there is room for more."""
+    def visit(self, write: Callable[[bytes], None], drain: Callable[[], Awaitable[None]]) -> HostileSession:
+        """Open a connection whose frames are written by ``write``; ``drain`` returns when there is room for more."""
         self.visits += 1
-        return HostileSession(self, write, sent, _VisitState(self.visits - 1))
+        return HostileSession(self, write, drain, _VisitState(self.visits - 1))
 
     def note(self, method: str) -> None:
         self.methods.append(method)
@@ -89,17 +89,17 @@ class HostileSession:
     """One visit (:class:`tooltrue.testing.hostile.tricks.Visit`), and the server's end of its channel."""
 
     def __init__(
-        self, server: Hostile, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]], state: _VisitState
+        self, server: Hostile, write: Callable[[bytes], None], drain: Callable[[], Awaitable[None]], state: _VisitState
     ) -> None:
         self.server = server
         self.state = state
-        self.sent = sent
+        self.drain = drain
         self._write = write
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def beside(self, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]]) -> HostileSession:
+    def beside(self, write: Callable[[bytes], None], drain: Callable[[], Awaitable[None]]) -> HostileSession:
         """The same visit on another stream."""
-        return HostileSession(self.server, write, sent, self.state)
+        return HostileSession(self.server, write, drain, self.state)
 
     async def hears(self, method: str) -> None:
         await self.server.hears(method)
@@ -119,10 +119,10 @@ class HostileSession:
                 future.set_result(message)
             return
         self.server.note(method)
-        called = message.get("params", {}).get("name") if method == "tools/call" else None
-        for trick in self.server.tricks if called != GOOD["name"] else ():
+        tool_name = message.get("params", {}).get("name") if method == "tools/call" else None
+        for trick in self.server.tricks if tool_name != GOOD["name"] else ():
             take = trick.takes.get(method) or trick.takes.get("")
-            if take is not None and called in (None, trick.name):
+            if take is not None and tool_name in (None, trick.name):
                 await take(self, message)
                 return
         if method == "subscriptions/listen":
@@ -133,7 +133,7 @@ class HostileSession:
             self.say({"method": "notifications/subscriptions/acknowledged", "params": params})
         elif "id" in message:
             self.say(self.honest(message))
-        if called == GOOD["name"]:
+        if tool_name == GOOD["name"]:
             self.say({"method": "notifications/tools/list_changed"})
 
     async def close(self) -> None:
@@ -195,7 +195,7 @@ class HostileSession:
             if trick.publishes is not None:
                 tools += trick.publishes(self)
             elif trick.result is not None or trick.http is not None or "tools/call" in trick.takes:
-                tools.append(_named(trick))
+                tools.append(_definition_of(trick))
         return tools
 
     def _tool_result(self, name: str) -> Message:
@@ -205,7 +205,7 @@ class HostileSession:
         return trick.result() if callable(trick.result) else trick.result
 
 
-def _named(trick: Trick) -> Message:
+def _definition_of(trick: Trick) -> Message:
     return plain(trick.name) if trick.schema is None else plain(trick.name, outputSchema=trick.schema)
 
 

@@ -33,7 +33,7 @@ class Visit(Protocol):
         ...
 
     @property
-    def sent(self) -> Callable[[], Awaitable[None]]:
+    def drain(self) -> Callable[[], Awaitable[None]]:
         """Return when earlier messages have been sent, as far as is known; other tasks get to run."""
         ...
 
