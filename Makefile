@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all slow-tests stability lint requirements fuzz endurance bench interop interop-node hosts everything \
+.PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench interop interop-node hosts everything \
 	bench-host client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -25,26 +25,37 @@ setup: $(filter $(OWN_UV),$(UV))  ## the environment, from the lock file
 demo: setup  ## serve files over HTTP and use them; KEEP=1 leaves it running
 	@$(BIN)/python demo/demo.py $(if $(KEEP),--keep)
 
-PYTEST = $(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist worksteal
+OPTIONS = --numprocesses $(or $(JOBS),auto) --dist worksteal
+PYTEST = $(BIN)/python -m pytest $(OPTIONS)
+REPORT = $(if $(JUNIT),--junitxml=$(JUNIT))
 
 test: setup  ## nine tenths of the tests: all that are fast; in JOBS processes (one for each CPU)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" $(REPORT)
 
-test-all: setup  ## every test
-	$(PYTEST) $(if $(JUNIT),--junitxml=$(JUNIT))
+test-all: setup  ## every test; JUNIT=FILE writes a report, as it does for make test
+	$(PYTEST) $(REPORT)
 
 slow-tests: setup  ## measure every test, and write the list of the slow ones
 	$(PYTEST) --junitxml=.slow-tests.xml
-	@$(BIN)/python tests/tiers.py .slow-tests.xml
+	@PYTHONPATH=tests $(BIN)/python -m support.tiers .slow-tests.xml
 	@rm .slow-tests.xml
 
+# A test takes longer while it is traced.
+coverage: setup  ## run the fast tests, and print how many branches they take; COVERAGE="tests/unit" for a part
+	@rm -rf .coverage-data && mkdir .coverage-data
+	$(BIN)/coverage run -m pytest $(OPTIONS) --timeout 900 -m "not slow" $(COVERAGE)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+	@$(BIN)/coverage json --quiet -o - | $(BIN)/python tests/support/branches.py
+
 stability: setup  ## the suite in random orders, alone and beside busy processes; STABILITY="--runs 5 --busy-runs 2"
-	$(BIN)/python tests/stability.py $(STABILITY)
+	PYTHONPATH=tests $(BIN)/python -m support.stability $(STABILITY)
 
 lint: setup  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/pyright --project pyrightconfig.tests.json
 	$(BIN)/lint-imports
 
 requirements: setup  ## the duties of the specification, with the number of tests of each
@@ -96,4 +107,4 @@ schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a che
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
 clean:  ## remove the files that these commands have made
-	rm -rf .venv .tools .bench .interop .schema-suite .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist
+	rm -rf .venv .tools .bench .interop .schema-suite .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf
-from tooltrue.check.findability import Question, findability
+from tooltrue.check.findability import SearchQuestion, findability
 from tooltrue.check.subject import Subject
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="+", type=Path)
-    tools, questions = list[Subject](), list[Question]()
+    tools, questions = list[Subject](), list[SearchQuestion]()
     for tool, first in _halved(parser.parse_args().data):
         tools.append(tool)
-        questions += [Question(tool, first)] if first else []
+        questions += [SearchQuestion(tool, first)] if first else []
     found = findability(tools, questions)
     shares = [100 * found.within(places) / len(questions) for places in (1, 5)]
     print(

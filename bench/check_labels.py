@@ -21,7 +21,7 @@ from typing import Literal
 
 from definitions import servers, shelf, table
 from tooltrue.check.card import Level, cards
-from tooltrue.check.checking import rules
+from tooltrue.check.findings import rules
 from tooltrue.contract.contract import digest
 
 LABELS = Path(__file__).parent / "labels"

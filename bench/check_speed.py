@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf, table
-from tooltrue.check.checking import rules
+from tooltrue.check.findings import rules
 
 
 def main() -> None:

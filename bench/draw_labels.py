@@ -17,7 +17,7 @@ from typing import Any
 
 from definitions import servers, shelf
 from tooltrue.check.card import Level
-from tooltrue.check.checking import rules
+from tooltrue.check.findings import rules
 from tooltrue.check.subject import Subject
 from tooltrue.contract.contract import digest
 from tooltrue.jsonrpc.messages import is_object

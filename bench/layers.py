@@ -15,8 +15,8 @@ from pathlib import Path
 from harness.instructions import instructions
 from tooltrue import LocalToolset, Principal, Rate
 from tooltrue.policy import pipeline
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.pipeline import standard

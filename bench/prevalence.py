@@ -12,7 +12,7 @@ from pathlib import Path
 
 from definitions import servers, shelf, table
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import rules
+from tooltrue.check.findings import rules
 from tooltrue.check.subject import Shelf, Subject
 
 

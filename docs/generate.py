@@ -20,10 +20,10 @@ from string import Formatter
 import msgspec
 
 from tooltrue.check.card import Card, cards
-from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
+from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 from tooltrue.contract.display import display_safe_json
-from tooltrue.contract.profile import Fact, known, profile
-from tooltrue.host import guarding
+from tooltrue.contract.profile import Fact, profile, profile_names
+from tooltrue.host import host_guard
 from tooltrue.policy import pipeline
 from tooltrue.protocol import legacy, modern, versions
 from tooltrue.wording import SENTENCES
@@ -198,7 +198,7 @@ def _order() -> str:
 
 def _host() -> str:
     shared = {stage.name for stage in pipeline.STAGES}
-    rows = (row(one.name, one.rows[0].does, one.why) for one in guarding.STAGES if one.name not in shared)
+    rows = (row(one.name, one.rows[0].does, one.why) for one in host_guard.STAGES if one.name not in shared)
     return head("layer", "what it does", "why it stands where it does") + "".join(rows)
 
 
@@ -218,7 +218,7 @@ PROFILES = re.compile(r"(?<=<!-- profiles -->\n).*", re.DOTALL)
 
 def contracts_page() -> str:
     """The page is written by hand; what follows its mark is made."""
-    rows = "".join(_profile(name) for name in known())
+    rows = "".join(_profile(name) for name in profile_names())
     return PROFILES.sub(lambda _: "\n" + rows, (DOCS / "contracts.md").read_text())
 
 

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
-from tiers import Tiers
-from time_limit import TimeLimit
-from tooltrue.client.remembered import REVISIONS
-from variants import Family
+from support.tiers import Tiers
+from support.time_limit import TimeLimit
+from support.variants import Family
+from tooltrue.client.remembered_revisions import REVISIONS
 
 # What servers record and ask by default; all processes of the suite inherit it.
 os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="tooltrue-tests-")
@@ -64,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_sessionstart() -> None:
     """Hypothesis also tries the literals of the modules that are loaded, and which are depends on the tests before."""
     if settings.default is not None and settings.default.derandomize:
-        setattr(providers.HypothesisProvider, "_local_constants", providers.Constants())  # noqa: B010
+        setattr(providers.HypothesisProvider, "_local_constants", Constants())  # noqa: B010
 
 
 def pytest_collection_finish() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tooltrue.client.oauth import EnterpriseSignIn as EnterpriseSignIn
     from tooltrue.client.oauth import SignIn as SignIn
     from tooltrue.client.oauth import WorkloadIdentity as WorkloadIdentity
-    from tooltrue.client.questions import QuestionLimits as QuestionLimits
+    from tooltrue.client.question_limits import QuestionLimits as QuestionLimits
     from tooltrue.errors import AuthorizationFailed as AuthorizationFailed
     from tooltrue.errors import ConfigurationError as ConfigurationError
     from tooltrue.errors import DefinitionError as DefinitionError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tooltrue.host.run import RunLimits as RunLimits
     from tooltrue.host.run import run as run
     from tooltrue.host.servers import Patience as Patience
-    from tooltrue.policy.audit.settings import Audit as Audit
+    from tooltrue.policy.audit.audit_settings import Audit as Audit
     from tooltrue.policy.guard import Guard as Guard
     from tooltrue.policy.guard import Limits as Limits
     from tooltrue.policy.layers.abuse import Abuse as Abuse
@@ -94,7 +94,7 @@ _EXPORTS = {
     "ApiKeys": "tooltrue.server.keys",
     "Ask": "tooltrue.policy.rules.rule",
     "AudioContent": "tooltrue.protocol.types",
-    "Audit": "tooltrue.policy.audit.settings",
+    "Audit": "tooltrue.policy.audit.audit_settings",
     "AuthorizationFailed": "tooltrue.errors",
     "AuthorizationServer": "tooltrue.server.oauth",
     "BlobResource": "tooltrue.protocol.types",
@@ -134,7 +134,7 @@ _EXPORTS = {
     "PromptMessage": "tooltrue.protocol.types",
     "PromptResult": "tooltrue.protocol.types",
     "Public": "tooltrue.server.proxies",
-    "QuestionLimits": "tooltrue.client.questions",
+    "QuestionLimits": "tooltrue.client.question_limits",
     "Rate": "tooltrue.tools.bounds",
     "RateLimits": "tooltrue.policy.layers.rate",
     "ResourceLink": "tooltrue.protocol.types",

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.consent.approvals import Approvals, approvals_url, instance_of
 from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.layers.abuse import Abuse
@@ -29,7 +29,7 @@ from tooltrue.policy.rules.rule import Decide, Rules
 from tooltrue.protocol.terminal import printable
 from tooltrue.protocol.types import Implementation, Value, replaced
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.server.watchdog import Watchdog
@@ -48,10 +48,10 @@ from tooltrue.transport.carrier import Carrier
 from tooltrue.wording import LANGUAGES, sentence
 
 if TYPE_CHECKING:  # not needed by a server on stdio
-    from tooltrue.policy.config import Config
+    from tooltrue.policy.config import OperatorConfig
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.identity import Authenticate
-    from tooltrue.transport.http_server import Access, HttpApp
+    from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 if TYPE_CHECKING:
     from tooltrue.server.sse import SseEndpoint
@@ -75,9 +75,9 @@ class Deployment(Value, frozen=True):
     and number), and settings that override all others.
     """
 
-    config: Config | None = None
+    config: OperatorConfig | None = None
     started: str = ""
-    callers: AuthSettings | None = None
+    auth_settings: AuthSettings | None = None
     keys: Sequence[bytes] = ()
     facts: Facts | None = None
     workers: tuple[str, int] = ("", 1)
@@ -85,7 +85,7 @@ class Deployment(Value, frozen=True):
     override: Callable[[Guard], Guard] = _as_it_is
 
 
-class Assembly(Value, frozen=True):
+class ServerAssembly(Value, frozen=True):
     """The parts of a server, made once by :meth:`Server._build`."""
 
     recorder: Recorder
@@ -147,7 +147,7 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).given(
+        self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).with_settings(
             "Server({}=…)",
             limits=limits,
             rate=rate and RateLimits.of(rate),
@@ -163,7 +163,7 @@ class Server:
         meter.gauges["tooltrue_audit_lost_total"] = lambda: self._assembly.recorder.log.lost
         meter.gauges["tooltrue_audit_failing"] = lambda: self._assembly.recorder.log.failing
         meter.gauges["tooltrue_audit_behind"] = lambda: self._assembly.recorder.log.behind
-        self._guard.signals.listen(lambda sign: meter.noticed(sign.kind))
+        self._guard.abuse_events.listen(lambda event: meter.count_event(event.kind))
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
@@ -173,13 +173,13 @@ class Server:
         self._metrics = metrics
         self._page_size = page_size
         self._deployment = Deployment()
-        self._built: Assembly | None = None
+        self._built: ServerAssembly | None = None
         if isinstance(rules, Rules):
-            self._guard = self._guard.given("Server({}=…)", rules=rules.on(name))
+            self._guard = self._guard.with_settings("Server({}=…)", rules=rules.on(name))
         elif rules is not None:
             from tooltrue.policy import config  # noqa: PLC0415 - only an operator's file needs it
 
-            self._deployment = Deployment(config=config.read(rules))
+            self._deployment = Deployment(config=config.read_operator_config(rules))
         self._effective = self._settings()
 
     if not TYPE_CHECKING:  # a type checker reports missing attributes better
@@ -195,16 +195,16 @@ class Server:
         self._effective = self._settings()  # the file is checked now, and not at the first use
 
     @property
-    def _assembly(self) -> Assembly:
+    def _assembly(self) -> ServerAssembly:
         """The pipeline and the protocol handlers, built at the first use. Tools may be added later, settings not."""
         if self._built is None:
             self._built = self._build()
         return self._built
 
-    def _build(self) -> Assembly:
+    def _build(self) -> ServerAssembly:
         settings, deployment = self.settings, self._deployment
-        given = deployment.facts if self._facts is None else self._facts
-        facts = MemoryFacts() if given is None else given  # empty facts are false
+        configured = deployment.facts if self._facts is None else self._facts
+        facts = MemoryFacts() if configured is None else configured  # empty facts are false
         recorder = Recorder(settings.audit, settings.which)
         tickets = OnDemand(self._open_tickets, facts)
         served = ServedProvider(
@@ -216,7 +216,7 @@ class Server:
             page_size=self._page_size,
             language=settings.language,
         )
-        return Assembly(recorder, tickets, served, ProtocolServer(served))
+        return ServerAssembly(recorder, tickets, served, ProtocolServer(served))
 
     @overload
     def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
@@ -311,19 +311,19 @@ class Server:
         """
         _refuse("TT3046", *others, *more)
         self._name_instance()
-        self._tell_a_person()
+        self._explain_waiting()
         try:
             asyncio.run(self.serve_stdio())
         except ConfigurationError as error:
             sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
             sys.exit(_WRONG_SETTING)
 
-    def _tell_a_person(self) -> None:
+    def _explain_waiting(self) -> None:
         """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
         script = sys.argv[0] if sys.argv else ""
         if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
-            said = sentence("TT4023", self.settings.language, {"server": self.name, "target": script})
-            sys.stderr.write(f"{printable(said)}\n")
+            text = sentence("TT4023", self.settings.language, {"server": self.name, "target": script})
+            sys.stderr.write(f"{printable(text)}\n")
 
     async def serve_stdio(self) -> None:
         """The same as :meth:`run`, within a running event loop."""
@@ -332,7 +332,7 @@ class Server:
         if _is_held_up():
             os._exit(0)
 
-    def http_app(self, *, access: Access | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
+    def http_app(self, *, access: AllowedHosts | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. The caller is responsible for the address it listens on:
         beyond loopback the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and
         ``/readyz`` report liveness and readiness to any client.
@@ -344,34 +344,36 @@ class Server:
         wait for them; ``signals=False`` installs no handlers.
         """
         self._name_instance()
-        self._tell_of_workers()
-        from tooltrue.server.pages import Pages  # noqa: PLC0415 - stdio needs no HTTP
+        self._warn_of_workers()
+        from tooltrue.server.health_pages import HealthPages  # noqa: PLC0415 - stdio needs no HTTP
         from tooltrue.transport import http_server as http  # noqa: PLC0415 - stdio needs no HTTP
 
         old = self._sse() if sse else None
-        doors = self._assembly.protocol.http(self.authenticator())
+        endpoint = self._assembly.protocol.http(self.authenticator())
         has_metrics = self._metrics or self._deployment.metrics
         workers = self._deployment.workers if has_metrics else None
-        told = Pages(doors, self._assembly.served, self._guard.meter, workers)
-        pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
-        may_enter = access or http.Access()
-        app = http.HttpApp(doors, may_enter, sse=old, pages=pages, once=doors.once, around=around, signals=signals)
-        return told.of(app)
+        health_pages = HealthPages(endpoint, self._assembly.served, self._guard.meter, workers)
+        pages, around = {**endpoint.pages, **health_pages.by_path()}, partial(health_pages.around, self.serving)
+        access_rules = access or http.AllowedHosts()
+        app = http.HttpApp(
+            endpoint, access_rules, sse=old, pages=pages, once=endpoint.once, around=around, signals=signals
+        )
+        return health_pages.of(app)
 
     def _sse(self) -> SseEndpoint:
         from tooltrue.server.sse import SseEndpoint  # noqa: PLC0415 - few clients need it
 
         return SseEndpoint(self._assembly.protocol)
 
-    def _tell_of_workers(self) -> None:
+    def _warn_of_workers(self) -> None:
         """Warn in the log if another HTTP server has visibly started several workers: they do not share state."""
-        from tooltrue.server.crews import workers_started  # noqa: PLC0415 - stdio needs no HTTP
+        from tooltrue.server.worker_count import workers_started  # noqa: PLC0415 - stdio needs no HTTP
 
         workers = workers_started(sys.argv, os.environ)
         if workers > 1 and not self._deployment.keys and (not self._keys or self._facts is None):
             _log.warning("%s [TT7057]", sentence("TT7057", "en", {"workers": workers}))
 
-    def configure(self, config: Config) -> None:
+    def configure(self, config: OperatorConfig) -> None:
         """Apply the operator's file, before the first use; its settings override the author's."""
         self._deploy(config=config)
 
@@ -385,24 +387,24 @@ class Server:
         if self._built is None:
             self.started_as(instance_of(*sys.argv or ("",)))
 
-    def use_auth(self, callers: AuthSettings) -> None:
-        """Use ``callers`` for authentication over HTTP, before the first use, instead of the operator's file."""
-        self._deploy(callers=callers)
+    def use_auth(self, auth_settings: AuthSettings) -> None:
+        """Use ``auth_settings`` for authentication over HTTP, before the first use, instead of the operator's file."""
+        self._deploy(callers=auth_settings)
 
     @property
-    def callers(self) -> AuthSettings:
+    def auth_settings(self) -> AuthSettings:
         """The operator's settings for authentication over HTTP."""
-        if self._deployment.callers is not None:
-            return self._deployment.callers
+        if self._deployment.auth_settings is not None:
+            return self._deployment.auth_settings
         config = self._deployment.config
-        return AuthSettings() if config is None else AuthSettings(*config.said("auth"))
+        return AuthSettings() if config is None else AuthSettings(*config.settings_of("auth"))
 
     def authenticator(self) -> Authenticate | None:
         """The authentication of HTTP callers, set by the operator or the author; ``None``: loopback only."""
-        ways = self.callers.ways()
-        if ways and self.authenticate is not None:
-            raise ConfigurationError.of("TT4206", target=self.name, option=self.callers.origin)
-        return ways or self.authenticate
+        methods = self.auth_settings.methods()
+        if methods and self.authenticate is not None:
+            raise ConfigurationError.of("TT4206", target=self.name, option=self.auth_settings.origin)
+        return methods or self.authenticate
 
     @property
     def has_keys(self) -> bool:
@@ -410,12 +412,12 @@ class Server:
         return bool(self._keys)
 
     def share(
-        self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
+        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int] = ("", 1), metrics: bool = False
     ) -> None:
-        """Use the keys and facts shared by all workers, before the first use, unless the author gave some. ``crew`` is
-        the name and size of the group of workers; ``metrics`` serves metrics, like the setting.
+        """Use the keys and facts shared by all workers, before the first use, unless the author gave some.
+        ``workers`` is the name and size of the group of workers; ``metrics`` serves metrics, like the setting.
         """
-        self._deploy(keys=keys, facts=facts, workers=crew, metrics=metrics)
+        self._deploy(keys=keys, facts=facts, workers=workers, metrics=metrics)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
@@ -442,7 +444,7 @@ class Server:
         if config is not None and (problems := await self.unknown_references(config)):
             raise problems[0]
 
-    async def unknown_references(self, config: Config) -> list[ConfigurationError]:
+    async def unknown_references(self, config: OperatorConfig) -> list[ConfigurationError]:
         """The errors for all names in a file that this server lacks."""
         rules = config.over(self._guard, self.name).rules
         if rules is None:
@@ -482,18 +484,18 @@ class Server:
         other._built = None
 
         def override(guard: Guard) -> Guard:
-            return before(guard).given(origin, **settings)
+            return before(guard).with_settings(origin, **settings)
 
         other._deploy(override=override)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
         """The authentication, and each layer, outermost first: its name, its effect, and the source of its setting."""
-        known = self.authenticator()
-        origin = self.callers.origin or ("default" if known is None else "Server(authenticate=…)")
+        authenticator = self.authenticator()
+        origin = self.auth_settings.origin or ("default" if authenticator is None else "Server(authenticate=…)")
         from tooltrue.server import identity  # noqa: PLC0415 - only inspect needs it
 
-        return [("identity", identity.described(known), origin), *described(self.settings)]
+        return [("identity", identity.described(authenticator), origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """The tools' own settings of the guard, and their former names: the tool's name, and the setting as written."""
@@ -523,9 +525,9 @@ _WANTED = {
 }
 
 
-def _refuse(code: str, *given: object) -> None:
+def _refuse(code: str, *names: object) -> None:
     """Raise ``TypeError`` for the first unexpected argument, as Python would, with a hint at its name here."""
-    for name in given:
+    for name in names:
         here = SERVER.get(str(name))
         advice = sentence("TT3044", "en", {"here": here}) if here else ""
         raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice})} [{code}]")
@@ -540,9 +542,9 @@ def _check(**settings: bool) -> None:
 def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:
     """The guard with the audit settings of the author, else of the environment, else with the user's default file."""
     if audit is not None:
-        return guard.given("Server({}=…)", audit=Audit.of(audit).at(name))
-    if said := os.environ.get(_AUDIT):
-        return guard.given(_AUDIT, audit=Audit.of(said != "off" and said).at(name))
+        return guard.with_settings("Server({}=…)", audit=Audit.of(audit).at(name))
+    if setting := os.environ.get(_AUDIT):
+        return guard.with_settings(_AUDIT, audit=Audit.of(setting != "off" and setting).at(name))
     return replaced(guard, audit=Audit().at(name))
 
 

@@ -25,11 +25,11 @@ def cache_short_texts(maxsize: int, longest: int = LONGEST) -> Callable[[Callabl
     """
 
     def cached(function: Callable[[str], R]) -> Callable[[str], R]:
-        kept = functools.lru_cache(maxsize=maxsize)(function)
+        memoized = functools.lru_cache(maxsize=maxsize)(function)
 
         @functools.wraps(function)
         def looked_up(text: str) -> R:
-            return kept(text) if len(text) <= longest else function(text)
+            return memoized(text) if len(text) <= longest else function(text)
 
         return looked_up
 

@@ -72,8 +72,8 @@ def traced(error: BaseException) -> tuple[TracebackType | None, int]:
     first = next((place for place, one in enumerate(whole) if is_authors(one.tb_frame)), None)
     if first is None:
         return error.__traceback__, 0
-    kept = [one for one in whole[first:] if _package(one.tb_frame) != _OURS or one is whole[-1]]
-    return _chained(kept), len(whole) - len(kept)
+    frames = [one for one in whole[first:] if _package(one.tb_frame) != _OURS or one is whole[-1]]
+    return _chained(frames), len(whole) - len(frames)
 
 
 def _inward(trace: TracebackType | None) -> Iterator[TracebackType]:
@@ -82,9 +82,9 @@ def _inward(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-def _chained(kept: Iterable[TracebackType]) -> TracebackType | None:
+def _chained(frames: Iterable[TracebackType]) -> TracebackType | None:
     trace: TracebackType | None = None
-    for one in reversed(list(kept)):
+    for one in reversed(list(frames)):
         trace = TracebackType(trace, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return trace
 

@@ -263,8 +263,8 @@ class DefinitionError(TooltrueError):
         return self
 
     def say(self, language: str = "en") -> str:
-        said = super().say(language)
-        return f"{self.where}: {said}" if self.where and self.code else said
+        text = super().say(language)
+        return f"{self.where}: {text}" if self.where and self.code else text
 
 
 class SchemaError(DefinitionError):

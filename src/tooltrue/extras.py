@@ -39,11 +39,11 @@ def install_command(extras: str) -> str:
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - only an error needs it
 
     try:
-        found = distribution(PROJECT)
+        installed = distribution(PROJECT)
     except PackageNotFoundError:  # run from its sources, without an installation
         return command_for(extras, None, "pip", Path(sys.prefix))
-    recorded = found.read_text("direct_url.json")
-    installer = (found.read_text("INSTALLER") or "pip").strip()
+    recorded = installed.read_text("direct_url.json")
+    installer = (installed.read_text("INSTALLER") or "pip").strip()
     return command_for(extras, json.loads(recorded) if recorded else None, installer, Path(sys.prefix))
 
 

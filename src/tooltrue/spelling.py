@@ -13,6 +13,6 @@ _MOST_COMPARED = 2000
 def closest(word: str, options: Collection[str], count: int = 5) -> str:
     """List the options closest to ``word``, best first; if there is no close one, the first ``count``."""
     likely = difflib.get_close_matches(word, sorted(options)[:_MOST_COMPARED], n=count, cutoff=0.6)
-    shown = likely or sorted(options)[:count]
+    suggestions = likely or sorted(options)[:count]
     rest = "" if likely or len(options) <= count else ", …"
-    return ", ".join(shown) + rest if shown else "-"
+    return ", ".join(suggestions) + rest if suggestions else "-"

@@ -727,7 +727,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name!r} 不是合法的工具名；请使用 1 到 128 个 A-Z a-z 0-9 _ - . 字符，例如 read_file。"
         "没有名字的函数请传 name=…。",
     ),
-    "TT3008": ("{effect!r} is not an effect; use one of {allowed}.", "{effect!r} 不是有效的 effect；可用：{allowed}。"),
+    "TT3008": (
+        "{effect!r} is not an effect; use one of {allowed}.",
+        "{effect!r} 不是 effect 的有效值；可用：{allowed}。",
+    ),
     "TT3009": (
         'the input schema must have "type": "object" at its root, since arguments are an object.',
         '输入架构的根必须是 "type": "object"，因为参数是一个对象。',
@@ -1005,6 +1008,24 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "client connects, and call run() or http_app() first.",
         "服务器 {server} 已在使用，其设置不能再更改：{settings}。"
         "请在第一个客户端连接之前设置，并先调用 run() 或 http_app()。",
+    ),
+    "TT4039": ("it is not UTF-8", "它不是 UTF-8 文本"),
+    "TT4040": ("{one} or {other}", "{one} 或 {other}"),
+    "TT4041": ("either {one} or {other}", "{one} 或 {other} 之一"),
+    "TT4042": ("the name of a variable that is set", "已设置的环境变量的名称"),
+    "TT4043": ("unknown, or replaced", "未知，或已被替换"),
+    "TT4044": ("there is none", "其中没有密钥"),
+    "TT4045": ("it is not text", "它不是文本"),
+    "TT4046": ("a line is not base64", "有一行不是 base64"),
+    "TT4047": ("a key has {count} bytes, and needs {least}", "有密钥只有 {count} 字节，至少需要 {least} 字节"),
+    "TT4048": ("a number above 0", "大于 0 的数值"),
+    "TT4049": ("a whole number above 0", "大于 0 的整数"),
+    "TT4050": ("above 0, and not above longest", "大于 0，且不大于 longest"),
+    "TT4051": ("a set of {names}", "由 {names} 组成的集合"),
+    "TT4052": ("1 attempt or more, and pauses above 0", "至少一次尝试，且间隔大于 0"),
+    "TT4053": (
+        "a Rate of more than 0 a second and a burst of 1 or more",
+        "每秒大于 0、突发量至少为 1 的 Rate",
     ),
     "TT4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
@@ -3134,6 +3155,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "共 {count} 个工具，而 {profile} 一次最多接受 {limit} 个。",
     ),
     "TT9070": ("{name} cannot be offered to {profile}. {reasons}", "无法向 {profile} 提供 {name}。{reasons}"),
+    "TT9080": ("it is larger than {limit} bytes", "它超过 {limit} 字节"),
+    "TT9081": ("it has no {key!r}", "缺少 {key!r}"),
+    "TT9082": ("the key {key!r} is unknown", "键 {key!r} 未知"),
+    "TT9083": (
+        "{section!r} holds a definition under another name",
+        "{section!r} 中有定义的键与其名称不符",
+    ),
+    "TT9084": ("{name!r} needs {members}", "{name!r} 需要 {members}"),
+    "TT9085": ("{name!r} is not an object", "{name!r} 不是对象"),
     "TT9101": (
         "It has the marks of a prompt, which a model takes for orders and a person does not see as such.",
         "其中含有提示词专用的标记，模型会当作指令，而人不会注意到。",
@@ -3473,7 +3503,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TT9528": (
         "{model!r} names no model: write PROVIDER:MODEL, with one of {known}; or MODEL with a base URL.",
-        "{model!r} 不是模型名称：请写 PROVIDER:MODEL，PROVIDER 为 {known} 之一；或在给出 base URL 时写 MODEL。",
+        "{model!r} 不是模型名称：请写 PROVIDER:MODEL，PROVIDER 为 {known} 之一；或在给出基础 URL 时写 MODEL。",
     ),
     "TT9529": (
         "Say which tools there are, once: TARGET, or --config FILE.",
@@ -3644,6 +3674,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{place}：提示：{rule} 在 {tools} 中已无发现；请删除这条豁免。",
     ),
     "TT9803": ("{file} is no baseline: {problem}.", "{file} 不是基线文件：{problem}。"),
+    "TT9833": ("it needs {key!r}: {format} and 'findings'", "需要 {key!r}：{format} 和 'findings'"),
+    "TT9834": ("{path} needs the texts {names}", "{path} 需要文本 {names}"),
     "TT9804": (
         "No rule is called {word!r}: give a code or its beginning, a name or a group. Near it: {nearest}.",
         "没有名为 {word!r} 的规则：请给出代码或其开头、名称或分组。相近的有：{nearest}。",
@@ -3725,10 +3757,10 @@ def sentence(code: str, language: str, facts: Mapping[str, Any]) -> str:
     """The sentence of ``code`` in ``language``, filled with ``facts``; facts that are :class:`Worded` use the same
     language. An unknown code is a bug and raises ``KeyError``."""
     template = SENTENCES[code][LANGUAGES.index(language)]
-    return template.format_map({name: _said(fact, language) for name, fact in facts.items()})
+    return template.format_map({name: _in_language(fact, language) for name, fact in facts.items()})
 
 
-def _said(fact: Any, language: str) -> Any:
+def _in_language(fact: Any, language: str) -> Any:
     return fact.say(language) if isinstance(fact, Worded) else fact
 
 

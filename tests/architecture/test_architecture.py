@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import tooltrue
 
 SOURCE = Path(tooltrue.__file__).parent
@@ -26,9 +24,9 @@ NAMES = [path.relative_to(SOURCE).as_posix() for path in FILES]
 OWNERS = {
     "pydantic": ("tools/binding/", "toolbox/"),
     "pydantic_core": ("tools/binding/",),
-    "typing_extensions": ("tools/", "toolbox/", "client/results.py"),
+    "typing_extensions": ("tools/", "toolbox/", "client/call_results.py"),
     "msgspec": ("jsonrpc/", "protocol/", "tools/content.py", "tools/views.py", "client/"),
-    "jsonschema_rs": ("protocol/schema/compiled.py",),
+    "jsonschema_rs": ("protocol/schema/validator.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
@@ -42,8 +40,8 @@ OWNERS = {
     "opentelemetry": ("observe/telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
-    "joserfc": ("server/jwt.py", "client/auth/signing.py"),
-    "keyring": ("client/auth/ring.py",),
+    "joserfc": ("server/jwt.py", "client/auth/signing_keys.py"),
+    "keyring": ("client/auth/keyring_credentials.py",),
     "openai": ("host/models/openai_sdk.py",),
     "aiosmtplib": ("toolbox/mail.py",),
     "anthropic": ("host/models/anthropic_sdk.py",),
@@ -58,12 +56,18 @@ OWNERS = {
     "html_to_markdown": ("toolbox/web/html_reader.py",),
     "selectolax": ("toolbox/web/html_reader.py",),
     "pypdf": ("toolbox/web/pdf_reader.py",),
-    "rjieba": ("check/chinese.py",),
+    "rjieba": ("check/chinese_words.py",),
     "protego": ("toolbox/web/robots.py",),
 }
 
 # files that may import by a computed name: the tables of exports, the loader of verbs and rules, and a user's own files
-LAZY = {"__init__.py", "testing/__init__.py", "_internal/loading.py", "cli/targets.py", "tools/isolated_child.py"}
+LAZY = {
+    "__init__.py",
+    "testing/__init__.py",
+    "_internal/computed_imports.py",
+    "cli/targets.py",
+    "tools/isolated_child.py",
+}
 
 # files whose code, not only prose, may name a revision
 REVISIONS = {
@@ -71,7 +75,7 @@ REVISIONS = {
     "wording.py",  # a sentence tells clients since when
     "protocol/schema/words.py",  # examples of dates
     "toolbox/github/api.py",  # the version of that API
-    "testing/making.py",  # the same
+    "testing/valid_values.py",  # the same
 }
 
 
@@ -210,7 +214,7 @@ def function_sizes(nodes: Iterable[ast.AST]) -> Iterator[int]:
             yield (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
-def test_function_sizes_for_information(record_property: pytest.RecordProperty):
+def test_function_sizes_for_information(record_property: Callable[[str, object], None]):
     sizes = sorted(size for path in FILES for size in Code.of(path).function_sizes)
     record_property("functions", len(sizes))
     record_property("median", sizes[len(sizes) // 2])
@@ -250,15 +254,15 @@ CACHED = {
     "contract/patterns.py:_group": "our own lexicon",
     "contract/patterns.py:_compiled": "our own lexicon",
     "contract/profile.py:profile": "only names of our own profiles have a result",
-    "policy/sanitize/multiline.py:_bare": "our own shapes of secrets",
-    "policy/sanitize/multiline.py:_compiled": "our own patterns",
-    "policy/sanitize/personal.py:_compiled": "our own patterns",
+    "policy/sanitize/multiline_secrets.py:_bare": "our own shapes of secrets",
+    "policy/sanitize/multiline_secrets.py:_compiled": "our own patterns",
+    "policy/sanitize/personal_data.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_patterns": "our own shapes of secrets",
     "protocol/characters.py:_bounded": "our own kinds of characters",
     "state/log_thread.py:take": "no key",
     "observe/telemetry.py:_telemetry": "the providers of this process",
-    "toolbox/rooted_paths.py:_judged": "_is_secret passes long names by",
+    "toolbox/rooted_paths.py:_matches_secrets": "_is_secret passes long names by",
     "toolbox/rooted_paths.py:_table": "settings of the operator",
     "toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
     "toolbox/tables/notation.py:_pattern": "a sign and a currency",

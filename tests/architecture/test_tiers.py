@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tiers import SLOW, slow_tests
+from support.tiers import SLOW, slow_tests
 
 ROOT = SLOW.parent.parent
 

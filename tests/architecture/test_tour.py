@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import tooltrue
 
 SOURCE = Path(tooltrue.__file__).parent
@@ -44,11 +42,11 @@ def test_the_tour_names_every_module_or_its_folder():
     assert [module for module in modules() if not is_named(module, named)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_path_on_a_page_for_contributors_exists(page: Path):
+def test_every_path_on_a_page_for_contributors_exists():
     everything = {path.name for path in SOURCE.rglob("*")}
     gone = [
-        name
+        (page.name, name)
+        for page in PAGES
         for name in sorted(names(page))
         if re.fullmatch(r"[\w./-]+", name) and "NAME" not in name
         if name.endswith((".py", ".md", ".toml")) or "/" in name

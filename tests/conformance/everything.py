@@ -234,6 +234,7 @@ def test_streaming_elicitation(context: Context) -> str:
 @server.tool(effect="read")
 def test_input_required_result_elicitation(context: Context) -> InputRequiredResult | str:
     """Ask the user for a name, by hand: so an answer may also come with the first call, which `ask` would not take."""
+    assert context.rounds is not None
     match context.rounds.responses.get("user_name"):
         case {"action": "accept", "content": {"name": str(name)}}:
             return f"Hello, {name}!"

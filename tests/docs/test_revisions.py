@@ -30,7 +30,7 @@ from tooltrue import (
 )
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Icon
-from tooltrue.tools.rounds import Question
+from tooltrue.tools.rounds import ClientQuestion
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECONDS = 30.0
@@ -144,7 +144,7 @@ class Extras(TypedDict):
     extras: list[Literal["sugar", "cinnamon"]]
 
 
-QUESTIONS: dict[str, Question[Any]] = {
+QUESTIONS: dict[str, ClientQuestion[Any]] = {
     "`Form`": Form("?"),
     "… with a list of choices": Form("?", Extras),
     "`Link`": Link("?", "https://example.com"),
@@ -185,7 +185,7 @@ def test_can_ask_says_of_each_revision_what_asking_does(name: str, revision: str
     assert block["text"] == str(is_asked(asyncio.run(first_answer(revision, server, "asks")))).lower()
 
 
-def asks(question: Question[Any]) -> Callable[..., Any]:
+def asks(question: ClientQuestion[Any]) -> Callable[..., Any]:
     async def tool(context: Context) -> None:
         context.ask(question)
 

@@ -18,7 +18,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from journeys.serving import META, command, free_port, started
+from support.serving import META, command, free_port, started
 
 __all__ = [
     "MEGABYTE",

@@ -307,7 +307,7 @@ def gone(asked: dict[str, object], number: int, server: Http, **headers: str) ->
     begun = server.state().get("begun", 0)
     while number > 0:
         width = min(100, number)
-        connections = [server.begin({**asked, "id": begun + index}, **headers) for index in range(width)]
+        connections = [server.begin({**asked, "id": begun + index}, buffer=None, **headers) for index in range(width)]
         begun += width
         if not within(lambda begun=begun: server.state().get("begun", 0) == begun):
             raise TimeoutError("calls did not begin")
@@ -386,7 +386,9 @@ def listeners(size: float) -> Sequence[Figure]:
     def listen_and_leave(server: Http) -> int:
         tokens = [server.session() for _ in range(width)]
         with contextlib.ExitStack() as stack:
-            connections = [stack.enter_context(server.begin(LISTEN, **modern(LISTEN))) for _ in range(width)]
+            connections = [
+                stack.enter_context(server.begin(LISTEN, buffer=None, **modern(LISTEN))) for _ in range(width)
+            ]
             connections += [stack.enter_context(listening(server, token)) for token in tokens]
             assert all(b" 200 " in read_until(connection, b"\r\n\r\n") for connection in connections)
             server.ask(call("change"))

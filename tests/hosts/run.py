@@ -43,7 +43,7 @@ from tooltrue.host.servers import Patience
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import versions
 from tooltrue.testing.hostile import TRICKS
-from tooltrue.testing.hostile.results import SECRET
+from tooltrue.testing.hostile.tool_results import SECRET
 
 HERE = Path(__file__).resolve().parent
 RELEASES = ("mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24", "mcp-server-time==2026.10.19")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from issuing.server import one_more_running_issuer, one_running_issuer, other_running_issuer, running_issuer
-from tooltrue.client import negotiate
+from support.issuing.server import one_more_running_issuer, one_running_issuer, other_running_issuer, running_issuer
+from support.wire.mounting import running_mounts
+from tooltrue.client import negotiation
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import http_client
-from wire.mounting import running_mounts
 
 __all__ = [
     "one_more_running_issuer",
@@ -20,6 +20,6 @@ __all__ = [
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client does not take a machine that stands still for some seconds for a server that is silent."""
-    monkeypatch.setattr(negotiate, "_PROBE_SECONDS", LIMIT)
+    monkeypatch.setattr(negotiation, "_PROBE_SECONDS", LIMIT)
     monkeypatch.setattr(http_client, "_LISTEN_SECONDS", LIMIT)
     monkeypatch.setattr(http_client, "_CLOSE_SECONDS", LIMIT)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Answer, Endpoint, Headers, modern
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Answer, Endpoint, Headers, modern
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 
 def ask(mounts: Mounts, method: str, body: bytes = b"", headers: Headers = (), **app: Any) -> Answer:
@@ -81,7 +81,7 @@ def test_host_and_origin_are_looked_at_on_every_method(mounts: Mounts, method: s
 
 
 def test_hosts_that_were_named_are_served_and_no_others(mounts: Mounts) -> None:
-    access = Access(("tools.example",))
+    access = AllowedHosts(("tools.example",))
     assert discover(mounts, ("Host", "tools.example:8000"), access=access).status == 200
     assert discover(mounts, ("Host", "tools.example"), ("Origin", "https://tools.example"), access=access).status == 200
     assert discover(mounts, ("Host", "localhost"), access=access).status == 403
@@ -149,7 +149,7 @@ def test_b54_a_connection_whose_body_does_not_come_ends_with_its_answer(mounts: 
         async def admit(self, carrier: Carrier) -> str:
             return "anyone"
 
-    app: Any = HttpApp(Nobody(), Access(), body_seconds=0.05)  # pyright: ignore[reportArgumentType]
+    app: Any = HttpApp(Nobody(), AllowedHosts(), body_seconds=0.05)  # pyright: ignore[reportArgumentType]
 
     async def scenario(endpoint: Endpoint) -> None:
         headers = [*JSON, ("Content-Length", "10"), ("Connection", "keep-alive")]

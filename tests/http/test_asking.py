@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
 from tooltrue import Context, Form, Server
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 CAN_BE_ASKED = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 
@@ -172,7 +172,7 @@ def test_a_question_that_nobody_answers_in_time_is_taken_back_on_its_stream(moun
     tools = LocalToolset()
     tools.add(ask)
     served = ServedProvider(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), question_seconds=0.0)
-    app = HttpApp(ProtocolServer(served).http(), Access())
+    app = HttpApp(ProtocolServer(served).http(), AllowedHosts())
 
     async def scenario(endpoint: Endpoint) -> list[Any]:
         session = await endpoint.initialize(capabilities={"elicitation": {}})

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session
 from tooltrue import Context, Server
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session
 
 BEARER = "Bearer sesame"
 

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 import pytest
 
+from support.wire.foreign import Answering, Foreign, Heard, Reply, foreign
 from tooltrue import Client
 from tooltrue.client import connection as conversation
 from tooltrue.client.answers import Elicitation
@@ -21,7 +22,6 @@ from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import http_client
 from tooltrue.transport.carrier import Refusal
-from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
 INITIALIZED = {
@@ -261,7 +261,7 @@ def test_a_modern_stream_that_breaks_off_is_no_place_to_go_on_from():
 def test_comments_and_what_is_no_message_are_passed_over_in_a_stream():
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.stream()
-        reply._writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
+        reply.writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
         await reply.event({"id": request.said["id"], "result": DONE | {"resultType": "complete"}})
 
     assert run(modern(answer), call)[0] == "done"
@@ -312,9 +312,9 @@ def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it
 
 def reset(reply: Reply) -> None:
     """End the connection as a server does that has crashed, or a proxy that has had enough of it."""
-    connection = reply._writer.get_extra_info("socket")
+    connection = reply.writer.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    reply._writer.transport.abort()
+    reply.writer.transport.abort()
 
 
 def test_a_standing_stream_of_a_server_that_gives_no_ids_is_opened_again_whatever_has_ended_it(
@@ -452,7 +452,7 @@ def named_by(*, discover: tuple[int, bytes], initialize: str | None = "good") ->
     """
 
     async def answer(request: Heard, reply: Reply) -> None:
-        wrong = {"mcp_session_id": f"from-{request.method or request.verb}".replace("/", "-")}
+        wrong: dict[str, Any] = {"mcp_session_id": f"from-{request.method or request.verb}".replace("/", "-")}
         if request.headers.get("mcp-session-id") not in (None, initialize):
             await reply.body(404)
         elif request.method == "server/discover":

@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from issuing.impostor import Impostor
-from issuing.server import Issuing
-from issuing.visiting import Clock, registering, serving, signing_in, who_is
-from skipping import skip
+from support.clock import skip
+from support.issuing.impostor import Impostor
+from support.issuing.server import Issuing
+from support.issuing.visiting import Clock, registering, serving, signing_in, who_is
+from support.wire.mounting import Mounts
 from tooltrue import (
     AuthorizationFailed,
     Client,
@@ -29,7 +30,6 @@ from tooltrue.client.auth.tokens import Tokens, from_json, to_json
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport.http_client import HttpStatus
-from wire.mounting import Mounts
 
 
 def visit(url: str, auth: Any, *tools: str) -> list[Any]:
@@ -475,7 +475,11 @@ def test_an_enterprise_vouches_for_a_person_to_the_issuer_of_the_server(mounts: 
         root = idp.removesuffix("/mcp")
 
         def make(issuer: str) -> EnterpriseSignIn:
-            token = {"provider": root, "provider_token_endpoint": f"{root}/token", "provider_client_id": "desk"}
+            token: dict[str, Any] = {
+                "provider": root,
+                "provider_token_endpoint": f"{root}/token",
+                "provider_client_id": "desk",
+            }
             return EnterpriseSignIn(lambda provider: "who I am", client_id="app", client_secret="s", **token)
 
         forms, made = asked_for_tokens(mounts, make)
@@ -497,7 +501,11 @@ def test_an_enterprise_that_gives_something_else_is_not_taken_at_its_word(mounts
     provider = Impostor(token={"issued_token_type": "urn:ietf:params:oauth:token-type:access_token"})
     with mounts.mounted_at(provider.application) as idp:
         root = idp.removesuffix("/mcp")
-        token = {"provider": root, "provider_token_endpoint": f"{root}/token", "provider_client_id": "desk"}
+        token: dict[str, Any] = {
+            "provider": root,
+            "provider_token_endpoint": f"{root}/token",
+            "provider_client_id": "desk",
+        }
         auth = EnterpriseSignIn(lambda provider: "who I am", client_id="app", client_secret="s", **token)
         assert asked_for_tokens(mounts, lambda issuer: auth)[0] == []
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.site import Said, running
+from support.website import Said, running
 from tooltrue import Client
 from tooltrue.errors import TooltrueError
 from tooltrue.testing.state import LIMIT

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Answer, Endpoint
 from tooltrue import Server
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import Answer, Endpoint
 
 KEY, OTHER_KEY = b"0123456789abcdef", b"fedcba9876543210"
 

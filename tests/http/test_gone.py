@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Endpoint, Headers, in_session, modern
 from tooltrue import Context, Server
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Endpoint, Headers, in_session, modern
 
 LEAVES = ("X-Leaves", "yes")
 

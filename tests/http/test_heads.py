@@ -11,7 +11,7 @@ from uvicorn.server import ServerState
 
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import http_runner
-from tooltrue.transport.connections import Connections
+from tooltrue.transport.connection_limit import ConnectionLimit
 
 
 class Pipe(asyncio.Transport):
@@ -49,7 +49,7 @@ async def streaming(scope: Any, receive: Any, send: Any) -> None:
 
 def connected(app: Any = app) -> tuple[Any, Pipe]:
     config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
-    porter = http_runner._Porter(Connections())  # pyright: ignore[reportPrivateUsage]
+    porter = http_runner._Porter(ConnectionLimit())  # pyright: ignore[reportPrivateUsage]
     protocol = http_runner._Protocol(porter, config, ServerState(), {})  # pyright: ignore[reportPrivateUsage]
     pipe = Pipe()
     protocol.connection_made(cast(Any, pipe))

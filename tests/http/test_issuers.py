@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from issuing.calling import RESOURCE, call, guarded, who
-from issuing.server import Issuing
+from support.issuing.calling import RESOURCE, call, guarded, who
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Endpoint
 from tooltrue import AuthorizationServer, ConfigurationError, Introspection, OAuth
-from wire.mounting import Mounts
-from wire.raw_http import Endpoint
 
 ASKS = Introspection("tools", "secret")
 

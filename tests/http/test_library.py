@@ -6,12 +6,12 @@ import asyncio
 import json
 from typing import Any
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Endpoint, Headers, Stream, in_session, modern
 from tooltrue import Server
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.transport.http_server import HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Endpoint, Headers, Stream, in_session, modern
 
 KEY = b"0123456789abcdef"
 

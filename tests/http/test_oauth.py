@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from issuing.calling import RESOURCE, call, called, guarded, oauth, who
-from issuing.server import Issuing
+from support.issuing.calling import RESOURCE, call, called, guarded, oauth, who
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Answer, Endpoint, Headers, in_session
 from tooltrue import ConfigurationError, Introspection, OAuth
-from wire.mounting import Mounts
-from wire.raw_http import Answer, Endpoint, Headers, in_session
 
 METADATA = "https://tools.example/.well-known/oauth-protected-resource/mcp"
 ASKS = Introspection("tools", "secret")

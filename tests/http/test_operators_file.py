@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from issuing.calling import RESOURCE, call, guarded, who
-from issuing.server import Issuing
+from support.issuing.calling import RESOURCE, call, guarded, who
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
 from tooltrue import ConfigurationError, Public
 from tooltrue.server.keys import new_key
-from wire.mounting import Mounts
 
 OAUTH = """\
 [auth.oauth]
@@ -36,7 +36,11 @@ def test_a_program_goes_by_its_file(mounts: Mounts, tmp_path: Path) -> None:
     made = guarded(None, rules=file_of(tmp_path, f'[auth]\nkeys = "{tmp_path}/keys.toml"'))
     assert call(mounts, made).status == 401
     assert who(call(mounts, made, key)) == ["key:ci", "read"]
-    assert made.guard()[0] == ("identity", f"stdio: local; HTTP: keys of {tmp_path}/keys.toml", made.callers.origin)
+    assert made.guard()[0] == (
+        "identity",
+        f"stdio: local; HTTP: keys of {tmp_path}/keys.toml",
+        made.auth_settings.origin,
+    )
 
 
 @pytest.mark.parametrize("secret", ['client_secret_env = "SECRET_OF_TOOLS"', 'client_secret_file = "{folder}/secret"'])

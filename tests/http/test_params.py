@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Answer, Endpoint
 from tooltrue import Server
 from tooltrue.policy.rules.rule import ALLOW, Deny, Subject, Verdict
 from tooltrue.tools.vocabulary import RequestContext
-from wire.mounting import Mounts
-from wire.raw_http import Answer, Endpoint
 
 SCHEMA = {
     "type": "object",

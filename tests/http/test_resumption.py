@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Answer, Endpoint, Headers, Stream, in_session
 from tooltrue import Context, Form, Server
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Answer, Endpoint, Headers, Stream, in_session
 
 KEY = b"0123456789abcdef"
 
@@ -505,7 +505,8 @@ def test_the_streams_of_a_session_end_with_it_at_every_worker(mounts: Mounts, at
             listening(other, session) as second,
             listening(one, kept) as third,
         ):
-            await first.event(), await second.event(), await third.event()
+            for stream in (first, second, third):
+                await stream.event()
             status = (await (one if at == "one" else other).ask("DELETE", headers=session)).status
             assert status == 204
             ended = [await rest(first), await rest(second)]

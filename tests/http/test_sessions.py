@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Answer, Endpoint, in_session
 from tooltrue import Server
 from tooltrue.errors import StateError
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import Answer, Endpoint, in_session
 
 KEY, OTHER_KEY = b"0123456789abcdef", b"fedcba9876543210"
 UNKNOWN = {

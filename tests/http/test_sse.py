@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
 from tooltrue import Client, Context, Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.server.http import HttpEndpoint
@@ -17,10 +20,7 @@ from tooltrue.server.server import ProtocolServer
 from tooltrue.server.sse import SseEndpoint
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 
 def by_name(carrier: Carrier) -> Principal | None:
@@ -282,8 +282,8 @@ def test_a_session_ends_with_its_stream_and_so_does_what_runs(mounts: Mounts) ->
 
 def app(server: Server, **limits: int) -> HttpApp:
     protocol: ProtocolServer = server._assembly.protocol  # pyright: ignore[reportPrivateUsage]
-    doors = HttpEndpoint(protocol._doors, server.authenticate)  # pyright: ignore[reportPrivateUsage]
-    return HttpApp(doors, Access(), sse=SseEndpoint(protocol, **limits))
+    doors = HttpEndpoint(protocol._handlers, server.authenticate)  # pyright: ignore[reportPrivateUsage]
+    return HttpApp(doors, AllowedHosts(), sse=SseEndpoint(protocol, **limits))
 
 
 def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:

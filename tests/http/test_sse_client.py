@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
+from support.wire import servers
+from support.wire.foreign import Answering, Foreign, Heard, Reply, foreign
+from support.wire.mounting import Mounts
 from tooltrue import Client
 from tooltrue.client.answers import Elicitation
-from tooltrue.client.client import ClientLink
 from tooltrue.errors import ConfigurationError, ConnectionLost, TooltrueError, TransportError
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import sse_client
-from tooltrue.transport.carrier import Refusal
+from tooltrue.transport.carrier import ClientLink, Refusal
 from tooltrue.transport.sse_client import endpoint_of
-from wire import servers
-from wire.foreign import Answering, Foreign, Heard, Reply, foreign
-from wire.mounting import Mounts
 
 INITIALIZED = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "old", "version": "1"}}
 DONE = {"content": [{"type": "text", "text": "done"}], "isError": False}

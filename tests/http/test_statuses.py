@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, VERSION, Answer, Endpoint
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, VERSION, Answer, Endpoint
 
 Scenario = Callable[[Endpoint], Awaitable[Answer]]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session, modern
 from tooltrue import Context, Server
-from wire import servers
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session, modern
 
 WITH_PROGRESS = {"_meta": {**ENVELOPE, "progressToken": "p"}}
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from issuing.calling import RESOURCE, call, guarded, oauth, who
-from issuing.server import Issuing
+from support.issuing.calling import RESOURCE, call, guarded, oauth, who
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Endpoint, in_session, modern
 from tooltrue import ApiKeys, Client, Context, Public, RpcError, Server, TrustedProxy
 from tooltrue.errors import ScopeNeeded
 from tooltrue.server.keys import Key, new_key
-from wire.mounting import Mounts
-from wire.raw_http import Endpoint, in_session, modern
 
 KEY, DIGEST = new_key("ci")
 KEYS = ApiKeys({"ci": Key(DIGEST, frozenset({"read", "write", "publish"}))})

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from tooltrue.errors import InvalidArguments
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import Settings, bind
+from tooltrue.tools.binding import ToolOptions, bind
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
@@ -61,8 +61,8 @@ LEAVES: list[Any] = [
 types = st.recursive(
     st.sampled_from(LEAVES),
     lambda inner: (
-        inner.map(lambda t: list[t])  # type: ignore[valid-type]
-        | inner.map(lambda t: dict[str, t])  # type: ignore[valid-type]
+        inner.map(lambda t: list[t])
+        | inner.map(lambda t: dict[str, t])
         | inner.map(lambda t: Optional[t])  # noqa: UP045
         | st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1] if _joins(*pair) else pair[0])
     ),
@@ -144,7 +144,7 @@ def bound(type_: Any) -> tuple[Any, list[Any]]:
         return ""
 
     tool.__annotations__["value"] = type_
-    return bind(tool, Settings(blocking=False), POOL), received
+    return bind(tool, ToolOptions(blocking=False), POOL), received
 
 
 def judge(type_: Any, value: Any) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment
-from journeys.warm import warm_command
+from support.serving import command, environment
+from support.warm_command import warm_command
 from tooltrue import Client
-from tooltrue.policy.consent.approvals import Approvals, Request
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.state.urls import open_facts
 from tooltrue.testing.state import LIMIT
 
@@ -207,7 +207,7 @@ def waiting(house: House, *principals: str) -> dict[str, str]:
 
     async def ask() -> dict[str, str]:
         async with open_facts(f"sqlite://{house.store}") as facts:
-            wanted = [Request("attic", one, "burn", "destructive", "pin", {"box": "A"}) for one in principals]
+            wanted = [ApprovalRequest("attic", one, "burn", "destructive", "pin", {"box": "A"}) for one in principals]
             return {one.principal: (await Approvals(facts).open(one)).id for one in wanted}
 
     house.store.parent.mkdir(parents=True, exist_ok=True)

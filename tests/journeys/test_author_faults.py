@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import http
+from support.serving import http
 from tooltrue import Client
 from tooltrue.testing.state import LIMIT
 

@@ -68,13 +68,15 @@ def call(function: Callable[..., Any] | Server, arguments: dict[str, Any] | None
     """The result of one call of one tool, through client, wire, pipeline and function."""
     server = function if isinstance(function, Server) else Server("t")
     if not isinstance(function, Server):
-        server.add_tool(function, **{"name": "tool", **settings})
+        settings = {"name": "tool", **settings}
+        server.add_tool(function, **settings)
     return session(server, lambda client: client.call_tool("tool", arguments or {}))
 
 
 def definition(function: Callable[..., Any], **settings: Any) -> Any:
     server = Server("t")
-    server.add_tool(function, **{"name": "tool", **settings})
+    settings = {"name": "tool", **settings}
+    server.add_tool(function, **settings)
     return session(server, lambda client: client.list_tools())[0]
 
 
@@ -441,7 +443,7 @@ def test_a_raw_output_schema_is_enforced_too():
     assert "hunter2" not in result.text
 
 
-def nowhere(a: Nowhere) -> str: ...  # noqa: F821 # type: ignore[name-defined]
+def nowhere(a: Nowhere) -> str: ...  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - the fault
 
 
 @pytest.mark.requirement("SCH-06", "SCH-07", "TOOL-07")

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import SERVER, http, started
+from support.serving import SERVER, http, started
+from support.wire import servers
 from tooltrue import Client, RpcError
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
-from wire import servers
 
 pytestmark = pytest.mark.process
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment
-from journeys.warm import warm_command
-from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
+from support.serving import command, environment
+from support.warm_command import warm_command
+from tooltrue.testing.models import Call, Fails, ModelRequest, Says, ScriptedModel, Sends
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -301,7 +301,7 @@ def test_nobody_is_asked_in_a_script_so_what_destroys_does_not_run(attic: str):
     assert "ashes" not in result["text"]
 
 
-def forever(request: Request) -> Says:
+def forever(request: ModelRequest) -> Says:
     return Says(calls=[Call("attic_find", {"box": "A"})])
 
 

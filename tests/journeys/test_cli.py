@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import SERVER, command, environment
-from journeys.warm import warm_command
+from support.serving import SERVER, command, environment
+from support.warm_command import warm_command
 
 pytestmark = pytest.mark.process
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from journeys.serving import Process, command, is_alive, started
+from support.serving import Process, command, is_alive, started
 from tooltrue._internal.processes import descendants
 from tooltrue.testing.state import LIMIT
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from journeys.serving import http
+from support.serving import http
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process

@@ -159,13 +159,13 @@ def test_an_unknown_tool_is_an_error_of_the_protocol():
 @pytest.mark.requirement("CALL-04", "SCH-12")
 def test_a_value_that_does_not_fit_the_output_schema_never_leaves(caplog: pytest.LogCaptureFixture):
     def tool() -> list[int]:
-        return [1, "hunter2"]  # type: ignore[list-item]
+        return [1, "hunter2"]  # pyright: ignore[reportReturnType] - the fault
 
     result = call(tool)
     assert result.is_error
     assert "hunter2" not in str(result.raw)
     [record] = [record for record in caplog.records if record.name == "tooltrue"]
-    assert record.args
+    assert isinstance(record.args, tuple)
     assert str(record.args[1]) in result.text
 
 
@@ -242,7 +242,7 @@ def test_j07_a_crash_leaves_an_id_and_the_log_holds_the_rest(tool: Any, caplog: 
     assert "hunter2" not in str(result.raw)
     assert "Traceback" not in str(result.raw)
     [record] = [record for record in caplog.records if record.name == "tooltrue"]
-    assert record.args
+    assert isinstance(record.args, tuple)
     assert str(record.args[1]) in result.text
     assert record.exc_info
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tooltrue.cli.main import cli
-from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel
+from tooltrue.testing.models import Call, Fails, ModelRequest, Says, ScriptedModel
 
 OLD: list[dict[str, Any]] = [
     {
@@ -64,11 +64,11 @@ def data(script: ScriptedModel, *more: str) -> Any:
     return json.loads(evaluated(script, "--format", "json", *more).stdout)
 
 
-def question_of(request: Request) -> str:
+def question_of(request: ModelRequest) -> str:
     return next(one["content"] for one in request.body["messages"] if one["role"] == "user")
 
 
-def by_question(**answers: Says) -> Callable[[Request], Says]:
+def by_question(**answers: Says) -> Callable[[ModelRequest], Says]:
     """Answers by the first word of the question, whoever asks first."""
     return lambda request: answers[question_of(request).split()[0]]
 
@@ -255,14 +255,14 @@ def test_a_key_that_is_refused_ends_the_command_at_once():
 # --- two versions ----------------------------------------------------------------------------------------------------
 
 
-def by_description(request: Request) -> Says:
+def by_description(request: ModelRequest) -> Says:
     """A model that needs to be told which tool removes things."""
     told = [one["function"] for one in request.body["tools"]]
     knows = any("Remove" in one["description"] for one in told)
     return Says(calls=[Call("drop_note" if knows else "read_note", {"key": "list"})])
 
 
-def remove(request: Request) -> Says:
+def remove(request: ModelRequest) -> Says:
     """A model that takes the tool whose name says that it removes, whatever the version calls it."""
     names = [one["function"]["name"] for one in request.body["tools"]]
     return Says(calls=[Call(next(name for name in names if name != "read_note"), {"key": "list"})])

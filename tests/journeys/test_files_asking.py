@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import environment
+from support.serving import environment
 from tooltrue import Client
 
 pytestmark = pytest.mark.process

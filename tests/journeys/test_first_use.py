@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from journeys.serving import META, SERVER, command, environment
 from journeys.test_cli import other, run
+from support.serving import META, SERVER, command, environment
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, http, started
+from support.hosting import OPEN
+from support.serving import command, http, started
 from tooltrue import TooltrueError
 from tooltrue.host.host import Announcement, Host
 from tooltrue.host.launches import Launches, LaunchRequest
@@ -23,7 +24,6 @@ from tooltrue.host.pins import Pins
 from tooltrue.host.servers import Patience
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN
 
 pytestmark = pytest.mark.process
 
@@ -127,7 +127,7 @@ def test_a_server_that_is_started_anew_is_asked_again_to_tell_of_changes(tmp_pat
 
 
 def test_a_server_that_is_tried_again_stays_unavailable_with_its_reason(tmp_path: Path) -> None:
-    told: list[str] = []
+    told: list[str | None] = []
 
     async def test(host: Host) -> None:
         async for one in host.changes():

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment
 from journeys.test_host import GOOD
-from journeys.warm import warm_command
+from support.serving import command, environment
+from support.warm_command import warm_command
 from tooltrue import Client
 from tooltrue.testing.state import LIMIT
 

@@ -11,18 +11,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from issuing.server import (
+from support.issuing.server import (
     Issuing,
     one_more_running_issuer,
     one_running_issuer,
     other_running_issuer,
     running_issuer,
 )
-from journeys.serving import command, environment, free_port, http, started, wait_for_port
-from journeys.warm import warm_command
+from support.serving import command, environment, free_port, http, started, wait_for_port
+from support.warm_command import warm_command
+from support.wire.raw_http import Endpoint
 from tooltrue._internal.processes import descendants
 from tooltrue.testing.state import LIMIT
-from wire.raw_http import Endpoint
 
 __all__ = ["one_more_running_issuer", "one_running_issuer", "other_running_issuer", "running_issuer"]
 
@@ -42,7 +42,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def status(url: str, authorization: str | None = None, **headers: str) -> int:
     endpoint = Endpoint(urlsplit(url).port or 0, "/mcp")
-    return asyncio.run(endpoint.modern("tools/list", authorization=authorization, **headers)).status
+    return asyncio.run(endpoint.modern("tools/list", None, authorization=authorization, **headers)).status
 
 
 def test_a_key_that_was_made_on_the_command_line_lets_in(tmp_path: Path) -> None:

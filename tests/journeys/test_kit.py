@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from journeys.serving import command, environment, http
+from support.serving import command, environment, http
+from support.wire import servers
 from tooltrue import Server
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.testing import Plan, check_server
 from tooltrue.toolbox.files import toolset
-from wire import servers
 
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "examples" / "notes.py"

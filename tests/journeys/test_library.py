@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
 from tooltrue import Client, ResourceLink, RpcError, Server, TextContent
 from tooltrue.errors import InvalidParams, MethodNotFound
+from tooltrue.protocol.types import BlobResource, TextResource
 from tooltrue.testing.state import LIMIT
-from wire import servers
 
 
 def session(server: Server, test: Callable[[Client], Any]) -> Any:
@@ -27,8 +28,11 @@ def test_a_client_lists_reads_and_prompts():
         assert "test://text" in [resource.uri for resource in await client.list_resources()]
         [file, item] = await client.list_templates()
         assert (file.uriTemplate, item.name) == ("test://files/{+path}", "item")
-        assert [part.text for part in await client.read_resource("test://files/a/b")] == ["a/b for local"]
+        [file_part] = await client.read_resource("test://files/a/b")
+        assert isinstance(file_part, TextResource)
+        assert file_part.text == "a/b for local"
         [blob] = await client.read_resource("test://binary")
+        assert isinstance(blob, BlobResource)
         assert (blob.blob, blob.mimeType) == ("AP8=", "image/png")
         prompts = {prompt.name: prompt for prompt in await client.list_prompts()}
         said = await client.get_prompt("recommend", {"tea": "sencha"})
@@ -78,7 +82,9 @@ def test_a_link_in_a_result_can_be_followed():
 
     async def test(client: Client) -> Any:
         [link] = (await client.call_tool("report")).content
-        return (await client.read_resource(link.uri))[0].text
+        [part] = await client.read_resource(link.uri)
+        assert isinstance(part, TextResource)
+        return part.text
 
     assert session(server, test) == "Report 7."
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from issuing.server import Issuing, one_running_issuer, running_issuer
-from issuing.visiting import registering, serving
-from journeys.serving import environment
-from journeys.warm import warm_command
+from support.issuing.server import Issuing, one_running_issuer, running_issuer
+from support.issuing.visiting import registering, serving
+from support.serving import environment
+from support.warm_command import warm_command
+from support.wire.mounting import Mounts, running_mounts
 from tooltrue import Server
-from wire.mounting import Mounts, running_mounts
 
 __all__ = ["one_running_issuer", "running_issuer", "running_mounts"]
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from tooltrue import ImageContent, LocalToolset, ModelError, ModelRateLimited, ModelUnavailable, Server, ToolError
-from tooltrue.host.calls import Ended, Hooks, Step
-from tooltrue.host.guarding import Hosting, hosted
+from tooltrue.host.calls import EndedCall, Hooks, ResolvedCall
+from tooltrue.host.host_guard import Hosting, hosted
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model, ModelMessage, Picture, ToolMessage, UserMessage
-from tooltrue.host.run import Conversation, Run, RunLimits, local, run
-from tooltrue.policy.audit.settings import Audit
+from tooltrue.host.run import Conversation, RunLimits, RunResult, local, run
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.guard import Guard
 from tooltrue.protocol.types import replaced
-from tooltrue.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
+from tooltrue.testing.models import Call, Fails, ModelRequest, Says, ScriptedModel, Sends
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.tasks import Budget as TaskBudget
 from tooltrue.tools.tasks import Task
@@ -53,10 +53,10 @@ def calculator() -> LocalToolset:
     return tools
 
 
-def told(wire: str, *script: Any, tools: Toolset | None = None, **more: Any) -> tuple[Run, ScriptedModel]:
+def told(wire: str, *script: Any, tools: Toolset | None = None, **more: Any) -> tuple[RunResult, ScriptedModel]:
     """What comes of a run, and what the model was sent."""
 
-    async def scenario() -> tuple[Run, ScriptedModel]:
+    async def scenario() -> tuple[RunResult, ScriptedModel]:
         settings = more.pop("settings", {})
         async with asyncio.timeout(LIMIT), scripted(wire, *script, **settings) as (model, sent):
             return await run(model, "go", tools or calculator(), **more), sent
@@ -64,7 +64,7 @@ def told(wire: str, *script: Any, tools: Toolset | None = None, **more: Any) -> 
     return asyncio.run(scenario())
 
 
-def replies(run: Run) -> list[str]:
+def replies(run: RunResult) -> list[str]:
     return [reply.text for message in run.messages if isinstance(message, ToolMessage) for reply in message.replies]
 
 
@@ -304,7 +304,7 @@ NO_CALLS = [
 @every_wire
 @pytest.mark.parametrize(("call", "code"), NO_CALLS)
 def test_what_is_no_call_is_answered_with_a_way_out(wire: str, call: Call, code: str):
-    ended: list[Ended] = []
+    ended: list[EndedCall] = []
     done, _ = told(wire, Says(calls=[call]), Says("Sorry."), hooks=Hooks(after=ended.append))
     assert done.stop == "end"
     assert f"[{code}]" in replies(done)[0]
@@ -375,7 +375,7 @@ def test_a_model_that_refuses_calls_nothing(wire: str):
     assert (done.text, done.stop, replies(done)) == ("I will not.", "refused", [])
 
 
-def forever(request: Request) -> Says:
+def forever(request: ModelRequest) -> Says:
     return Says("more", calls=[Call("add", {"a": 1, "b": 2})])
 
 
@@ -480,7 +480,7 @@ HALVES: dict[str, list[Any]] = {
 @every_wire
 @pytest.mark.parametrize("cut", [True, False], ids=["broken", "ended"])
 def test_of_a_stream_that_is_cut_nothing_runs(wire: str, cut: bool):
-    called: list[Step] = []
+    called: list[ResolvedCall] = []
     error = failure(wire, Sends(HALVES[wire], cut=cut), hooks=Hooks(before=called.append))
     assert error.code == ("TT9523" if cut else "TT9524")
     assert called == []
@@ -520,7 +520,7 @@ def test_an_endpoint_that_is_not_there_is_said(wire: str):
 
 @every_wire
 def test_a_conversation_goes_on_after_a_failure(wire: str):
-    async def scenario() -> Run:
+    async def scenario() -> RunResult:
         script = Says(calls=[Call("add", {"a": 1, "b": 2})]), Fails(500), Says("It is 3.")
         async with asyncio.timeout(LIMIT), scripted(wire, *script) as (model, _):
             talk = Conversation(model, calculator())
@@ -557,7 +557,7 @@ def waiting() -> tuple[LocalToolset, asyncio.Event, list[str]]:
 
 @every_wire
 def test_cancelling_ends_the_calls_that_run_and_leaves_a_conversation_that_goes_on(wire: str):
-    async def scenario() -> tuple[Run, list[str]]:
+    async def scenario() -> tuple[RunResult, list[str]]:
         tools, began, seen = waiting()
         script = Says(calls=[Call("quick"), Call("wait")]), Says("What next?")
         async with asyncio.timeout(LIMIT), scripted(wire, *script) as (model, _):
@@ -622,7 +622,7 @@ def test_a_tool_that_cancels_itself_costs_only_itself(caplog: pytest.LogCaptureF
 
 
 def test_a_call_that_a_hook_refuses_does_not_run_and_the_model_reads_why():
-    async def before(step: Step) -> str | None:
+    async def before(step: ResolvedCall) -> str | None:
         return "Not on Sundays." if step.arguments["a"] == 1 else None
 
     calls = [Call("add", {"a": 1, "b": 2}), Call("add", {"a": 2, "b": 2})]
@@ -631,7 +631,7 @@ def test_a_call_that_a_hook_refuses_does_not_run_and_the_model_reads_why():
 
 
 def test_what_a_hook_raises_ends_the_run():
-    def before(step: Step) -> None:
+    def before(step: ResolvedCall) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -727,7 +727,7 @@ def test_a_tool_goes_to_the_model_as_its_provider_takes_it_and_its_call_comes_ba
 
     tools.add_raw("shop.price.v1", {"type": "object"}, price, description="The price.", effect="read")
 
-    def answer(request: Request) -> Says:
+    def answer(request: ModelRequest) -> Says:
         said: list[Any] = request.body["input"] if wire == "responses" else request.body["messages"]
         [tool] = request.body["tools"]
         name = tool["function"]["name"] if wire == "chat" else tool["name"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from journeys.warm import warm_command
+from support.warm_command import warm_command
 
 TABLE = """
 CREATE TABLE log (

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from journeys.serving import Process, command, environment, http, started
+from support.serving import Process, command, environment, http, started
+from support.wire.raw_http import Answer, Endpoint, modern
 from tooltrue._internal.processes import descendants
 from tooltrue.testing.state import LIMIT
-from wire.raw_http import Answer, Endpoint, modern
 
 pytestmark = pytest.mark.process
 

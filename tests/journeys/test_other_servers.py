@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from journeys.serving import Process, environment, free_port, started, wait_for_port
-from wire.raw_http import JSON, Endpoint, Stream, in_session, modern
+from support.serving import Process, environment, free_port, started, wait_for_port
+from support.wire.raw_http import JSON, Endpoint, Stream, in_session, modern
 
 pytestmark = pytest.mark.process
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import environment, http
-from journeys.warm import warm_command
+from support.serving import environment, http
+from support.warm_command import warm_command
 from tooltrue import Client, RpcError
 
 pytestmark = pytest.mark.process

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment
+from support.serving import command, environment
+from support.sql.engines import ENGINES, shop
+from support.variants import tried
 from tooltrue import Client
-from tooltrue.client.results import Result
-from unit.toolbox.sql.engines import ENGINES, shop
-from variants import tried
+from tooltrue.client.call_results import Result
 
 pytestmark = pytest.mark.process
 

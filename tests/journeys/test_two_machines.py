@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from journeys.serving import Process, command, environment, http, started
-from stores import own_redis, redis_url
+from support.redis_server import own_redis, redis_url
+from support.serving import Process, command, environment, http, started
+from support.wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
 from tooltrue.testing.state import LIMIT
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, in_session, modern
 
 pytestmark = pytest.mark.process
 

@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from support.wire.raw_http import Endpoint
 from tooltrue import Client, Context, RpcError, Server, ToolError
-from wire.raw_http import Endpoint
 
 spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
 tracers = TracerProvider()
@@ -112,7 +112,9 @@ def said(span: Any) -> dict[str, Any]:
 
 
 def durations() -> list[dict[str, Any]]:
-    data = json.loads(reader.get_metrics_data().to_json())
+    metrics = reader.get_metrics_data()
+    assert metrics is not None
+    data = json.loads(metrics.to_json())
     return [
         {"name": metric["name"], "unit": metric["unit"], "attributes": point["attributes"], "count": point["count"]}
         for resource in data["resource_metrics"]

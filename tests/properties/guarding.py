@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation, InputRequiredResult
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
@@ -36,7 +36,7 @@ from tooltrue.tools.library import shelved
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import LOCAL, Principal, ToolCall
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 __all__ = ["META_TOOL", "PATHS", "Attempts", "Item", "Told", "World", "worlds"]
 
@@ -385,7 +385,9 @@ class _Line:
         [answer] = await self.send([(method, params)])
         return answer
 
-    async def send(self, requests: list[tuple[str, Mapping[str, Any]]], *, batch: bool = False) -> list[dict[str, Any]]:
+    async def send(
+        self, requests: Sequence[tuple[str, Mapping[str, Any]]], *, batch: bool = False
+    ) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
         for method, params in requests:
             self._number += 1
@@ -516,7 +518,7 @@ class Attempts:
 
     async def over_http(self) -> None:
         """A stream that is left, and resumed by its session."""
-        app = HttpApp(self._protocol.http(lambda carrier: self.by), Access())
+        app = HttpApp(self._protocol.http(lambda carrier: self.by), AllowedHosts())
         async with app.serving():
             await self._over(app)
 

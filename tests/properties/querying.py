@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from unit.toolbox.sql.slots import NAMES, SLOTS, TEXTS
+from support.sql.slots import NAMES, SLOTS, TEXTS
 
 __all__ = ["HIDDEN_WORDS", "changes", "queries"]
 

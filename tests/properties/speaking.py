@@ -18,12 +18,12 @@ from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
-from tooltrue.transport.http_server import Access, HttpApp
+from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 __all__ = [
     "META",
@@ -173,7 +173,7 @@ def events_of(text: str) -> list[tuple[str, str]]:
 
 
 def http_of(protocol: ProtocolServer) -> HttpApp:
-    return HttpApp(protocol.http(), Access())
+    return HttpApp(protocol.http(), AllowedHosts())
 
 
 async def ask(

@@ -112,41 +112,43 @@ def test_no_way_leads_to_what_the_decision_denies(drawn: tuple[World, Principal]
 
 # -- mutants: each is a hole, and the property above has to see it -----------------------------------------------------
 
+AUTHORIZE = authorize._Authorize  # pyright: ignore[reportPrivateUsage] - no public name reaches a layer
+
 
 def no_authorize(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "authorize", lambda decide: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(pipeline, "authorize", lambda decide: Wrapper)
 
 
 def no_arguments_stage(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "authorize_arguments", lambda decide: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(pipeline, "authorize_arguments", lambda decide: Wrapper)
 
 
 def calls_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "call_tool", lambda self, call: self.inner.call_tool(call))
+    patch.setattr(AUTHORIZE, "call_tool", lambda self, call: self.inner.call_tool(call))
 
 
 def lists_what_is_not_called(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "list_tools", lambda self, context: self.inner.list_tools(context))
+    patch.setattr(AUTHORIZE, "list_tools", lambda self, context: self.inner.list_tools(context))
 
 
 def reads_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "read_resource", lambda self, read: self.inner.read_resource(read))
+    patch.setattr(AUTHORIZE, "read_resource", lambda self, read: self.inner.read_resource(read))
 
 
 def gets_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "get_prompt", lambda self, get: self.inner.get_prompt(get))
+    patch.setattr(AUTHORIZE, "get_prompt", lambda self, get: self.inner.get_prompt(get))
 
 
 def completes_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(authorize._Authorize, "complete", lambda self, get: self.inner.complete(get))
+    patch.setattr(AUTHORIZE, "complete", lambda self, get: self.inner.complete(get))
 
 
 def requires_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(deciding, "_required", lambda tool, context, held: ALLOW)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(deciding, "_required", lambda tool, context, held: ALLOW)
 
 
 def everybody_holds_every_scope(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rules, "lacking", lambda scopes, principal, held: frozenset())  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(rules, "lacking", lambda scopes, principal, held: frozenset())
 
 
 def open_where_nothing_matches(patch: pytest.MonkeyPatch) -> None:
@@ -169,7 +171,7 @@ def to_ask_is_to_allow(patch: pytest.MonkeyPatch) -> None:
 
 
 def nobody_is_asked(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pipeline, "confirm", lambda *_, **__: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+    patch.setattr(pipeline, "confirm", lambda *_, **__: Wrapper)
 
 
 def a_no_is_a_yes(patch: pytest.MonkeyPatch) -> None:
@@ -201,7 +203,7 @@ def a_tool_calls_past_the_guard(patch: pytest.MonkeyPatch) -> None:
 
 
 def weakest_of_two_decisions(patch: pytest.MonkeyPatch) -> None:
-    strictness = deciding._strictness
+    strictness = deciding._strictness  # pyright: ignore[reportPrivateUsage]
     patch.setattr(deciding, "_strictness", lambda verdict: -strictness(verdict))
 
 
@@ -236,7 +238,7 @@ def test_a_hole_in_the_guard_is_seen_by_the_property(
         max_examples=500,
         derandomize=True,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType] - the metaclass iterates
     )
     with pytest.raises((AssertionError, ExceptionGroup)):
         hunt(given(worlds())(holds))()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tooltrue import Form
 from tooltrue.errors import InvalidParams
 from tooltrue.jsonrpc.messages import canonical
-from tooltrue.protocol.types import Implementation
-from tooltrue.server.request_state import Asking, Round, Subject
-from tooltrue.server.sealing import Sealer
+from tooltrue.protocol.types import Implementation, InputRequiredResult
+from tooltrue.server.request_state import RequestStates, RequestSubject, Round
+from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
@@ -28,38 +28,39 @@ LETTERS = string.ascii_letters + string.digits + "-_"
 names = st.sampled_from(["a", "b", "ab", "", "tools/call"])
 values = st.recursive(st.none() | st.booleans() | st.integers(-2, 2) | names, lambda inner: st.lists(inner, max_size=2))
 subjects = st.builds(
-    Subject,
+    RequestSubject,
     st.sampled_from(["tools/call", "prompts/get", "resources/read"]),
     names,
     st.dictionaries(names, values, max_size=2),
     st.builds(Principal, names),
 )
-ADA = Subject("tools/call", "book", {"to": "Rome"}, Principal("ada"))
+ADA = RequestSubject("tools/call", "book", {"to": "Rome"}, Principal("ada"))
 
 
-def asking(now: float = 1_000.0) -> Asking:
+def asking(now: float = 1_000.0) -> RequestStates:
     sealer = Sealer((KEY,), clock=lambda: now)
-    return Asking(ServedProvider(Implementation("t", "1"), LocalToolset(), sealer, MemoryFacts()))
+    return RequestStates(ServedProvider(Implementation("t", "1"), LocalToolset(), sealer, MemoryFacts()))
 
 
-def state_of(subject: Subject, message: str = "Sure?") -> str:
+def state_of(subject: RequestSubject, message: str = "Sure?") -> str:
     rounds = Rounds()
     with pytest.raises(InputRequired) as asked:
         rounds.ask(Form(message), "sure")
+    assert isinstance(asked.value.outcome, InputRequiredResult)
     put = asking().put(asked.value.outcome, rounds, subject, {"elicitation": {}})
     assert put.requestState is not None
     return put.requestState
 
 
-def resumed(subject: Subject, state: str, now: float = 1_000.0) -> Round:
+def resumed(subject: RequestSubject, state: str, now: float = 1_000.0) -> Round:
     return asyncio.run(asking(now).resume(subject, state, None))
 
 
-def same(one: Subject, other: Subject) -> bool:
+def same(one: RequestSubject, other: RequestSubject) -> bool:
     return all(canonical(a) == canonical(b) for a, b in zip(said(one), said(other), strict=True))
 
 
-def said(subject: Subject) -> tuple[Any, ...]:
+def said(subject: RequestSubject) -> tuple[Any, ...]:
     return subject.method, subject.name, subject.arguments, subject.principal.id
 
 
@@ -67,7 +68,7 @@ def said(subject: Subject) -> tuple[Any, ...]:
 @pytest.mark.requirement("ELIC-16", "ELIC-25", "MRTR-08", "MRTR-10", "MRTR-12")
 @settings(deadline=None)
 @given(subjects, subjects)
-def test_a_state_is_good_for_its_own_method_name_arguments_and_principal(one: Subject, other: Subject):
+def test_a_state_is_good_for_its_own_method_name_arguments_and_principal(one: RequestSubject, other: RequestSubject):
     state = state_of(one)
     assert resumed(one, state).rounds.number == 1
     if not same(one, other):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.sanitize.byte_classes import classes_of
-from tooltrue.policy.sanitize.prescan import Suspicion, prescan
+from tooltrue.policy.sanitize.prescan import PrescanResult, prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.policy.sanitize.secrets import SHORTEST, suspects
 from tooltrue.policy.sanitize.truncate import cut_text, cuts
@@ -28,7 +28,7 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 )
-ALL = Suspicion(hidden=True)
+ALL = PrescanResult(hidden=True)
 
 
 @given(TEXT)

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tooltrue.contract.comparing import Effect, compare
 from tooltrue.contract.contract import Contract, canonical
 from tooltrue.contract.diff import diff
+from tooltrue.contract.schema_diff import Effect, compare
 from tooltrue.protocol.schema import Schema, SchemaError, compile_schema
 
 HARMLESS = {Effect.MORE, Effect.TEXT, Effect.COSMETIC}
@@ -79,7 +79,7 @@ def schema_of(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return few.flatmap(lambda names: st.fixed_dictionaries({name: values[name] for name in names}))
 
 
-SCHEMAS = st.recursive(
+SCHEMAS: st.SearchStrategy[Any] = st.recursive(
     st.booleans() | st.fixed_dictionaries({"type": KINDS}) | st.builds(dict), schema_of, max_leaves=6
 ).filter(lambda schema: isinstance(schema, dict))
 

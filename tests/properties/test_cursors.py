@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tooltrue.errors import InvalidParams
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.service import LISTINGS, SILENT, ServedProvider, page_of
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset

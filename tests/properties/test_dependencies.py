@@ -9,7 +9,8 @@ import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field, make_dataclass
-from typing import Annotated, Any, NamedTuple
+from types import GenericAlias
+from typing import Annotated, Any, NamedTuple, cast
 
 import pydantic
 import pytest
@@ -17,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import TypeAliasType, TypedDict
 
-from tooltrue import Client, Completes, Context, Depends, Form, Server
+from tooltrue import Client, Completes, Context, Form, Server
 from tooltrue.errors import DefinitionError, RpcError
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.binding import TextFunction
 from tooltrue.tools.binding.signature import MISSING
+from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.threads import ThreadPool
 
 
@@ -84,7 +86,7 @@ PROVIDED: dict[str, Callable[[Depends], Written]] = {
     "annotated, with words": lambda d: (Annotated[str, "the user", d], MISSING),
     "annotated twice": lambda d: (Annotated[Annotated[str, d], "the user"], MISSING),
     "annotated, with a default": lambda d: (Annotated[str, d], "root"),
-    "annotated optional": lambda d: (Annotated[str, d] | None, None),
+    "annotated optional": lambda d: (Annotated[str, d] | None, None),  # pyright: ignore[reportOperatorIssue] - at runtime
     "optional annotated": lambda d: (Annotated[str | None, d], None),
     "annotated, no JSON": lambda d: (Annotated[sqlite3.Connection, d], MISSING),
     "alias": lambda d: (TypeAliasType("User", Annotated[str, d]), MISSING),  # pyright: ignore
@@ -100,7 +102,7 @@ PROVIDED: dict[str, Callable[[Depends], Written]] = {
 def dataclass_default(d: Depends) -> type:
     @dataclass
     class Query:
-        user: str = field(default=d)  # type: ignore[arg-type]  # pyright: ignore
+        user: str = field(default=d)  # pyright: ignore
 
     return Query
 
@@ -118,16 +120,17 @@ def model_annotated(d: Depends) -> type:
 
 
 def model_within(d: Depends) -> type:
-    return pydantic.create_model("Outer", inner=(list[model_default(d)], ...))  # type: ignore[misc]
+    inner = cast("Any", GenericAlias(list, (model_default(d),)))
+    return pydantic.create_model("Outer", inner=(inner, ...))
 
 
 def typed_dict(d: Depends) -> Any:
-    return TypedDict("Query", {"user": Annotated[str, d]})  # type: ignore[misc]  # pyright: ignore
+    return TypedDict("Query", {"user": Annotated[str, d]})
 
 
 def named_tuple(d: Depends) -> type:
     class Query(NamedTuple):
-        user: str = d  # type: ignore[assignment]  # pyright: ignore
+        user: str = d  # pyright: ignore
 
     return Query
 
@@ -368,7 +371,7 @@ def nested(user: Annotated[str, Depends(later)]) -> str:
     return user
 
 
-def nested_default(user: str = Depends(later)) -> str:  # type: ignore[assignment]  # pyright: ignore
+def nested_default(user: str = Depends(later)) -> str:  # pyright: ignore[reportArgumentType] - the class
     return user
 
 

@@ -14,7 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrue.host.approval_prompts import Always, Answer, Asking, Edit, No, Once, Question, Session
+from support.guarded_host import Place
+from tooltrue.host.approval_prompts import (
+    Always,
+    ApprovalAnswer,
+    ApprovalQuestion,
+    EditedArguments,
+    No,
+    Once,
+    PromptLimits,
+    ThisSession,
+)
 from tooltrue.policy import pipeline
 from tooltrue.policy.consent.question import StandingGrant
 from tooltrue.policy.guard import Guard
@@ -25,7 +35,6 @@ from tooltrue.policy.tasks.lethal_trifecta import Flow
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.tools.toolset import Wrapper
 from tooltrue.tools.vocabulary import EFFECTS, Effect
-from unit.host.guarded import Place
 
 NAMES, VALUES = ("get", "put", "send"), ("a", "b", "c")
 
@@ -49,10 +58,10 @@ class Said:
 
 ANSWERS = st.one_of(
     st.just(Once()),
-    st.just(Session()),
+    st.just(ThisSession()),
     st.sampled_from(VALUES).map(lambda value: Always({"properties": {"x": {"const": value}}, "required": ["x"]})),
     st.just(Always({"properties": {"x": True}})),
-    st.sampled_from((*VALUES, 5)).map(lambda value: Edit({"x": value})),
+    st.sampled_from((*VALUES, 5)).map(lambda value: EditedArguments({"x": value})),
     st.just(No()),
     st.just(No("because")),
     st.just(None),
@@ -63,7 +72,7 @@ ANSWERS = st.one_of(
 class World:
     effects: dict[str, Effect]
     rules: tuple[Said, ...]
-    answers: tuple[Answer | None, ...]
+    answers: tuple[ApprovalAnswer | None, ...]
     calls: tuple[tuple[str, str], ...]
     at_once: bool
     asks_destructive: bool
@@ -101,15 +110,15 @@ WORLDS = st.builds(
 
 def holds(world: World) -> None:
     waiting = list(world.answers)
-    yes: list[tuple[str, Answer, str]] = []  # tool, answer, the argument that was shown
+    yes: list[tuple[str, ApprovalAnswer, str]] = []  # tool, answer, the argument that was shown
 
-    async def front(question: Question) -> Answer:
+    async def front(question: ApprovalQuestion) -> ApprovalAnswer:
         answer = waiting.pop(0) if waiting else None
         if answer is None:
             raise EOFError
-        shown = question.wanted.arguments["x"]
+        shown = question.request.arguments["x"]
         assert f'"x" (1): "{shown}"' in question.text
-        yes.append((question.wanted.tool, answer, shown))
+        yes.append((question.request.tool, answer, shown))
         await asyncio.sleep(0)
         return answer
 
@@ -119,7 +128,7 @@ def holds(world: World) -> None:
         rules=Rules(tuple(said.rule(number) for number, said in enumerate(world.rules)), "desk"),
         confirm=Confirm(effects=effects, questions=100),  # pyright: ignore[reportArgumentType]
     )
-    place = Place(front, guard=guard, flow=Flow(is_on=False), asking=Asking(no_seconds=1e-6))
+    place = Place(front, guard=guard, flow=Flow(is_on=False), asking=PromptLimits(no_seconds=1e-6))
     for name in NAMES:
         place.add(name, effect=world.effects[name])
 
@@ -136,7 +145,9 @@ def holds(world: World) -> None:
     _nothing_ran_unasked(world, Counter((name, said["x"]) for name, said in place.ran), yes)
 
 
-def _nothing_ran_unasked(world: World, ran: Counter[tuple[str, str]], yes: list[tuple[str, Answer, str]]) -> None:
+def _nothing_ran_unasked(
+    world: World, ran: Counter[tuple[str, str]], yes: list[tuple[str, ApprovalAnswer, str]]
+) -> None:
     for (tool, value), times in ran.items():
         assert not world.denies(tool, value), f"{tool} {value} is denied, and ran"
         if world.allows(tool, value):
@@ -146,7 +157,7 @@ def _nothing_ran_unasked(world: World, ran: Counter[tuple[str, str]], yes: list[
             match answer:
                 case Once() if (name, shown) == (tool, value):
                     once += 1
-                case Session() if (name, shown) == (tool, value):
+                case ThisSession() if (name, shown) == (tool, value):
                     once = times
                 case Always(pattern) if name == tool:
                     fits = compile_schema(dict(pattern)).accepts
@@ -179,6 +190,8 @@ def test_the_oracle_sees_edits_that_are_not_decided_about_again(monkeypatch: pyt
 
     monkeypatch.setattr(pipeline, "authorize_arguments", undecided)
     rules = (Said("deny", "put", "b"),)
-    world = World(dict.fromkeys(NAMES, "destructive"), rules, (Edit({"x": "b"}), Once()), (("put", "a"),), False, True)
+    world = World(
+        dict.fromkeys(NAMES, "destructive"), rules, (EditedArguments({"x": "b"}), Once()), (("put", "a"),), False, True
+    )
     with pytest.raises(AssertionError, match="is denied, and ran"):
         holds(world)

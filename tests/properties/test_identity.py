@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tooltrue import ApiKeys, OAuth, Principal, Public, TrustedProxy
 from tooltrue.errors import RpcError
-from tooltrue.server.identity import challenge, known, ways_of
+from tooltrue.server.identity import challenge, methods_of, principal_of
 from tooltrue.server.keys import Key, new_key
 from tooltrue.transport.carrier import Carrier
 
 KEY, DIGEST = new_key("ada")
 ADA = Principal("key:ada")
 # Nobody listens there, so no signature can be verified.
-WAYS = ways_of(
+WAYS = methods_of(
     [
         ApiKeys({"ada": Key(DIGEST)}),
         OAuth(issuer="http://127.0.0.1:1", resource="https://tools.example/mcp", scopes=["read"]),
@@ -50,7 +50,7 @@ bearers = (latin | signed | latin.map(lambda junk: f"tt_ada_{junk}")).map(lambda
 
 def asked(headers: dict[str, str], peer: str | None = "198.51.100.1") -> Principal | RpcError:
     try:
-        return asyncio.run(known(Carrier("http", headers, peer), WAYS))
+        return asyncio.run(principal_of(Carrier("http", headers, peer), WAYS))
     except RpcError as error:
         return error
 

@@ -511,4 +511,4 @@ class Endpoint(Machine):
 
 TestChannel = Channel.TestCase
 TestEndpoint = Endpoint.TestCase
-TestChannel.settings = TestEndpoint.settings = settings(deadline=None, max_examples=settings.default.max_examples // 4)
+TestChannel.settings = TestEndpoint.settings = settings(deadline=None, max_examples=settings().max_examples // 4)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tooltrue import LocalToolset, filtered, prefixed, renamed
 from tooltrue.errors import DefinitionError, UnknownTool
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
+from tooltrue.protocol.types import CallToolResult
 from tooltrue.server.service import SILENT
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
@@ -39,6 +40,7 @@ async def called(provider: Provider, name: str) -> str | None:
         outcome = await provider.call_tool(ToolCall(name, {}, CONTEXT))
     except UnknownTool:
         return None
+    assert isinstance(outcome, CallToolResult)
     return outcome.content[0].text
 
 

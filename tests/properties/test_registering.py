@@ -16,7 +16,7 @@ from tooltrue import Client, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Annotations, Icon, replaced
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import Settings, TextFunction, bind
+from tooltrue.tools.binding import TextFunction, ToolOptions, bind
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings
 from tooltrue.tools.local import LocalToolset, ToolSettings
@@ -64,7 +64,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "replaces": st.sampled_from(["rm", ["rm", "del"]]),
     "deprecated": st.just("Use trash."),
 }
-chosen: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional=SETTINGS)  # pyright: ignore
+chosen: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional=SETTINGS)
 
 
 def wipe(path: str) -> str:
@@ -126,7 +126,7 @@ TOOL_SPELLINGS: list[tuple[Callable[[], Any], Register]] = [
 
 def bound(made: Any) -> Any:
     tools = made.tools if isinstance(made, Server) else made
-    [one] = tools._bound.values()  # what is registered, with the parts that no list shows
+    [one] = tools._bound.values()  # pyright: ignore[reportPrivateUsage] - what is registered, with the parts that no list shows
     return one
 
 
@@ -151,7 +151,7 @@ def test_no_spelling_drops_a_setting_of_a_tool(
     made = make()
     register(made, written, settings)
     reference = LocalToolset()
-    assert comparable(bound(made)) == comparable(bind(written, Settings.of(settings), reference.pool))
+    assert comparable(bound(made)) == comparable(bind(written, ToolOptions.of(settings), reference.pool))
 
 
 @pytest.mark.parametrize("setting", sorted(SETTINGS))
@@ -160,7 +160,7 @@ def test_each_setting_makes_a_difference(setting: str, data: st.DataObject) -> N
     value = data.draw(SETTINGS[setting])
     without, having = LocalToolset(), LocalToolset()
     without.tool(wipe)
-    having.tool(wipe, **{setting: value})  # pyright: ignore
+    having.tool(wipe, **{setting: value})
     assert comparable(bound(having)) != comparable(bound(without))
 
 
@@ -170,7 +170,7 @@ def test_isolation_is_honoured_with_a_function_given() -> None:
     assert bound(tools).tool.stoppable
 
 
-raw = st.fixed_dictionaries({}, optional={key: value for key, value in SETTINGS.items() if key != "name"})  # pyright: ignore
+raw = st.fixed_dictionaries({}, optional={key: value for key, value in SETTINGS.items() if key != "name"})
 
 
 @given(raw)
@@ -188,7 +188,7 @@ def test_a_raw_tool_drops_no_setting(settings: dict[str, Any]) -> None:
         raw_tools.add_raw("other", schema, lambda arguments: "x", name="another")
 
 
-@given(st.fixed_dictionaries({}, optional={k: v for k, v in SETTINGS.items() if k not in ("name", "visible")}))  # pyright: ignore
+@given(st.fixed_dictionaries({}, optional={k: v for k, v in SETTINGS.items() if k not in ("name", "visible")}))
 def test_no_view_drops_a_setting(settings: dict[str, Any]) -> None:
     tools = LocalToolset()
     tools.tool(wipe, **settings)
@@ -234,7 +234,7 @@ def some(of: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 def prompt_of(made: Any) -> tuple[Any, ...]:
     library = made.library if isinstance(made, Server) else made
-    [prompt] = library._prompts.values()
+    [prompt] = library._prompts.values()  # pyright: ignore[reportPrivateUsage]
     return prompt.definition, runs_on_a_thread(prompt.function)
 
 
@@ -265,7 +265,8 @@ def test_no_spelling_drops_a_setting_of_a_resource(settings: dict[str, Any]) -> 
     decorated, added = Server("t"), Server("t")
     decorated.resource("docs://a", **settings)(say)
     added.add_resource("docs://a", say, **settings)
-    [one], [other] = decorated.library._resources.values(), added.library._resources.values()
+    [one] = decorated.library._resources.values()  # pyright: ignore[reportPrivateUsage]
+    [other] = added.library._resources.values()  # pyright: ignore[reportPrivateUsage]
     assert (one.definition, one.untrusted) == (other.definition, other.untrusted)
     assert runs_on_a_thread(one.function) == runs_on_a_thread(other.function) == settings.get("blocking", True)
     assert one.untrusted == settings.get("untrusted", False)

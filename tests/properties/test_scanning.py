@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tooltrue.contract.normalization import lowered, plain
 from tooltrue.contract.patterns import Pattern, patterns
-from tooltrue.contract.reading import lowered, plain
-from tooltrue.contract.tokens import signs_in, words_of
+from tooltrue.contract.word_sets import signs_in, words_of
 
 SECURITY = Path(__file__).parent.parent / "security"
 ORDERS = tomllib.loads((SECURITY / "orders.toml").read_text("utf-8"))

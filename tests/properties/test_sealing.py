@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrue.server.sealing import BadSeal, Sealer, new_key
+from tooltrue.server.sealed_tokens import BadSeal, Sealer, new_key
 
 KEY = bytes(range(16))
 LETTERS = string.ascii_letters + string.digits + "-_"

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sqlglot.errors import ErrorLevel
 
 from properties.querying import changes, queries
-from tooltrue.toolbox.sql.statement import Statement, spelt
-from unit.toolbox.sql.engines import ENGINES
-from unit.toolbox.sql.slots import outside_of_quotes
-from unit.toolbox.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
-from variants import tried
+from support.sql.engines import ENGINES
+from support.sql.slots import outside_of_quotes
+from support.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
+from support.variants import tried
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
 FEW = 45
@@ -29,7 +29,7 @@ MANY = settings().max_examples
 QUICKLY = settings(
     max_examples=MANY if MANY > 1000 else FEW,
     phases=(Phase.reuse, Phase.generate, Phase.shrink),
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType] - the metaclass iterates
 )
 Pair = tuple[World, World]
 
@@ -76,7 +76,12 @@ def check_told(told: Told, world: World) -> None:
 
 def check_sent(statement: Statement, world: World) -> None:
     """It is one statement, reads as it was written, and has nothing odd outside of its quotes."""
-    text = spelt(statement, ":{name}").removeprefix("EXPLAIN ").removeprefix("QUERY PLAN ").removeprefix("ANALYZE ")
+    text = (
+        text_with_parameters(statement, ":{name}")
+        .removeprefix("EXPLAIN ")
+        .removeprefix("QUERY PLAN ")
+        .removeprefix("ANALYZE ")
+    )
     [tree] = sqlglot.parse(text, read=world.dialect)
     assert tree is not None
     again = tree.sql(

@@ -19,7 +19,7 @@ from tooltrue.transport.http_server import Reply, Stream
 
 lines = st.text(st.sampled_from('a: \r\n\u2028\u2029\x85\x00"\\é😀') | st.characters(codec="utf-8"), max_size=8)
 said = st.dictionaries(lines, lines, max_size=2)
-COSTLY = settings(deadline=None, max_examples=settings.default.max_examples // 5)  # a socket, and 30 ms each
+COSTLY = settings(deadline=None, max_examples=settings().max_examples // 5)  # a socket, and 30 ms each
 
 
 class Listener:

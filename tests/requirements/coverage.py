@@ -20,7 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from collected import Named, whole_suite
+from support.collected import Named, whole_suite
 
 __all__ = [
     "FOLDER",

@@ -9,11 +9,11 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from collected import whole_suite
 from requirements.coverage import (
     FOLDER,
     LEVELS,
     REVISIONS,
+    Level,
     Requirement,
     Ties,
     load,
@@ -23,6 +23,7 @@ from requirements.coverage import (
     unknown,
     untied,
 )
+from support.collected import whole_suite
 
 ROWS = load()
 FILES = {file.stem: tomllib.loads(file.read_text()) for file in FOLDER.glob("*.toml")}
@@ -129,8 +130,8 @@ def test_every_name_that_a_test_gives_is_that_of_a_row(ties: Ties):
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def made(id: str, level: str = "MUST", **reasons: str) -> Requirement:
-    return Requirement(id, "2026-07-28", "server", level, "basic", "It does.", **reasons)  # type: ignore[arg-type]
+def made(id: str, level: Level = "MUST", **reasons: str) -> Requirement:
+    return Requirement(id, "2026-07-28", "server", level, "basic", "It does.", **reasons)
 
 
 def test_the_last_line_counts_what_is_owed_and_tied():

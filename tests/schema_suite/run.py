@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tooltrue.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema
+from tooltrue.protocol.schema import FOREIGN, OWN, Schema, SchemaBounds, SchemaError, compile_schema
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
@@ -107,7 +107,7 @@ def packaged_suite() -> Path:
     return suite
 
 
-def run(part: Part, tests: Path, bounds: Bounds) -> Count:
+def run(part: Part, tests: Path, bounds: SchemaBounds) -> Count:
     count = Count()
     for name, group in groups(part, tests):
         where = f"{name}: {group['description']}"

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, Endpoint, in_session, modern
 from tooltrue import Server
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Endpoint, in_session, modern
 
 __all__ = ["DOORS", "Disk", "answers", "in_place"]
 

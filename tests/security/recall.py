@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from security import spellings
-from tooltrue.contract.finding import Finding, Severity
+from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.protocol.questions import InputRequest, check_request, elicitation_form
+from tooltrue.protocol.input_requests import InputRequest, check_request, elicitation_form
 
 __all__ = ["MEASUREMENTS", "PLACES", "Measured", "definitions", "forms", "is_refused", "measure"]
 
@@ -70,7 +70,7 @@ def _tool(description: str) -> dict[str, Any]:
     return {"name": "t", "description": description, "inputSchema": {"type": "object"}}
 
 
-def _is_flagged(findings: tuple[Finding, ...]) -> bool:
+def _is_flagged(findings: tuple[ScanFinding, ...]) -> bool:
     return any(one.severity is not Severity.NOTE for one in findings)
 
 

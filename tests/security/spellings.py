@@ -2,8 +2,8 @@
 
     python tests/security/spellings.py
 
-prints both, with what was missed. The families are generated: each kind of `fakes.py` and of `more_fakes`, in each
-spelling. What is benign are texts in which people, programs and documents write what looks alike.
+prints both, with what was missed. The families are generated: each kind of `fake_secrets.py` and of `more_fakes`, in
+each spelling. What is benign are texts in which people, programs and documents write what looks alike.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[1]))
 
-from security.fakes import FAKES
+from support.fake_secrets import FAKES
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 
@@ -48,7 +48,7 @@ _B32 = string.ascii_uppercase + "234567"
 
 
 def more_fakes() -> tuple[tuple[str, str], ...]:
-    """Secrets of further families, made like those of `fakes.py`."""
+    """Secrets of further families, made like those of `fake_secrets.py`."""
     made = random.Random("more")
 
     def some(count: int, signs: str = _ALNUM) -> str:

@@ -3,10 +3,10 @@
 ``make security`` runs these tests and prints the table; it fails when one falls, is skipped, or names no row.
 
 A row counts as blocked when at least ``ENOUGH`` variants of its attack are tried: each case of a parametrized test is
-one, and a test marked ``variants(n)`` tries n (see ``variants.py``). How many there are is counted into ``tried.toml``
-by ``make security-count``, for the page that states it; a test falls where there are fewer by now. A row whose
-detection is heuristic states figures that ``recall.py`` measures instead, and one that is a single fixed condition says
-which.
+one, and a test marked ``variants(n)`` tries n (see ``support/variants.py``). How many there are is counted into
+``tried.toml`` by ``make security-count``, for the page that states it; a test falls where there are fewer by now. A row
+whose detection is heuristic states figures that ``recall.py`` measures instead, and one that is a single fixed
+condition says which.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from collected import Named, named_by, whole_suite
 from security.recall import measure
+from support.collected import Named, named_by, whole_suite
 
 __all__ = ["ENOUGH", "Group", "Row", "Seen", "counted", "load", "recorded", "report", "rows_of", "state"]
 

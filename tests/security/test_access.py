@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import itertools
 import json
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from support.variants import tried
 from tooltrue import (
     Allow,
     Client,
@@ -31,9 +33,9 @@ from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ScopeNeeded
 from tooltrue.policy.rules.rule import Decide
 from tooltrue.protocol import versions
+from tooltrue.protocol.types import TextResource
 from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import RequestContext, ToolCall
-from variants import tried
 
 ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'
 
@@ -538,7 +540,9 @@ def test_what_an_allowed_call_handed_out_is_read_under_rules_that_do_not_name_it
     async def whole() -> Any:
         async with server.serving(), Client(server) as client:
             result = await client.call_tool("big")
-            return (await client.read_resource(result.content[-1].uri))[0].text  # type: ignore[union-attr]
+            [part] = await client.read_resource(result.content[-1].uri)
+            assert isinstance(part, TextResource)
+            return part.text
 
     assert asyncio.run(whole()) == "x" * 5_000
 
@@ -567,12 +571,10 @@ async def as_a_task(shop: Shop, context: Context) -> Any:
 
 
 async def again_and_again(shop: Shop, context: Context) -> Any:
-    for _ in range(3):
-        try:
+    for _ in range(2):
+        with contextlib.suppress(RpcError):
             return await awaited(shop, context)
-        except RpcError as error:
-            last = error
-    raise last
+    return await awaited(shop, context)
 
 
 async def all_at_once(shop: Shop, context: Context) -> Any:
@@ -761,7 +763,7 @@ def test_b57_a_tool_is_hidden_where_it_is_not_settled_who_may_know_of_it(visible
 @pytest.mark.filterwarnings("ignore:coroutine 'shows_later' was never awaited")
 def test_b57_a_coroutine_is_no_word_on_who_may_know_of_a_tool() -> None:
     server = Server("shop")
-    server.add_tool(must_not_run, name="hers", visible=shows_later)
+    server.add_tool(must_not_run, name="hers", visible=shows_later)  # pyright: ignore[reportArgumentType] - the fault
     assert outcome(server, "hers") == outcome(server, "nothing")
     gc.collect()
 

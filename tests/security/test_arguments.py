@@ -14,8 +14,8 @@ import pydantic
 import pytest
 from typing_extensions import TypedDict
 
+from support.variants import tried
 from tooltrue import Client, Server
-from variants import tried
 
 
 class Model(pydantic.BaseModel):

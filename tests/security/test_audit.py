@@ -18,12 +18,13 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import Process, environment, started
-from security.fakes import FAKES
+from support.fake_secrets import FAKES
+from support.serving import Process, environment, started
+from support.variants import tried
 from tooltrue import Client, RpcError, Server
 from tooltrue.cli.main import main
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import standard
 from tooltrue.server.service import SILENT
@@ -32,7 +33,6 @@ from tooltrue.state.verify import verify
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
-from variants import tried
 
 SERVER = Path(__file__).parents[1] / "journeys" / "audited.py"
 

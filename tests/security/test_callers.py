@@ -16,13 +16,13 @@ import pytest
 
 from security.test_doors import by, by_name
 from security.test_identity import by_address
+from support.variants import tried
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Endpoint, in_session
 from tooltrue import Client, Context, Principal, RpcError, Server
 from tooltrue.policy.rules.rule import ALLOW, Deny
 from tooltrue.protocol.versions import ALL
 from unit.server.test_dual_era import ADD, META, Channel, made
-from variants import tried
-from wire.mounting import Mounts
-from wire.raw_http import Endpoint, in_session
 
 # -- B26: addresses of one network -------------------------------------------------------------------------------------
 

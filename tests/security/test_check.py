@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Finding, checked
-from tooltrue.check.judged import beside_tools
+from tooltrue.check.findings import RuleFinding, check_contracts
+from tooltrue.check.runtime_checks import beside_tools
 from tooltrue.contract.contract import Contract
 
 FOLDER = Path(__file__).parent
@@ -29,10 +29,10 @@ def having(schema: Any) -> dict[str, Any]:
     return tool(inputSchema={"type": "object", "properties": {"a": schema}})
 
 
-def found(*tools: dict[str, Any], **others: dict[str, Any]) -> list[Finding]:
+def found(*tools: dict[str, Any], **others: dict[str, Any]) -> list[RuleFinding]:
     """What is found in the tools of a server; ``others`` are servers with one tool each."""
     servers = [("own", Contract.of(tools)), *((name, Contract.of([one])) for name, one in others.items())]
-    return [one for one in checked(servers) if one.server == "own"]
+    return [one for one in check_contracts(servers) if one.server == "own"]
 
 
 def errors(*tools: dict[str, Any], **others: dict[str, Any]) -> set[str]:

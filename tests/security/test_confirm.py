@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.confirming import ERAS, YES, Attic, Post, posting, said, state
+from support.variants import tried
 from tooltrue import Abuse, Confirm, Form, Link, Rate, RateLimits, Server, ToolError
 from tooltrue.errors import DefinitionError, StateError
 from tooltrue.policy.guard import Guard
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import CallToolResult, Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.toolbox.files import Files
 from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ToolCall
-from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
-from variants import tried
 
 eras = pytest.mark.parametrize("revision", ERAS)
 
@@ -37,7 +37,7 @@ async def called(attic: Attic, principal: Principal, **arguments: Any) -> str:
     """The code of a refusal, for a caller that cannot be asked; else what the tool said."""
     outcome = await attic.provider.call_tool(ToolCall("burn", arguments, RequestContext(principal, SILENT)))
     assert isinstance(outcome, CallToolResult)
-    text: str = outcome.content[0].text  # pyright: ignore
+    text: str = outcome.content[0].text
     return text.rsplit("[", 1)[1].rstrip("]") if outcome.isError else text
 
 
@@ -128,7 +128,7 @@ def test_b19_twin_the_same_arguments_in_another_spelling_are_the_same_call():
             arguments = {"weight": weight, "boxes": boxes}
             outcome = await attic.provider.call_tool(ToolCall("move", arguments, RequestContext(LOCAL, SILENT)))
             assert isinstance(outcome, CallToolResult)
-            return outcome.content[0].text  # pyright: ignore
+            return outcome.content[0].text
 
         refused = await moved([{"a": 1, "b": 2}], 5)
         await attic.allow(refused.split("ticket ")[1].split()[0])
@@ -553,7 +553,7 @@ def test_b19_no_other_arguments_run_by_a_yes_to_these(way: str):
     async def by_ticket(name: str, arguments: dict[str, Any]) -> str:
         outcome = await attic.provider.call_tool(ToolCall(name, arguments, RequestContext(LOCAL, SILENT)))
         assert isinstance(outcome, CallToolResult)
-        return outcome.content[0].text  # pyright: ignore
+        return outcome.content[0].text
 
     async def by_tickets() -> list[str]:
         await attic.allow((await by_ticket("move", ASKED)).split("ticket ")[1].split()[0])

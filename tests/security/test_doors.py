@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from support.wire.mounting import Mounts
+from support.wire.raw_http import Endpoint, in_session
 from tooltrue import Abuse, Context, Form, Principal, Rate, Server
 from tooltrue.state.log import MemoryLog
 from tooltrue.transport.carrier import Carrier
-from wire.mounting import Mounts
-from wire.raw_http import Endpoint, in_session
 
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

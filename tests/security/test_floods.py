@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tooltrue import Client
-from tooltrue.cli.hosting import TYPED
+from tooltrue.cli.terminal_host import TYPED
 from tooltrue.errors import InvalidAnswer
 from tooltrue.host.host import Host
 from tooltrue.testing.state import LIMIT

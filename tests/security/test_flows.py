@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from security.test_host import ALL
+from support.guarded_host import Person, Place
+from support.hosting import Published, hosted, tool
 from tooltrue import Client, Context, Form, Link, QuestionLimits, Server, ToolError, TooltrueError
 from tooltrue.client.answers import Elicitation
 from tooltrue.host.approval_prompts import No, Once
@@ -20,8 +22,6 @@ from tooltrue.protocol.schema import compile_schema
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.tasks import Budget, Task
 from tooltrue.tools.vocabulary import Effect
-from unit.host.guarded import Person, Place
-from unit.host.hosting import Published, hosted, tool
 
 # -- C22: a resource under another server's name -----------------------------------------------------------------------
 

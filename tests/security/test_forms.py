@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from security.recall import PLACES, forms, is_refused
+from support.variants import tried
 from tooltrue.errors import DefinitionError
-from tooltrue.protocol.asked import asks_for_a_secret
-from tooltrue.protocol.questions import check_url, check_words
-from variants import tried
+from tooltrue.protocol.input_requests import check_url, check_words
+from tooltrue.protocol.secret_requests import asks_for_a_secret
 
 SAID = tomllib.loads((Path(__file__).parent / "forms.toml").read_text("utf-8"))
 

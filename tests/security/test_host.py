@@ -7,15 +7,15 @@ import asyncio
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import ToolError
-from tooltrue.host.approval_prompts import Edit, No, Once
+from tooltrue.host.approval_prompts import EditedArguments, No, Once
 from tooltrue.policy.guard import Guard
-from tooltrue.policy.layers.sanitize import UNTRUSTED
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.tools.tasks import Budget
-from unit.host.guarded import Person, Place, text_of
+from tooltrue.tools.vocabulary import UNTRUSTED
 
 ALL = Guard(server="desk", rules=Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk"))
 
@@ -292,7 +292,7 @@ def test_twin_what_stays_here_and_what_is_no_secret_asks_nothing():
 def test_b05_what_the_person_has_edited_is_decided_about_again():
     closed = compile_schema({"type": "object", "properties": {"x": {"const": "secret"}}, "required": ["x"]})
     rules = Rules((Rule("deny", "d", 0, tools=globs(["put"]), arguments=closed, reason="not that"),), "desk")
-    person = Person(Edit({"x": "secret"}), Once())
+    person = Person(EditedArguments({"x": "secret"}), Once())
     place = Place(person, guard=Guard(server="desk", rules=rules))
     place.add("put", effect="write")
     assert asyncio.run(place.code("put", x="a")) == "TT2200"
@@ -302,7 +302,7 @@ def test_b05_what_the_person_has_edited_is_decided_about_again():
 
 @pytest.mark.twin("B05")
 def test_b05_twin_what_the_person_has_edited_runs_where_it_may():
-    place = Place(Person(Edit({"x": "b"}), Once()))
+    place = Place(Person(EditedArguments({"x": "b"}), Once()))
     place.add("put", effect="write")
     assert asyncio.run(place.code("put", x="a")) == ""
     assert place.ran == [("put", {"x": "b"})]

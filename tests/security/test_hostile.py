@@ -14,8 +14,8 @@ import pytest
 
 from tooltrue import Host, Server
 from tooltrue.client.answers import Elicitation
-from tooltrue.client.config import Config, ServerConfig
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
+from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.errors import ConfigurationError, UnknownTool
 from tooltrue.host.pins import Pins
 from tooltrue.host.prompters import callback
@@ -27,7 +27,7 @@ from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.characters import may_hide
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.testing.hostile import TRICKS, Era, Hostile, Trick
-from tooltrue.testing.hostile.results import SECRET
+from tooltrue.testing.hostile.tool_results import SECRET
 from tooltrue.testing.state import LIMIT
 
 IN_MEMORY = [trick for trick in TRICKS.values() if not trick.needs_process and trick.http is None]
@@ -86,7 +86,7 @@ def beside(
     }
 
     async def main() -> Any:
-        config = Config(str(folder / "servers.json"), folder, servers)
+        config = HostConfig(str(folder / "servers.json"), folder, servers)
         async with asyncio.timeout(LIMIT), Host(config, **{**given, **settings}) as host:
             return await test(host)
 
@@ -228,7 +228,7 @@ def test_a28_pages_without_end_cost_nobody_else_anything(name: str, tmp_path: Pa
             "unavailable",
             "TT5009",
         )
-        assert evil.heard.count("tools/list") <= 1_000
+        assert evil.methods.count("tools/list") <= 1_000
         assert "\ntrue\n" in (await host.call_tool("good_truth")).text
 
     beside(evil, test, tmp_path)
@@ -240,7 +240,7 @@ def test_lists_that_change_without_end_are_looked_at_less_and_less_often(tmp_pat
     async def test(host: Host) -> None:
         for _ in range(200):
             await host.call_tool("good_truth")
-        assert evil.heard.count("tools/list") < 20
+        assert evil.methods.count("tools/list") < 20
 
     beside(evil, test, tmp_path)
 
@@ -285,7 +285,7 @@ def test_an_answer_that_cannot_be_used_is_no_broken_connection(name: str, tmp_pa
         result = await host.call_tool(f"evil_{name}")
         assert result.is_error
         assert "[TT9602]" in result.text
-        assert evil.heard.count("tools/call") == 1
+        assert evil.methods.count("tools/call") == 1
         assert host.servers[0].state == "ready"
 
     beside(evil, test, tmp_path)

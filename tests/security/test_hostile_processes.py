@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import left_of
 from security.test_hostile import FLOODS, beside, check_harmless
+from support.serving import left_of
 from tooltrue import Host
 from tooltrue.testing.hostile import TRICKS, Hostile, serving_http
 

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from issuing.calling import RESOURCE, call, called, guarded, oauth, who
-from issuing.server import REDIRECT, Issuing, new_key
+from support.issuing.calling import RESOURCE, call, called, guarded, oauth, who
+from support.issuing.server import REDIRECT, Issuing, new_key
+from support.wire.mounting import Mounts
+from support.wire.raw_http import JSON, Endpoint, in_session, modern
 from tooltrue import ApiKeys, Context, Public, Server
 from tooltrue.server.keys import Key
 from tooltrue.server.keys import new_key as new_api_key
 from tooltrue.transport.fetch import Fetcher, NotFetched
-from wire.mounting import Mounts
-from wire.raw_http import JSON, Endpoint, in_session, modern
 
 
 def keys(*names: str) -> tuple[ApiKeys, dict[str, str]]:
@@ -260,7 +260,7 @@ def test_b40_a_token_out_of_its_time_or_with_a_strange_key_is_refused(
 @pytest.mark.twin("B40")
 @pytest.mark.parametrize("claims", [{"exp": -10}, {"nbf": 10}, {"iat": 10}])
 def test_b40_twin_clocks_may_differ_by_some_seconds(mounts: Mounts, issuer: Issuing, claims: dict[str, int]) -> None:
-    at = {name: int(time.time()) + seconds for name, seconds in claims.items()}
+    at: dict[str, Any] = {name: int(time.time()) + seconds for name, seconds in claims.items()}
     assert who(call(mounts, guarded(oauth(issuer)), issuer.signed(aud=RESOURCE, **at)))[0] == f"{issuer.url}#ada"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tooltrue.client.client import Result
 from tooltrue.errors import StateError
 from tooltrue.protocol.types import TextContent
 from tooltrue.protocol.versions import ALL
-from tooltrue.state.facts import MemoryFacts
+from tooltrue.state.facts import Bucket, MemoryFacts
 from tooltrue.testing.state import LIMIT
 
 SLOWLY = 0.001
@@ -142,7 +143,7 @@ async def flood(context: Context, progress: int = 0) -> str:
 @pytest.mark.filterwarnings("ignore")
 async def chatter(context: Context, messages: int = 0) -> str:
     for number in range(messages):
-        context.log("error", number)  # pyright: ignore[reportDeprecated]
+        context.log("error", number)
     return "done"
 
 
@@ -215,7 +216,7 @@ class DownLater(Down):
     async def get(self, key: str) -> bytes | None:
         return None
 
-    def take_now(self, *_: Any) -> float:
+    def take_now(self, buckets: Sequence[Bucket]) -> float:
         raise StateError.of("TT7005", path="facts")
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 
 from security.calling import DOORS, Disk, answers
-from variants import tried
-from wire.mounting import Mounts
+from support.variants import tried
+from support.wire.mounting import Mounts
 
 PARSE_ERROR = -32700
 

@@ -14,9 +14,9 @@ from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.toolbox.files import toolset
-from tooltrue.toolbox.files.tools import Files
+from tooltrue.toolbox.files.file_tools import Files
 from tooltrue.toolbox.files.values import Edit
-from tooltrue.toolbox.names import ASKED, HARMLESS, OBEYED, SECRET, Group
+from tooltrue.toolbox.path_patterns import HARMLESS, NEEDS_APPROVAL, OBEYED, SECRET, PatternGroup
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
@@ -303,11 +303,11 @@ def test_b25_a_person_is_asked_where_plain_writing_asks_nobody(root: Path, answe
 
 
 def test_each_group_has_a_source_and_names_of_one_form() -> None:
-    groups: list[Group] = [*SECRET, *HARMLESS, *OBEYED, *ASKED]
+    groups: list[PatternGroup] = [*SECRET, *HARMLESS, *OBEYED, *NEEDS_APPROVAL]
     assert all(group.source.startswith("https://") and group.about and group.names for group in groups)
     every = [name for group in groups for name in group.names]
     assert [
         name for name in every if name != name.lower() or name.count("/") > 2 or json.dumps(name)[1:-1] != name
     ] == []
-    for one, other in itertools.combinations((SECRET, OBEYED, ASKED), 2):
+    for one, other in itertools.combinations((SECRET, OBEYED, NEEDS_APPROVAL), 2):
         assert not {n for g in one for n in g.names} & {n for g in other for n in g.names}

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 import pytest
 
-from growth import grows_in_proportion
-from security.fakes import FAKES
+from support.fake_secrets import FAKES
+from support.growth import grows_in_proportion
 from tooltrue import (
     AudioContent,
     BlobResource,
@@ -42,8 +42,9 @@ from tooltrue.policy.sanitize.fit import CUT, MAX_BLOCKS
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
+from tooltrue.tools.null import SILENT
 from tooltrue.tools.stored_results import CHUNK_BYTES
-from tooltrue.tools.vocabulary import UNTRUSTED
+from tooltrue.tools.vocabulary import LOCAL, UNTRUSTED, RequestContext
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
@@ -58,7 +59,8 @@ def result_of(make: Callable[[], Any], server: Server | None = None, /, **settin
     def tool() -> Any:
         return make()
 
-    server.add_tool(tool, **{"effect": "read", **settings})
+    settings = {"effect": "read", **settings}
+    server.add_tool(tool, **settings)
 
     async def once() -> Any:
         async with Client(server) as client:
@@ -157,10 +159,10 @@ def test_c11_a_key_is_not_rewritten_but_what_has_it_is_withheld(key: str):
 )
 @pytest.mark.parametrize("where", ["description", "title", "schema"])
 def test_a10_to_a14_a_tool_whose_definition_hides_something_is_not_registered(hidden: str, where: str):
-    settings = {where: hidden} if where != "schema" else {}
+    settings: dict[str, Any] = {where: hidden} if where != "schema" else {}
     schema = {"type": "object", "properties": {"x": {"description": hidden}} if where == "schema" else {}}
     with pytest.raises(DefinitionError, match="invisible characters") as caught:
-        Server("t").add_raw_tool("tool", schema, lambda arguments: "", **settings)  # type: ignore[arg-type]
+        Server("t").add_raw_tool("tool", schema, lambda arguments: "", **settings)
     assert hidden not in str(caught.value)
 
 
@@ -260,7 +262,7 @@ def _finds(kind: str, text: str) -> bool:
 
 
 @pytest.mark.twin("C08", "C09", "C11")
-def test_c08_twin_the_rate_of_false_alarms_is_none(record_property: pytest.RecordProperty):
+def test_c08_twin_the_rate_of_false_alarms_is_none(record_property: Callable[[str, object], None]):
     lines = [line for path in BENIGN for line in path.read_text(encoding="utf-8").splitlines()]
     made = random.Random(8)
     noise = [base64.b64encode(made.randbytes(made.randrange(12, 600))).decode() for _ in range(2_000)]
@@ -306,7 +308,7 @@ PLAINLY_JSON: dict[str, Callable[[str], Any]] = {
     "dataclass": lambda text: [Row(text, date(2026, 1, 2))],
     "tuple of tuples": lambda text: ((text,),),
     "structured only": lambda text: CallToolResult([TextContent(text="fine")], structuredContent={"a": (text,)}),
-    "content": lambda text: CallToolResult(content=(TextContent(text=text),)),  # type: ignore[arg-type]
+    "content": lambda text: CallToolResult(content=(TextContent(text=text),)),  # pyright: ignore[reportArgumentType]
     "meta": lambda text: CallToolResult([TextContent(text="x")], meta={"com.example/note": (text,)}),
     "key that is no text": lambda text: {1: text},
 }
@@ -388,7 +390,8 @@ def whole_of(server: Server, make: Callable[[], Any], **settings: Any) -> tuple[
     def tool() -> Any:
         return make()
 
-    server.add_tool(tool, **{"effect": "read", **settings})
+    settings = {"effect": "read", **settings}
+    server.add_tool(tool, **settings)
 
     async def once() -> tuple[Any, str]:
         async with Client(server) as client:
@@ -396,6 +399,7 @@ def whole_of(server: Server, make: Callable[[], Any], **settings: Any) -> tuple[
             uri, read = result.content[-1].uri, ""
             while uri:
                 part, *more = await client.read_resource(uri)
+                assert isinstance(part, TextResource)
                 read += part.text
                 uri = more[0].uri if more else ""
             return result, read
@@ -462,6 +466,7 @@ def test_c08_a_secret_where_two_parts_of_what_is_kept_meet_is_masked(secrets: An
             uri, read = (await client.call_tool("tool")).content[0].uri, ""
             while uri:
                 part, *more = await client.read_resource(uri)
+                assert isinstance(part, TextResource)
                 read += part.text
                 uri = more[0].uri if more else ""
             return read
@@ -496,6 +501,7 @@ def test_c15_what_is_cut_is_valid_or_else_an_error_with_a_link_to_the_whole(sche
         async with Client(server) as client:
             result = await client.call_tool("tool")
             [part] = await client.read_resource(result.content[-1].uri)
+            assert isinstance(part, TextResource)
             return result, part.text
 
     result, read = asyncio.run(once())
@@ -508,7 +514,7 @@ def test_c15_what_is_cut_is_valid_or_else_an_error_with_a_link_to_the_whole(sche
 
 
 def server_accepts(server: Server, value: Any) -> bool:
-    [tool] = asyncio.run(server.tools.list_tools(None))  # type: ignore[arg-type]
+    [tool] = asyncio.run(server.tools.list_tools(RequestContext(LOCAL, SILENT)))
     return tool.output is not None and tool.output.accepts(value)
 
 
@@ -602,7 +608,7 @@ KINDS = ["exec", "Exec", "script", "html", "TEXT", "Text", "text ", "texts", "im
 @pytest.mark.parametrize("kind", KINDS)
 def test_c18_no_kind_of_content_that_does_not_exist_leaves(kind: str):
     block = {"type": kind, "text": "hidden-payload", "command": "rm", "data": "AAAA", "mimeType": "image/png"}
-    result = result_of(lambda: CallToolResult([TextContent(text="before"), block]))  # type: ignore[list-item]
+    result = result_of(lambda: CallToolResult([TextContent(text="before"), block]))
     assert "hidden-payload" not in json.dumps(result.raw)
 
 
@@ -804,7 +810,7 @@ def test_c08_no_secret_leaves_in_a_log_message():
 
     async def tool(context: Context) -> str:
         """Work."""
-        context.log("error", {"why": (f"a\u202eb {TOKEN}",)}, "shop")  # pyright: ignore[reportDeprecated]
+        context.log("error", {"why": (f"a\u202eb {TOKEN}",)}, "shop")
         return "done"
 
     server.add_tool(tool, effect="read")

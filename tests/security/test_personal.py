@@ -6,17 +6,18 @@ import asyncio
 import base64
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
+from support.variants import tried
 from tooltrue import Client, ConfigurationError, DefinitionError, Server, ToolError
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
-from variants import tried
 
 # Made up, all of them: numbers of the issuers' own examples, and an id whose date and region nobody has.
 PERSONAL = {
@@ -63,7 +64,7 @@ def test_c10_twin_what_only_looks_like_it_stays(text: str):
         assert swept(form.format(text))[0] == form.format(text)
 
 
-def test_c10_twin_the_rate_of_false_alarms_on_the_corpus(record_property: pytest.RecordProperty):
+def test_c10_twin_the_rate_of_false_alarms_on_the_corpus(record_property: Callable[[str, object], None]):
     lines = [line for path in BENIGN for line in path.read_text(encoding="utf-8").splitlines()]
     made = random.Random(10)
     noise = [base64.b64encode(made.randbytes(made.randrange(12, 600))).decode() for _ in range(2_000)]
@@ -125,9 +126,9 @@ def test_a_tool_says_for_itself_whether_it_masks():
 
 def test_a_setting_that_is_none_is_refused():
     with pytest.raises(ConfigurationError):
-        Server("t", personal="hide")  # type: ignore[arg-type]
+        Server("t", personal="hide")  # pyright: ignore[reportArgumentType] - the fault
     with pytest.raises(DefinitionError):
-        Server("t").add_tool(lambda: "", name="x", description="d", personal="hide")  # type: ignore[arg-type]
+        Server("t").add_tool(lambda: "", name="x", description="d", personal="hide")  # pyright: ignore[reportArgumentType] - the fault
 
 
 def test_a_mask_of_personal_data_is_not_written_over_what_it_stands_for():

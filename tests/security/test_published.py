@@ -12,20 +12,20 @@ import msgspec
 import pytest
 
 from security.test_definitions import CAUGHT, PLACES
+from support.hosting import Published, hosted, names, tool
+from support.variants import tried
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.finding import is_blocked
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.contract.scan import scan
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.aliases import RESERVED, alias, check_alias, marks
 from tooltrue.host.effects import effects_by
 from tooltrue.host.host import Host
-from tooltrue.host.naming import RESERVED, alias, check_alias, marks
 from tooltrue.host.pins import Pin, Pins
 from tooltrue.protocol import types as wire
 from tooltrue.tools.vocabulary import Effect
-from unit.host.hosting import Published, hosted, names, tool
-from variants import tried
 
 MAIL = Neighbours({"mail": ["send_email", "search"], "github": ["create_issue", "read_file"]})
 
@@ -398,7 +398,7 @@ HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint", "idempotentHint")
 def test_a22_no_annotations_make_a_tool_more_harmless_than_the_operator_says() -> None:
     for values in itertools.product((None, True, False), repeat=len(HINTS)):
         hints = {key: value for key, value in zip(HINTS, values, strict=True) if value is not None}
-        claimed = wire.Tool("t", {}, annotations=msgspec.convert(hints, wire.ToolAnnotations))
+        claimed = wire.ToolDefinition("t", {}, annotations=msgspec.convert(hints, wire.ToolAnnotations))
         tried(hints)
         assert effects_by(lambda name: None)(claimed) == "destructive"
         for said in WORSE:
@@ -513,7 +513,7 @@ def pin_of(folder: Path) -> Pin:
 
 
 def is_held(pin: Pin, definition: dict[str, Any]) -> bool:
-    return ("tools", "send") in pin.judge(Contract.of([definition]), NOBODY).held
+    return ("tools", "send") in pin.judge(Contract.of([definition]), NOBODY).quarantined
 
 
 @pytest.mark.attack("A24")

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
+from support.hosting import OPEN
+from support.wire.scripted import Scripted
 from tooltrue import Client, Host, Patience, QuestionLimits
 from tooltrue.client.answers import Elicitation
-from tooltrue.client.questions import QuestionGate
+from tooltrue.client.question_limits import QuestionGate
 from tooltrue.errors import ConnectionLost, InvalidAnswer
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN
-from wire.scripted import Scripted
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -198,7 +198,7 @@ CALLS: Mapping[str, Callable[[Client], Coroutine[Any, Any, Any]]] = {
 }
 
 
-async def during(server: Scripted, client: Client, method: str, *floods: Callable[[], None]) -> list[dict[str, Any]]:
+async def during(server: Scripted, client: Client, method: str, *floods: Callable[[], object]) -> list[dict[str, Any]]:
     """The answers to what is asked while a request of this method is open."""
     call = asyncio.ensure_future(CALLS[method](client))
     await server.until(lambda message: message.get("method") == method)

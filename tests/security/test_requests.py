@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from security.calling import DOORS, Disk, answers
-from variants import tried
-from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, VERSION, Answer, Endpoint, Headers, modern
+from support.variants import tried
+from support.wire.mounting import Mounts
+from support.wire.raw_http import ENVELOPE, JSON, VERSION, Answer, Endpoint, Headers, modern
 
 SAVE = {"name": "save", "arguments": {"path": "a"}}
 CODES = {-32700, -32600, -32601, -32602, -32020, -32022}

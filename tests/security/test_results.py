@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
+from support.hosting import Published, hosted, tool
+from support.variants import tried
 from tooltrue import (
     AudioContent,
     BlobResource,
@@ -30,10 +32,8 @@ from tooltrue import (
 from tooltrue.client.client import Result
 from tooltrue.errors import InvalidAnswer
 from tooltrue.policy.sanitize.fit import MAX_BLOCKS
-from tooltrue.protocol.types import CallToolResult, TextContent
+from tooltrue.protocol.types import Annotations, CallToolResult, TextContent
 from tooltrue.tools.rounds import MAX_ROUNDS
-from unit.host.hosting import Published, hosted, tool
-from variants import tried
 
 
 def call(
@@ -88,7 +88,7 @@ def test_c16_twin_an_error_says_all_that_fits():
 
 def test_c17_a_value_that_was_promised_and_is_not_there_is_an_error():
     async def tool() -> Annotated[int, Field(le=1)]:
-        return CallToolResult([TextContent(text="1")])  # type: ignore[return-value]
+        return CallToolResult([TextContent(text="1")])  # pyright: ignore[reportReturnType] - the fault
 
     result = call(tool)
     assert result.is_error
@@ -111,7 +111,7 @@ BLOCKS: dict[str, Any] = {
     "no text": TextContent(text=""),
     "blanks": TextContent(text=" \n"),
     "text with metadata": TextContent(text="x", meta={"example.org/n": 1}),
-    "text for a person": TextContent(text="x", annotations={"audience": ["user"]}),
+    "text for a person": TextContent(text="x", annotations=Annotations(["user"])),
     "pictures": ImageContent.of(PNG, "image/png"),
     "lying pictures": ImageContent.of(b"<svg/>", "image/png"),
     "sounds": AudioContent.of(b"ID3" + bytes(16), "audio/mpeg"),

@@ -13,10 +13,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 import pytest
 
-from issuing.impostor import Impostor
-from issuing.server import Issuing
-from issuing.visiting import registering, serving, signing_in
-from skipping import skip
+from support.clock import skip
+from support.issuing.impostor import Impostor
+from support.issuing.server import Issuing
+from support.issuing.visiting import registering, serving, signing_in
+from support.wire.mounting import Mounts
 from tooltrue import AuthorizationFailed, Client, SignIn, TransportError
 from tooltrue.client.auth.credentials import InMemory
 from tooltrue.client.auth.tokens import Registered, Tokens
@@ -24,7 +25,6 @@ from tooltrue.protocol import versions
 from tooltrue.transport.addresses import parse
 from tooltrue.transport.carrier import Refusal
 from tooltrue.transport.fetch import Fetcher, NotFetched
-from wire.mounting import Mounts
 
 CODE = "a-code-of-theirs"
 
@@ -347,7 +347,7 @@ def test_a_redirect_takes_no_token_along(mounts: Mounts, issuer: Issuing, impost
 
     with mounts.mounted_at(thief.application) as elsewhere, serving(mounts, registering(issuer)) as url:
         asyncio.run(scenario(url))
-        text = credentials._texts.pop(f"tokens for {url}")  # the same tokens, now for a server that sends us away
+        text = credentials._texts.pop(f"tokens for {url}")  # pyright: ignore[reportPrivateUsage] - the same tokens, now for a server that sends us away
         asyncio.run(credentials.write(f"tokens for {impostor.url}", text))
         impostor.moves_to = elsewhere
         with pytest.raises(TransportError):

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from security.fakes import FAKES
-from services.site import Said, running
+from support.fake_secrets import FAKES
+from support.website import Said, running
 from tooltrue import Client, Context, ResourceLink, Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import TextResource
 from tooltrue.toolbox.command import read_text
 from tooltrue.toolbox.command import toolset as commands
-from tooltrue.toolbox.command.tools import SHOWN
+from tooltrue.toolbox.command.command_tools import SHOWN_CHARACTERS
 from tooltrue.toolbox.files import toolset
-from tooltrue.toolbox.tables.tables import toolset as tables
-from tooltrue.toolbox.web.tools import WebSettings
-from tooltrue.toolbox.web.tools import toolset as web
+from tooltrue.toolbox.tables.table_tools import toolset as tables
+from tooltrue.toolbox.web.web_tools import WebSettings
+from tooltrue.toolbox.web.web_tools import toolset as web
 from tooltrue.tools.stored_results import CHUNK_BYTES
 from tooltrue.tools.vocabulary import Slice
 
@@ -313,8 +313,8 @@ def test_c08_two_pieces_with_one_text_are_masked_where_either_holds_a_part():
 @pytest.mark.attack("C08")
 def test_c08_an_output_of_which_both_ends_are_the_same_is_masked_at_both(tmp_path: Path):
     """The text of both ends is the rest of a token before the second one, and the beginning of one behind the first."""
-    fill = "- " * SHOWN
-    end = f"{REST} {fill[: SHOWN // 2 - len(TOKEN) - 2]} {HALF}"
+    fill = "- " * SHOWN_CHARACTERS
+    end = f"{REST} {fill[: SHOWN_CHARACTERS // 2 - len(TOKEN) - 2]} {HALF}"
     (tmp_path / "out.txt").write_text(f"{end}{REST} {'a word ' * 5_000}{HALF}{end}")
     shown = called(commands(read_text(SHOW), [tmp_path]), "execute_command", command="show", args=["out.txt"])
     first, second = shown["stdout"].split("left out")

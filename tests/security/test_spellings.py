@@ -168,6 +168,7 @@ def test_c12_a_blob_that_is_read_is_looked_into():
     async def read() -> bytes:
         async with Client(server) as client:
             (content,) = await client.read_resource("a://b")
+            assert isinstance(content, BlobResource)
             return base64.b64decode(content.blob)
 
     assert TOKEN.encode() not in asyncio.run(read())

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from collected import Named, whole_suite
 from security.recall import MEASUREMENTS
 from security.table import ENOUGH, counted, load, recorded, rows_of
+from support.collected import Named, whole_suite
 
 pytest_plugins = ("pytester",)
 
@@ -65,11 +65,12 @@ def test_a_family_that_tries_less_than_its_marker_promises_falls(
 ):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     pytester.makeconftest(
-        "from variants import Family\n\ndef pytest_configure(config):\n    config.pluginmanager.register(Family())\n"
+        "from support.variants import Family\n\n"
+        "def pytest_configure(config):\n    config.pluginmanager.register(Family())\n"
         "    config.addinivalue_line('markers', 'variants(count): how many')\n"
     )
     pytester.makepyfile(
-        "import pytest\nfrom variants import tried\n\n"
+        "import pytest\nfrom support.variants import tried\n\n"
         "@pytest.mark.variants(3)\n@pytest.mark.parametrize('count', [2, 3])\n"
         "def test_it(count):\n    for number in [0, *range(count)]:\n        tried(number)\n"
     )

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import pytest
 
 from tooltrue.cli import main as command
-from tooltrue.policy.consent.approvals import Approvals, Request
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.protocol.terminal import is_ordinary, json_text, one_line, printable
 from tooltrue.state.urls import open_facts, open_log
 from tooltrue.testing.models import Call, Fails, Says, ScriptedModel
@@ -255,7 +255,7 @@ def test_j01_no_verb_prints_what_a_record_tells_a_terminal(verb: str, typed: Typ
 @pytest.mark.parametrize("more", [["list"], ["list", "--json"], ["show", "{id}"], ["show", "{id}", "--json"], ["deny"]])
 def test_a10_no_ticket_tells_a_terminal_anything(more: list[str], typed: Typed, tmp_path: Path):
     store = f"sqlite:{tmp_path / 'approvals.db'}"
-    wanted = Request(
+    wanted = ApprovalRequest(
         HOSTILE, HOSTILE, HOSTILE, "destructive", "pin", {HOSTILE: HOSTILE}, reason=HOSTILE, preview=HOSTILE
     )
 

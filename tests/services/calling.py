@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.service_client import Patience
+from tooltrue.toolbox.service_client import ServicePatience
 from tooltrue.tools.local import LocalToolset
 
 __all__ = ["NOW", "Waits", "call", "calls"]
@@ -28,8 +28,8 @@ class Waits:
         self.seconds.append(seconds)
 
     @property
-    def patience(self) -> Patience:
-        return Patience(sleep=self._sleep, now=lambda: NOW)
+    def patience(self) -> ServicePatience:
+        return ServicePatience(sleep=self._sleep, now=lambda: NOW)
 
 
 def server(tools: LocalToolset) -> Server:

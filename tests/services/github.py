@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from services.site import Asked, Said
+from support.website import Asked, Said
 
 __all__ = ["Hub", "issue"]
 

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from growth import grows_in_proportion
 from services.calling import Waits, call, calls
 from services.github import Hub, issue
-from services.site import Asked, Said, Site, running
+from support.growth import grows_in_proportion
+from support.website import Asked, Said, Site, running
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.github import GitHub, GitHubSettings, toolset
 from tooltrue.toolbox.github.api import Api
+from tooltrue.toolbox.github.issue_text import quote_words, without_hidden_text
 from tooltrue.toolbox.github.scope import Scope
-from tooltrue.toolbox.github.text import quoted, shown
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.fetch import Fetcher
 
@@ -207,7 +207,7 @@ def test_i02_comments_that_nobody_sees_are_not_read():
     ],
 )
 def test_i02_what_passes_for_a_comment_is_not_read(text: str):
-    found, hidden = shown(f"Cold.\n\n{text.replace('<! ', '<!Y ')}\n")
+    found, hidden = without_hidden_text(f"Cold.\n\n{text.replace('<! ', '<!Y ')}\n")
     assert "approve" not in found
     assert hidden
 
@@ -215,8 +215,8 @@ def test_i02_what_passes_for_a_comment_is_not_read(text: str):
 @pytest.mark.twin("I02")
 def test_i02_twin_links_are_read_with_what_they_lead_to():
     text = 'See [the docs][d] and [D].\n\n[d]: https://docs.example "Docs"\n\n[^1]: A footnote.\n'
-    assert shown(text) == (text, 0)
-    assert shown("if a <? b and c <!= d") == ("if a <? b and c <!= d", 0)
+    assert without_hidden_text(text) == (text, 0)
+    assert without_hidden_text("if a <? b and c <!= d") == ("if a <? b and c <!= d", 0)
 
 
 def filled(part: str, size: int) -> str:
@@ -226,13 +226,13 @@ def filled(part: str, size: int) -> str:
 def test_a_text_of_many_beginnings_is_read_in_time_in_proportion():
     parts = ('[a]: b "\n', "[a]: b\n", "<?", "<!a", "<![CDATA[", " <?x\n", "[x]: y '\n", "a\n", "<!-- \n```\n")
     for part in parts:
-        assert grows_in_proportion(shown, partial(filled, part), 32_768), part
+        assert grows_in_proportion(without_hidden_text, partial(filled, part), 32_768), part
 
 
 def test_i02_twin_a_comment_within_code_is_read():
     text = "See `<!-- x -->` and\n\n```html\n<!-- y -->\n```\nend\n"
-    assert shown(text) == (text, 0)
-    assert shown("a<!-- ```\n-->b\n") == ("ab\n", 1)
+    assert without_hidden_text(text) == (text, 0)
+    assert without_hidden_text("a<!-- ```\n-->b\n") == ("ab\n", 1)
 
 
 def test_i03_what_is_invisible_is_taken_out():
@@ -348,7 +348,7 @@ def test_i08_qualifiers_are_refused(query: str):
 
 
 def test_i08_operators_and_quotes_are_words():
-    assert quoted('x OR (y) "z NOT') == 'x "OR" "(y)" z "NOT"'
+    assert quote_words('x OR (y) "z NOT') == 'x "OR" "(y)" z "NOT"'
 
 
 def test_i08_twin_words_with_colons_are_searched():
@@ -424,13 +424,14 @@ def test_i11_an_issue_whose_answer_is_lost_is_found_and_not_written_again(lost: 
 
 WRITING = """
 import asyncio, json, sys
-from tooltrue.toolbox.service_client import Patience
+from tooltrue.toolbox.service_client import ServicePatience
 from tooltrue.toolbox.github import GitHub
 from tooltrue.toolbox.github.api import Api
 from tooltrue.toolbox.github.scope import Scope
 from tooltrue.transport.fetch import Fetcher
 url, token, tool, arguments = sys.argv[1:]
-github = GitHub(Api(Fetcher([url]), url, token, Patience()), Scope.of(["octo/tea"]), key=token, patience=Patience())
+patience = ServicePatience()
+github = GitHub(Api(Fetcher([url]), url, token, patience), Scope.of(["octo/tea"]), key=token, patience=patience)
 asyncio.run(getattr(github, f"github_{tool}")(**json.loads(arguments)))
 """
 

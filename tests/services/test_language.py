@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from services.calling import Waits, call
-from services.site import Asked, Said, Site, running
-from tooltrue.client.results import Result
+from support.website import Asked, Said, Site, running
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.language import LanguageSettings, toolset
 

@@ -14,7 +14,8 @@ import pytest
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from services.calling import Waits, call, calls
-from services.site import Asked, Said, Site, running
+from support.variants import tried
+from support.website import Asked, Said, Site, running
 from tooltrue import Client
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.web import WebSettings, toolset
@@ -23,7 +24,6 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.addresses import is_public, parse
 from tooltrue.transport.fetch import Fetcher
 from tooltrue.transport.urls import ascii_url
-from variants import tried
 
 HTML = (("content-type", "text/html; charset=utf-8"),)
 TEXT = (("content-type", "text/plain; charset=utf-8"),)

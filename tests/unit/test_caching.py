@@ -10,10 +10,10 @@ import pytest
 
 from tooltrue.caching import cache_short_texts
 from tooltrue.check.language import searched, stem, words
-from tooltrue.check.subject import Parameter
+from tooltrue.check.subject import ToolParameter
 from tooltrue.contract.contract import place
 from tooltrue.contract.scan import scan
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.toolbox.rooted_paths import PathRules
 
 CACHED: dict[str, Callable[[str], object]] = {
@@ -21,7 +21,7 @@ CACHED: dict[str, Callable[[str], object]] = {
     "a word": stem,
     "Chinese words": lambda text: words(text.replace("x", "读")),
     "Chinese words within others": lambda text: searched(text.replace("x", "读")),
-    "the name of a parameter": lambda text: Parameter(text, {}, (), False, 1).name_words,
+    "the name of a parameter": lambda text: ToolParameter(text, {}, (), False, 1).name_words,
     "a description": lambda text: scan({"name": "a", "description": text}),
     "the name of an argument": lambda text: Masks().mask({text: 1}, None),
     "the name of a file": lambda text: PathRules().denial(("a", text), "write"),

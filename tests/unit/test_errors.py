@@ -41,7 +41,10 @@ def test_two_kinds_never_share_a_number_unless_one_is_the_other():
     assert sorted(set(numbers) - {-32603}) == sorted(number for number in numbers if number != -32603)
 
 
-@pytest.mark.parametrize("kind", sorted(family(RpcError) & OURS, key=lambda kind: kind.__name__))
+KINDS = sorted(family(RpcError) & OURS, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_number_that_arrives_becomes_its_kind(kind: type[RpcError]):
     got = RpcError.received(kind.number, "said", {"a": 1})
     assert type(got) is (InvalidParams if kind in (UnknownTool, InvalidParams) else type(got))

@@ -49,7 +49,7 @@ def test_every_export_is_what_its_module_has():
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'nonsense'"):
-        _ = tooltrue.nonsense  # pyright: ignore
+        _ = tooltrue.nonsense
 
 
 def test_every_name_in_an_all_is_there():

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
 
 
 # The size of each makes the small text take about half a millisecond, so that no noise makes it four times as much.

@@ -1,4 +1,4 @@
-"""A test that hangs is ended, and shows where it was: the limit of pytest-timeout, as tests/time_limit.py arms it."""
+"""A test that hangs is ended, and its stack is printed: the time limit that support/time_limit.py sets."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from support.wire import servers
 from tooltrue.testing.transcripts import difference, read, replay, rewrite, rewritten
 from tooltrue.transport.memory import MemoryLink
-from wire import servers
 
 HEAD = "One line.\nAnother.\n\nspec: basic\nrequirement: a:b\nrequirement: c\nserver: letters\n\n"
 ASK = '> {"id": 1, "method": "ping"}\n'

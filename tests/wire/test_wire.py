@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from official import Judge
+from support.wire import servers
+from support.wire.mounting import Mounts
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
@@ -18,8 +20,6 @@ from tooltrue.transport.carrier import ClientLink, Receiver
 from tooltrue.transport.http_client import HttpLink
 from tooltrue.transport.memory import MemoryLink
 from tooltrue.transport.stdio_client import StdioLink
-from wire import servers
-from wire.mounting import Mounts
 from wire.warm import Warm
 
 FOLDER = Path(__file__).parent

@@ -20,8 +20,8 @@ from typing import NoReturn
 
 import pytest
 
-from forking import fork_for_each, take_descriptors
-from wire import servers
+from support.fork_server import fork_for_each, take_descriptors
+from support.wire import servers
 
 __all__ = ["Warm", "running_warm"]
 

@@ -20,7 +20,7 @@ class Alarm:
     def __init__(self, seconds: float, loop: asyncio.AbstractEventLoop) -> None:
         line = _lines.get(seconds)
         if line is None or line.loop is not loop:
-            line = _begun(loop, seconds)
+            line = _new_line(loop, seconds)
         self._line = line.waiting
         ends = line.waiting[self] = line.now() + seconds
         if not line.is_armed:
@@ -92,7 +92,7 @@ _MAX_KEPT = 64
 _lines: dict[float, _Line] = {}
 
 
-def _begun(loop: asyncio.AbstractEventLoop, seconds: float) -> _Line:
+def _new_line(loop: asyncio.AbstractEventLoop, seconds: float) -> _Line:
     """A new queue for alarms of this length. A queue that is dropped from the table still serves its alarms."""
     if len(_lines) >= _MAX_KEPT:
         _lines.clear()

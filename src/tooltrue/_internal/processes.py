@@ -47,30 +47,30 @@ def descendants(parent: int | None = None) -> set[int]:
     """All processes started by ``parent``, or this process, directly or indirectly."""
     # The kernel lists children by the thread that started them. When a thread or a process ends during the scan, its
     # children move to one that has perhaps been read already. Two equal scans show that none moved in between.
-    found = _scan(parent or os.getpid())
+    processes = _scan(parent or os.getpid())
     for _ in range(_PASSES):
-        before, found = found, _scan(parent or os.getpid())
-        if found == before:
+        before, processes = processes, _scan(parent or os.getpid())
+        if processes == before:
             break
-    return found
+    return processes
 
 
 def _scan(parent: int) -> set[int]:
-    found: set[int] = set()
+    processes: set[int] = set()
     unread = [parent]
     while unread:  # at any depth: each may have started the next
         children = _children(unread.pop())
-        unread += (child for child in children if child not in found)
-        found.update(children)
-    return found
+        unread += (child for child in children if child not in processes)
+        processes.update(children)
+    return processes
 
 
 def _children(parent: int) -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     for thread in _numbers(f"/proc/{parent}/task"):
         with contextlib.suppress(OSError):
-            found += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
-    return found
+            children += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
+    return children
 
 
 def _numbers(folder: str) -> list[int]:
@@ -86,12 +86,12 @@ def kill_descendants(parent: int | None = None) -> None:
     """Kill the descendants of ``parent``, or this process, which must be adopting orphans. Never raises."""
     killed: set[int] = set()
     for _ in range(_PASSES):
-        if not (found := descendants(parent) - killed):
+        if not (targets := descendants(parent) - killed):
             break
-        for process in found:
+        for process in targets:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-        killed |= found
+        killed |= targets
 
 
 def mark() -> tuple[str, str]:
@@ -106,25 +106,28 @@ def starts(processes: Iterable[int]) -> dict[int, bytes]:
     return {process: began for process in processes if (began := _began(process))}
 
 
-def kill_strays(name: str, seen: Mapping[int, bytes]) -> None:
-    """Kill the processes started under this name (:func:`mark`), and those in ``seen`` that are still the same process,
-    even in their own session or with a dead parent. Linux only. Never raises."""
+def kill_strays(name: str, start_times: Mapping[int, bytes]) -> None:
+    """Kill the processes started under this name (:func:`mark`), and those in ``start_times`` that are still the same
+    process, even in their own session or with a dead parent. Linux only. Never raises."""
     killed: set[int] = {os.getpid()}
     for _ in range(_PASSES):
-        found = {*_marked(name), *(process for process, began in seen.items() if _began(process) == began)} - killed
-        if not found:
+        targets = {
+            *_marked(name),
+            *(process for process, began in start_times.items() if _began(process) == began),
+        } - killed
+        if not targets:
             break
-        for process in found:
+        for process in targets:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-        killed |= found
+        killed |= targets
 
 
 def _marked(name: str) -> Iterator[int]:
-    wanted = name.encode()
+    encoded_name = name.encode()
     for process in _numbers("/proc"):
         with contextlib.suppress(OSError):  # it belongs to another user, or has ended
-            if wanted in Path(f"/proc/{process}/environ").read_bytes():
+            if encoded_name in Path(f"/proc/{process}/environ").read_bytes():
                 yield process
 
 

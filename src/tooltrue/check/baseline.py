@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from tooltrue.check.checking import Finding
+from tooltrue.check.findings import RuleFinding
 from tooltrue.contract.contract import Definition, digest
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
+from tooltrue.wording import Worded
 
-__all__ = ["FORMAT", "Known", "known_of", "read", "write"]
+__all__ = ["FORMAT", "FindingKey", "key_of", "read", "write"]
 
 FORMAT = 1
 """Format version, stored under ``tooltrue.baseline``. It is increased when older releases can no longer read the
@@ -26,7 +27,7 @@ file."""
 _MARK = "tooltrue.baseline"
 
 
-class Known(NamedTuple):
+class FindingKey(NamedTuple):
     """The identity of a finding. ``sha256`` is the digest of the value at ``path``; empty if there is no such value."""
 
     server: str
@@ -41,8 +42,8 @@ class Known(NamedTuple):
         return digest(list(self))[:32]
 
 
-def known_of(finding: Finding, definition: Definition) -> Known:
-    return Known(
+def key_of(finding: RuleFinding, definition: Definition) -> FindingKey:
+    return FindingKey(
         finding.server, finding.tool, finding.code, finding.place, _digest_at(definition, finding.problem.path)
     )
 
@@ -56,36 +57,40 @@ def _digest_at(value: Json, path: Iterable[str | int]) -> str:
     return digest(value)
 
 
-def read(file: Path) -> frozenset[Known]:
+def read(file: Path) -> frozenset[FindingKey]:
     """Read the findings in the file. ``ConfigurationError`` if the file is not valid."""
     try:
-        said = decode(file.read_bytes())
+        document = decode(file.read_bytes())
     except OSError as error:
         raise ConfigurationError.of("TT9006", file=str(file), problem=error.strerror) from None
     except ParseError as error:
         raise _refused(file, str(error).removesuffix(".")) from None
-    if not is_object(said) or said.get(_MARK) != FORMAT or not is_array(said.get("findings")):
-        raise _refused(file, f"it needs {_MARK!r}: {FORMAT} and 'findings'")
-    return frozenset(_entries(file, said["findings"]))
+    if not is_object(document) or document.get(_MARK) != FORMAT or not is_array(document.get("findings")):
+        raise _refused(file, Worded("TT9833", {"key": _MARK, "format": FORMAT}))
+    return frozenset(_entries(file, document["findings"]))
 
 
-def _entries(file: Path, rows: list[Json]) -> Iterator[Known]:
+def _entries(file: Path, rows: list[Json]) -> Iterator[FindingKey]:
     for number, row in enumerate(rows):
         if not _is_entry(row):
-            raise _refused(file, f"$.findings[{number}] needs the texts {', '.join(Known._fields)}")
-        yield Known(**row)
+            raise _refused(
+                file, Worded("TT9834", {"path": f"$.findings[{number}]", "names": ", ".join(FindingKey._fields)})
+            )
+        yield FindingKey(**row)
 
 
 def _is_entry(row: Json) -> TypeGuard[dict[str, Any]]:
-    return is_object(row) and row.keys() == set(Known._fields) and all(isinstance(one, str) for one in row.values())
+    return (
+        is_object(row) and row.keys() == set(FindingKey._fields) and all(isinstance(one, str) for one in row.values())
+    )
 
 
-def _refused(file: Path, problem: str) -> ConfigurationError:
+def _refused(file: Path, problem: str | Worded) -> ConfigurationError:
     return ConfigurationError.of("TT9803", file=str(file), problem=problem)
 
 
-def write(file: Path, known: Iterable[Known]) -> None:
+def write(file: Path, keys: Iterable[FindingKey]) -> None:
     """Write one finding per line, sorted, so that a review shows which were added and removed."""
-    rows = ",\n".join(f"  {json.dumps(one._asdict())}" for one in sorted(set(known)))
+    rows = ",\n".join(f"  {json.dumps(one._asdict())}" for one in sorted(set(keys)))
     findings = f"[\n{rows}\n ]" if rows else "[]"
     write_whole(file, f'{{\n "{_MARK}": {FORMAT},\n "findings": {findings}\n}}\n')

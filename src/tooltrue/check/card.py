@@ -94,21 +94,21 @@ class Card:
 @functools.cache
 def cards() -> Mapping[str, Card]:
     """The card of each rule, by the name of the rule, in the order of their codes."""
-    found = (_card(path) for path in RULES.glob("*.toml"))
-    return {card.name: card for card in sorted(found, key=lambda card: card.code)}
+    unsorted = (_card(path) for path in RULES.glob("*.toml"))
+    return {card.name: card for card in sorted(unsorted, key=lambda card: card.code)}
 
 
 def _card(path: Path) -> Card:
-    said = tomllib.loads(path.read_text("utf-8"))
+    fields = tomllib.loads(path.read_text("utf-8"))
     return Card(
         name=path.stem,
-        code=said["code"],
-        also=tuple(said.get("also", ())),
-        level=Level(said["level"]),
-        group=said["group"],
-        words={language: Words(**said[language]) for language in ("en", "zh")},
-        evidence=tuple(_evidence(row) for row in said["evidence"]),
-        examples=tuple(_example(row) for row in said["example"]),
+        code=fields["code"],
+        also=tuple(fields.get("also", ())),
+        level=Level(fields["level"]),
+        group=fields["group"],
+        words={language: Words(**fields[language]) for language in ("en", "zh")},
+        evidence=tuple(_evidence(row) for row in fields["evidence"]),
+        examples=tuple(_example(row) for row in fields["example"]),
     )
 
 
@@ -117,7 +117,7 @@ def _evidence(row: Mapping[str, Any]) -> Evidence:
 
 
 def _example(row: Mapping[str, Any]) -> Example:
-    said = decode(row["tools"].encode())
-    tools = tuple(said) if is_array(said) else (said,)
+    definitions = decode(row["tools"].encode())
+    tools = tuple(definitions) if is_array(definitions) else (definitions,)
     servers = row.get("servers") or [row.get("server", "server")] * len(tools)
     return Example(row["language"], row["bad"], tools, tuple(servers))

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tooltrue.check.card import cards
-from tooltrue.check.checking import Finding
-from tooltrue.check.source import Source
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.source import ToolSource
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.spelling import closest
 
 if TYPE_CHECKING:  # a check without an operator's file does not import the guard
-    from tooltrue.policy.config import Config
+    from tooltrue.policy.config import OperatorConfig
 
 __all__ = ["Excuse", "Excused", "excuses_in", "excuses_of", "unused"]
 
@@ -33,7 +33,7 @@ class Excuse:
     place: str
     in_source: bool = False
 
-    def covers(self, finding: Finding) -> bool:
+    def covers(self, finding: RuleFinding) -> bool:
         return finding.code == self.code and self.tools.match(finding.tool) and self.servers.match(finding.server)
 
 
@@ -41,27 +41,27 @@ class Excuse:
 class Excused:
     """A finding that is not held against the tool."""
 
-    finding: Finding
+    finding: RuleFinding
     excuse: Excuse
 
 
-def excuses_of(source: Source) -> Iterator[Excuse]:
+def excuses_of(source: ToolSource) -> Iterator[Excuse]:
     """The excuses of ``@tool(excused={"TT9710": "why"})``."""
     for tool, reasons in source.excused.items():
-        place = str(source.written.get(tool, f"{source.server}: {tool}"))
+        place = str(source.places.get(tool, f"{source.server}: {tool}"))
         for code, reason in reasons.items():
-            yield _known(Excuse(code, globs(tool), globs(source.server), reason, place, in_source=True))
+            yield _check_code(Excuse(code, globs(tool), globs(source.server), reason, place, in_source=True))
 
 
-def excuses_in(config: Config) -> Iterator[Excuse]:
+def excuses_in(config: OperatorConfig) -> Iterator[Excuse]:
     """The excuses of ``[[check.excused]]``. ``ConfigurationError`` names the line of an unknown rule code."""
     rows: Sequence[Mapping[str, Any]] = config.tables.get("check", {}).get("excused", ())
     for number, row in enumerate(rows):
         place = config.place(("check", "excused", number))
-        yield _known(Excuse(row["code"], globs(row["tools"]), globs(row.get("server", "*")), row["reason"], place))
+        yield _check_code(Excuse(row["code"], globs(row["tools"]), globs(row.get("server", "*")), row["reason"], place))
 
 
-def _known(excuse: Excuse) -> Excuse:
+def _check_code(excuse: Excuse) -> Excuse:
     codes = [card.code for card in cards().values()]
     if excuse.code not in codes:
         nearest = closest(excuse.code, codes)

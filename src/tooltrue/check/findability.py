@@ -8,13 +8,22 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from tooltrue.check.alike import Pair, confusable
 from tooltrue.check.language import words
-from tooltrue.check.search import Hit, Index, asked, telling
+from tooltrue.check.search import SearchHit, ToolIndex, content_words, query_terms
+from tooltrue.check.similar_tools import Pair, confusable
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import Json
 
-__all__ = ["Answer", "Findability", "Question", "Rival", "Source", "derived", "find", "findability"]
+__all__ = [
+    "Findability",
+    "QuestionOrigin",
+    "QuestionResult",
+    "Rival",
+    "SearchQuestion",
+    "description_questions",
+    "find",
+    "findability",
+]
 
 _RIVALS: Final = 3
 _WORDS: Final = 5
@@ -26,10 +35,10 @@ _WHEN: Final = re.compile(
 )
 
 
-class Source(Enum):
+class QuestionOrigin(Enum):
     """The origin of a question."""
 
-    GIVEN = "given"
+    USER = "given"
     USE = "use"
     """The first sentence of the description that says when to use the tool."""
     PURPOSE = "purpose"
@@ -37,12 +46,12 @@ class Source(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuestion:
     """A question that a user would ask, and the tool that should be found."""
 
     tool: Subject
     text: str
-    source: Source = Source.GIVEN
+    source: QuestionOrigin = QuestionOrigin.USER
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +64,11 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QuestionResult:
     """The result of a question. ``rank`` starts at 1, ties count as lost, and it is ``None`` if the tool has no word of
     the question. ``missing`` are the words that the tool lacks, ``rivals`` the best tools ranked before it."""
 
-    question: Question
+    question: SearchQuestion
     score: float
     rank: int | None
     rivals: tuple[Rival, ...]
@@ -74,7 +83,7 @@ class Findability:
     """The answers to all questions, and the confusable pairs that include a tool under test. ``searched`` is the number
     of tools searched."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[QuestionResult, ...]
     pairs: tuple[Pair, ...]
     searched: int
 
@@ -91,60 +100,69 @@ class Findability:
             "first_five": self.within(5),
             "answers": [_answer(one) for one in self.answers],
             "pairs": [
-                {"tools": [_named(one.first), _named(one.second)], "like": round(one.like, 2), "apart": list(one.apart)}
+                {
+                    "tools": [_tool_keys(one.first), _tool_keys(one.second)],
+                    "like": round(one.like, 2),
+                    "apart": list(one.apart),
+                }
                 for one in self.pairs
             ],
         }
 
 
-def _answer(one: Answer) -> dict[str, Json]:
+def _answer(one: QuestionResult) -> dict[str, Json]:
     return {
-        **_named(one.question.tool),
+        **_tool_keys(one.question.tool),
         "query": one.question.text,
         "source": one.question.source.value,
         "rank": one.rank,
         "score": round(one.score, 3),
         "missing": list(one.missing),
         "rivals": [
-            {**_named(rival.tool), "score": round(rival.score, 3), "words": list(rival.words)} for rival in one.rivals
+            {**_tool_keys(rival.tool), "score": round(rival.score, 3), "words": list(rival.words)}
+            for rival in one.rivals
         ],
     }
 
 
-def _named(tool: Subject) -> dict[str, Json]:
+def _tool_keys(tool: Subject) -> dict[str, Json]:
     return {"server": tool.server, "tool": tool.name}
 
 
-def derived(tool: Subject) -> list[Question]:
+def description_questions(tool: Subject) -> list[SearchQuestion]:
     """Questions made from the tool's own description: a tool that is not found by its own words is found by no others.
     Empty if the description is."""
     first, *others = tool.text.sentences or ("",)
-    when = next((said for said in others if _WHEN.search(said) and len(telling(words(said))) >= _FEWEST), "")
-    said = (Question(tool, first, Source.PURPOSE), Question(tool, when, Source.USE))
-    return [question for question in said if asked(question.text)]
+    when = next(
+        (sentence for sentence in others if _WHEN.search(sentence) and len(content_words(words(sentence))) >= _FEWEST),
+        "",
+    )
+    questions = (SearchQuestion(tool, first, QuestionOrigin.PURPOSE), SearchQuestion(tool, when, QuestionOrigin.USE))
+    return [question for question in questions if query_terms(question.text)]
 
 
 def findability(
-    tools: Sequence[Subject], questions: Iterable[Question] | None = None, among: Iterable[Subject] = ()
+    tools: Sequence[Subject], questions: Iterable[SearchQuestion] | None = None, among: Iterable[Subject] = ()
 ) -> Findability:
-    """Search for all ``questions``, or those of :func:`derived` if None, in ``tools`` together with ``among``.
+    """Search for all ``questions``, or those of :func:`description_questions` if None, in ``tools`` together with
+    ``among``.
 
     Tools in ``among`` with the definition of one of ``tools`` are left out: they are the same tool.
     """
     every = (*tools, *_others(tools, among))
-    index = Index(every)
+    index = ToolIndex(every)
     if questions is None:
-        questions = [question for tool in tools for question in derived(tool)]
+        questions = [question for tool in tools for question in description_questions(tool)]
     ours = set(map(id, tools))
     pairs = [pair for pair in confusable(every) if id(pair.first) in ours or id(pair.second) in ours]
-    return Findability(tuple(_asked(index, question) for question in questions), tuple(pairs), len(every))
+    return Findability(tuple(_answer_to(index, question) for question in questions), tuple(pairs), len(every))
 
 
-def find(query: str, tools: Sequence[Subject], among: Iterable[Subject] = ()) -> list[Hit]:
+def find(query: str, tools: Sequence[Subject], among: Iterable[Subject] = ()) -> list[SearchHit]:
     """Search for the words of a query, best hit first. Each word is reported as it is written in the query."""
-    sought = asked(query)
-    hits = Index((*tools, *_others(tools, among))).hits(sought)
-    return [replace(hit, words={sought[root]: share for root, share in hit.words.items()}) for hit in hits]
+    terms = query_terms(query)
+    hits = ToolIndex((*tools, *_others(tools, among))).hits(terms)
+    return [replace(hit, words={terms[root]: share for root, share in hit.words.items()}) for hit in hits]
 
 
 def _others(tools: Sequence[Subject], among: Iterable[Subject]) -> Iterator[Subject]:
@@ -156,21 +174,21 @@ def _others(tools: Sequence[Subject], among: Iterable[Subject]) -> Iterator[Subj
             yield one
 
 
-def _asked(index: Index, question: Question) -> Answer:
-    sought = asked(question.text)
-    hits = index.hits(sought)
-    own = next((hit for hit in hits if hit.tool is question.tool), Hit(question.tool, 0.0, {}))
+def _answer_to(index: ToolIndex, question: SearchQuestion) -> QuestionResult:
+    terms = query_terms(question.text)
+    hits = index.hits(terms)
+    own = next((hit for hit in hits if hit.tool is question.tool), SearchHit(question.tool, 0.0, {}))
     before = [hit for hit in hits if hit.score >= own.score and hit is not own]
-    return Answer(
+    return QuestionResult(
         question,
         own.score,
         len(before) + 1 if own.words else None,
-        tuple(_rival(hit, own, sought) for hit in before[:_RIVALS]),
-        tuple(word for root, word in sought.items() if root not in own.words),
+        tuple(_rival(hit, own, terms) for hit in before[:_RIVALS]),
+        tuple(word for root, word in terms.items() if root not in own.words),
     )
 
 
-def _rival(hit: Hit, own: Hit, sought: dict[str, str]) -> Rival:
+def _rival(hit: SearchHit, own: SearchHit, terms: dict[str, str]) -> Rival:
     more = {root: score - own.words.get(root, 0.0) for root, score in hit.words.items()}
     deciding = sorted((root for root in more if more[root] > 0), key=lambda root: -more[root])
-    return Rival(hit.tool, hit.score, tuple(sought[root] for root in deciding[:_WORDS]))
+    return Rival(hit.tool, hit.score, tuple(terms[root] for root in deciding[:_WORDS]))

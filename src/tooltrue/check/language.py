@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from tooltrue.caching import cache_short_texts
-from tooltrue.check.lists import listed
+from tooltrue.check.lexicon.word_lists import word_list
 
 __all__ = ["is_chinese", "language", "searched", "sentences", "stem", "words"]
 
-_ENGLISH: Final = frozenset(listed("english"))
-_OTHERS: Final = frozenset(listed("others"))
+_ENGLISH: Final = frozenset(word_list("english"))
+_OTHERS: Final = frozenset(word_list("others"))
 _SCRIPTS: Final = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]{2}")
 
 _HAN: Final = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -57,15 +57,15 @@ def _mixed(text: str, cut: Callable[[str], Iterable[str]]) -> Iterator[str]:
             yield from cut(match[0])
 
 
-def language(text: str, found: Collection[str]) -> str:
+def language(text: str, word_set: Collection[str]) -> str:
     """The language of a text with these words: ``zh`` if any of it is Chinese, else ``en``; empty if it is neither."""
     if not text.isascii() and _SCRIPTS.search(text):
         return ""
     if is_chinese(text):
         return "zh"
-    others, english = len(_OTHERS.intersection(found)), len(_ENGLISH.intersection(found))
+    others, english = len(_OTHERS.intersection(word_set)), len(_ENGLISH.intersection(word_set))
     # Turkish, Polish and others are recognized by letters that English does not have.
-    if not text.isascii() and not english and any(not word.isascii() for word in found):
+    if not text.isascii() and not english and any(not word.isascii() for word in word_set):
         return ""
     return "en" if not others or others < english else ""
 
@@ -80,17 +80,17 @@ def stem(word: str) -> str:
 
 
 def _cut(text: str) -> tuple[str, ...]:
-    from tooltrue.check.chinese import cut  # noqa: PLC0415 - the dictionary is slow to load
+    from tooltrue.check.chinese_words import cut  # noqa: PLC0415 - the dictionary is slow to load
 
     return cut(text)
 
 
 def _cut_finely(text: str) -> tuple[str, ...]:
-    from tooltrue.check.chinese import cut_finely  # noqa: PLC0415 - the dictionary is slow to load
+    from tooltrue.check.chinese_words import cut_finely  # noqa: PLC0415 - the dictionary is slow to load
 
     return cut_finely(text)
 
 
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, without their final punctuation. Each item of a list is a sentence of its own."""
-    return tuple(said for part in _END.split(text) if (said := part.strip()))
+    return tuple(sentence for part in _END.split(text) if (sentence := part.strip()))

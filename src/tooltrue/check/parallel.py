@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from multiprocessing import get_context
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Final, TypeVar
 
 from tooltrue._internal.processes import die_with_parent
@@ -17,6 +18,8 @@ from tooltrue._internal.processes import die_with_parent
 __all__ = ["map_in_processes", "process_count"]
 
 _MOST: Final = 8
+_WIDTH: Final = 4
+"""The bytes of the number of a share in a queue."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,31 +33,69 @@ def process_count() -> int:
     return min(_MOST, len(os.sched_getaffinity(0)))
 
 
-def map_in_processes(function: Callable[[T], R], shares: Sequence[T], processes: int) -> Iterator[R]:
-    """Yield ``function`` of each share, in order, computed by forked copies of this process.
+def map_in_processes(function: Callable[[T], R], groups: Sequence[Sequence[T]], processes: int) -> list[R]:
+    """Return ``function`` of each share of each group, in order, computed by forked copies of this process.
 
-    A fork has all data of this process; only results are sent between processes. If a fork is killed, or the system
-    cannot start one, this process computes the remaining results.
+    Shares that load the same data are one group: a process takes all shares of one group before it helps with another.
+    A fork has all data of this process; only results are sent between processes. This process computes the shares of a
+    fork that was killed or met an error, and all of them if the system cannot start a process.
     """
-    done = 0
+    shares = [share for group in groups for share in group]
+    results: dict[int, R] = {}
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+        queues = [stack.enter_context(_queue(numbers)) for numbers in _numbered(groups)]
+        readers: list[Connection] = []
+        for number in range(processes):
+            first = number % len(queues)
+            readers.append(stack.enter_context(_forked(function, shares, [*queues[first:], *queues[:first]])))
+        while readers:
+            for reader in [one for one in wait(readers) if isinstance(one, Connection)]:
+                try:
+                    number, result = reader.recv()
+                    results[number] = result
+                except (EOFError, OSError):  # it has ended
+                    readers.remove(reader)
+    return [results[number] if number in results else function(share) for number, share in enumerate(shares)]
+
+
+@contextlib.contextmanager
+def _queue(numbers: Iterable[int]) -> Generator[int]:
+    """A pipe from which each process takes the number of its next share, until none is left."""
+    queue, entrance = os.pipe()
     try:
-        with ProcessPoolExecutor(processes, get_context("fork"), _begin, (function, shares)) as pool:
-            for result in pool.map(_of_share, range(len(shares))):
-                yield result
-                done += 1
-    except (BrokenProcessPool, OSError):
-        yield from map(function, shares[done:])
+        with open(entrance, "wb") as stream:
+            stream.writelines(number.to_bytes(_WIDTH, "big") for number in numbers)
+        yield queue
+    finally:
+        os.close(queue)
 
 
-_inherited: list[Any] = []
+def _numbered(groups: Sequence[Sequence[Any]]) -> Iterator[Sequence[int]]:
+    """The numbers of the shares of each group."""
+    ends = [*accumulate(map(len, groups), initial=0)]
+    return (range(start, end) for start, end in pairwise(ends))
 
 
-def _begin(function: Callable[[Any], Any], shares: Sequence[Any]) -> None:
+@contextlib.contextmanager
+def _forked(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int]) -> Generator[Connection]:
+    """A fork that works on these queues, one after the other, and the connection on which it sends its results."""
+    reader, writer = Pipe(duplex=False)
+    with reader:
+        with writer:
+            fork = get_context("fork").Process(target=_work, args=(function, shares, queues, writer), daemon=True)
+            fork.start()
+        try:
+            yield reader
+        finally:
+            fork.kill()
+            fork.join()
+
+
+def _work(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int], writer: Connection) -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a fork silently
-    _inherited[:] = [function, shares]
-
-
-def _of_share(number: int) -> Any:
-    function, shares = _inherited
-    return function(shares[number])
+    with contextlib.suppress(Exception):  # the first process computes the share again, and meets the error too
+        for queue in queues:
+            while taken := os.read(queue, _WIDTH):
+                number = int.from_bytes(taken, "big")
+                writer.send((number, function(shares[number])))

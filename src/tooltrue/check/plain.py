@@ -26,10 +26,10 @@ _LARGE: Final = 10**15
 def is_plain(schemas: Iterable[Node]) -> bool:
     """Whether each of these schemas has only common keywords with values of the right type. Subschemas have to be among
     them. A schema that fails here is not refused, but left to the validator."""
-    left = _MANY
+    budget = _MANY
     for path, schema in schemas:
-        left -= 1
-        if left < 0 or len(path) > _DEEP or ("$schema" in schema and len(path) > 1):
+        budget -= 1
+        if budget < 0 or len(path) > _DEEP or ("$schema" in schema and len(path) > 1):
             return False
         for keyword, value in schema.items():
             is_right = _RIGHT.get(keyword)
@@ -75,14 +75,17 @@ def _is_anything(value: Json) -> bool:
 
 
 def _is_kind(value: Json) -> bool:
-    kinds = value if is_array(value) else [value]
-    return bool(kinds) and _are_names(kinds) and _KINDS.issuperset(kinds)
+    if isinstance(value, str):
+        return value in _KINDS
+    return is_array(value) and bool(value) and _are_names(value) and _KINDS.issuperset(value)
 
 
 _KINDS: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-_KNOWN: Final = frozenset({"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"})
+_DIALECTS: Final = frozenset(
+    {"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"}
+)
 _RIGHT: Final[Mapping[str, Callable[[Json], bool]]] = {
-    "$schema": lambda value: isinstance(value, str) and value in _KNOWN,
+    "$schema": lambda value: isinstance(value, str) and value in _DIALECTS,
     "type": _is_kind,
     "title": _is_text,
     "description": _is_text,

@@ -16,17 +16,17 @@ from typing import Any, Final
 
 from tooltrue.check.card import Level
 from tooltrue.check.report import Unjudged
-from tooltrue.check.source import Source
-from tooltrue.check.tokens import estimated
+from tooltrue.check.source import ToolSource
+from tooltrue.check.token_estimate import estimated
 from tooltrue.contract.contract import Definition
-from tooltrue.contract.portable import Adjustment, Fitted, Quarantined, alias, check, fit, joined, legal
+from tooltrue.contract.portable import Adjustment, Fitted, UnportableTool, alias, check, fit, joined, legal
 from tooltrue.contract.profile import Profile
 from tooltrue.jsonrpc.messages import encode
 
-__all__ = ["Column", "Matrix", "Outcome", "Verdict", "matrix"]
+__all__ = ["ClientColumn", "ClientOutcome", "Matrix", "ToolVerdict", "matrix"]
 
 
-class Outcome(Enum):
+class ClientOutcome(Enum):
     """The result for a tool, from the best to the worst."""
 
     ACCEPTED = "accepted"
@@ -40,7 +40,7 @@ class Outcome(Enum):
     """Left out silently: the model never sees the tool."""
 
 
-_GONE: Final = (Outcome.REJECTED, Outcome.UNSEEN)
+_GONE: Final = (ClientOutcome.REJECTED, ClientOutcome.UNSEEN)
 _NAME: Final = ("name_characters", "name_first", "name_length", "name_is_mended")
 _SCHEMA: Final = (
     "refused",
@@ -74,13 +74,13 @@ def _is_known(profile: Profile, changes: Iterable[Adjustment]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ToolVerdict:
     """The result for one tool. ``name`` is the name for the model, whether accepted or not; ``lost`` is the end of the
     description that the model does not see; ``is_known``: all facts behind the verdict were read at their sources."""
 
     server: str
     tool: str
-    outcome: Outcome
+    outcome: ClientOutcome
     name: str
     changes: tuple[Adjustment, ...] = ()
     lost: str = ""
@@ -91,7 +91,7 @@ class Verdict:
     def level(self) -> Level | None:
         """The severity, or None. A verdict that rests on unverified facts is never an error; a schema that was
         rewritten or weakened is only a hint, since calls are validated against the full schema."""
-        if self.outcome is Outcome.ACCEPTED:
+        if self.outcome is ClientOutcome.ACCEPTED:
             return None
         if self.outcome in _GONE:
             return Level.ERROR if self.is_known else Level.WARNING
@@ -99,16 +99,16 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Column:
+class ClientColumn:
     """All tools as seen by one client or provider."""
 
     profile: Profile
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ToolVerdict, ...]
 
     @cached_property
-    def counts(self) -> Mapping[Outcome, int]:
-        found = Counter(one.outcome for one in self.verdicts)
-        return {outcome: found[outcome] for outcome in Outcome}
+    def counts(self) -> Mapping[ClientOutcome, int]:
+        totals = Counter(one.outcome for one in self.verdicts)
+        return {outcome: totals[outcome] for outcome in ClientOutcome}
 
     @property
     def tools(self) -> int:
@@ -128,8 +128,8 @@ class Column:
     @cached_property
     def notes(self) -> tuple[tuple[Level, Adjustment], ...]:
         """Problems of all tools together."""
-        found = check(self.profile, self.tools)
-        too_many = [(Level.ERROR if _is_known(self.profile, found) else Level.WARNING, one) for one in found]
+        problems = check(self.profile, self.tools)
+        too_many = [(Level.ERROR if _is_known(self.profile, problems) else Level.WARNING, one) for one in problems]
         limit = self.profile.definition_tokens
         if limit is None or self.tokens <= limit:
             return tuple(too_many)
@@ -146,8 +146,8 @@ class Column:
 class Matrix:
     """The tools of all sources, with a column for each profile."""
 
-    sources: tuple[Source, ...]
-    columns: tuple[Column, ...]
+    sources: tuple[ToolSource, ...]
+    columns: tuple[ClientColumn, ...]
     unjudged: tuple[Unjudged, ...] = field(default=())
 
     @property
@@ -155,7 +155,7 @@ class Matrix:
         return sum(len(one.contract.tools) for one in self.sources)
 
     @cached_property
-    def rows(self) -> Sequence[tuple[Verdict, ...]]:
+    def rows(self) -> Sequence[tuple[ToolVerdict, ...]]:
         """The verdicts of all profiles on each tool."""
         return list(zip(*(column.verdicts for column in self.columns), strict=True))
 
@@ -169,10 +169,10 @@ class Matrix:
         return least is not None and any(count and level.rank >= least.rank for level, count in self.levels.items())
 
 
-def matrix(sources: Sequence[Source], profiles: Iterable[Profile], unjudged: Sequence[Unjudged] = ()) -> Matrix:
+def matrix(sources: Sequence[ToolSource], profiles: Iterable[Profile], unjudged: Sequence[Unjudged] = ()) -> Matrix:
     """Judge each tool by each profile. Servers keep their names in the sources, also as part of tool names."""
     fits = _Fits()
-    columns = tuple(Column(profile, tuple(_verdicts(sources, profile, fits))) for profile in profiles)
+    columns = tuple(ClientColumn(profile, tuple(_verdicts(sources, profile, fits))) for profile in profiles)
     return Matrix(tuple(sources), columns, tuple(unjudged))
 
 
@@ -180,44 +180,44 @@ class _Fits:
     """A cache of adapted definitions, shared by all profiles that differ only in their rules on names."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], tuple[Fitted | Quarantined, int]] = {}
+        self._cache: dict[tuple[object, ...], tuple[Fitted | UnportableTool, int]] = {}
 
-    def of(self, definition: Definition, profile: Profile) -> tuple[Fitted | Quarantined, int]:
+    def of(self, definition: Definition, profile: Profile) -> tuple[Fitted | UnportableTool, int]:
         """The adapted definition, and its approximate number of tokens without the name."""
         key = (id(definition), *(getattr(profile, setting) for setting in _NOT_NAME))
-        if key not in self._known:
-            found = fit(definition, profile)
-            self._known[key] = (found, _tokens(found))
-        return self._known[key]
+        if key not in self._cache:
+            fit_result = fit(definition, profile)
+            self._cache[key] = (fit_result, _tokens(fit_result))
+        return self._cache[key]
 
 
-def _tokens(found: Fitted | Quarantined) -> int:
-    if isinstance(found, Quarantined):
+def _tokens(fit_result: Fitted | UnportableTool) -> int:
+    if isinstance(fit_result, UnportableTool):
         return 0
-    said = encode({"description": found.description, "parameters": found.schema})
-    return estimated(said.decode(errors="replace"))
+    data = encode({"description": fit_result.description, "parameters": fit_result.schema})
+    return estimated(data.decode(errors="replace"))
 
 
-def _verdicts(sources: Sequence[Source], profile: Profile, fits: _Fits) -> Iterable[Verdict]:
+def _verdicts(sources: Sequence[ToolSource], profile: Profile, fits: _Fits) -> Iterable[ToolVerdict]:
     for source in sources:
         # Users choose the label of a server when they connect it, so a usable label is assumed. Without a template it
         # is unknown whether the label is part of the name.
         label = legal(source.server, profile) if profile.name_template else ""
         for tool, definition in source.contract.tools.items():
-            found, tokens = fits.of(definition, profile)
-            name, whole = _name(label, str(definition.get("name", tool)), profile), _whole(found, profile)
-            outcome = max(name.outcome, whole.outcome, key=list(Outcome).index)
+            fit_result, tokens = fits.of(definition, profile)
+            name, whole = _name(label, str(definition.get("name", tool)), profile), _whole(fit_result, profile)
+            outcome = max(name.outcome, whole.outcome, key=list(ClientOutcome).index)
             changes = (*name.changes, *whole.changes)
             weight = 0 if outcome in _GONE else tokens + estimated(name.name)
-            lost, is_known = _lost(definition, profile), _is_known(profile, changes)
-            yield Verdict(source.server, tool, outcome, name.name, changes, lost, weight, is_known)
+            lost_text, is_known = _lost_text(definition, profile), _is_known(profile, changes)
+            yield ToolVerdict(source.server, tool, outcome, name.name, changes, lost_text, weight, is_known)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     """The result for a part of a definition, with the reasons."""
 
-    outcome: Outcome
+    outcome: ClientOutcome
     changes: tuple[Adjustment, ...] = ()
     name: str = ""
 
@@ -227,28 +227,30 @@ def _name(label: str, tool: str, profile: Profile) -> _Part:
     plain = legal(name, profile)
     facts: dict[str, Any] = {"name": name, "length": len(name), "limit": profile.name_length, "profile": profile.title}
     if name and plain == name:
-        return _Part(Outcome.ACCEPTED, (), name)
+        return _Part(ClientOutcome.ACCEPTED, (), name)
     if profile.name_is_left_out and len(name) > profile.name_length:
-        return _Part(Outcome.UNSEEN, (Adjustment("TT9830", ("name",), facts),), name)
+        return _Part(ClientOutcome.UNSEEN, (Adjustment("TT9830", ("name",), facts),), name)
     if profile.is_client and not (profile.name_is_mended and len(plain) == len(name)):
         facts["characters"] = f"[{profile.name_characters}]"
-        return _Part(Outcome.REJECTED, (Adjustment("TT9832", ("name",), facts),), name)
+        return _Part(ClientOutcome.REJECTED, (Adjustment("TT9832", ("name",), facts),), name)
     facts["alias"] = plain if profile.is_client else alias(label, tool, profile)
-    return _Part(Outcome.CHANGED, (Adjustment("TT9060", ("name",), facts),), facts["alias"])
+    return _Part(ClientOutcome.CHANGED, (Adjustment("TT9060", ("name",), facts),), facts["alias"])
 
 
-def _whole(found: Fitted | Quarantined, profile: Profile) -> _Part:
+def _whole(fit_result: Fitted | UnportableTool, profile: Profile) -> _Part:
     """Judge the description and the schema. Changes are made for providers, by clients; for a client no other program
     makes them."""
-    if isinstance(found, Quarantined):
-        return _Part(Outcome.REJECTED, found.reasons)
-    changes = tuple(one for one in found.adjustments if one.code != "TT9060")
+    if isinstance(fit_result, UnportableTool):
+        return _Part(ClientOutcome.REJECTED, fit_result.reasons)
+    changes = tuple(one for one in fit_result.adjustments if one.code != "TT9060")
     refused = [one for one in changes if one.code != "TT9061" or not profile.description_is_cut]
     if refused:
-        return _Part(Outcome.REJECTED if profile.is_client else Outcome.CHANGED, changes)
-    return _Part(Outcome.CUT if changes else Outcome.ACCEPTED, changes)
+        return _Part(ClientOutcome.REJECTED if profile.is_client else ClientOutcome.CHANGED, changes)
+    return _Part(ClientOutcome.CUT if changes else ClientOutcome.ACCEPTED, changes)
 
 
-def _lost(definition: Definition, profile: Profile) -> str:
-    said = definition.get("description")
-    return said[profile.description_length :] if isinstance(said, str) and profile.description_is_cut else ""
+def _lost_text(definition: Definition, profile: Profile) -> str:
+    description = definition.get("description")
+    return (
+        description[profile.description_length :] if isinstance(description, str) and profile.description_is_cut else ""
+    )

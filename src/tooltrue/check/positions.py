@@ -35,7 +35,7 @@ class Positions:
 
     @cached_property
     def _ends(self) -> list[int]:
-        return [found.start() for found in re.finditer("\n", self.text)]
+        return [match.start() for match in re.finditer("\n", self.text)]
 
     def line(self, path: Path) -> int:
         """The line, from 1, on which a value begins, or that of the nearest existing container around it."""
@@ -53,21 +53,21 @@ def _spans(text: str) -> Iterator[tuple[Path, tuple[int, int]]]:
     steps: list[str | int] = []
     key: str | None = None
     for token in _TOKEN.finditer(text):
-        said, start = token[0], token.start()
-        if said in "{[":
+        symbol, start = token[0], token.start()
+        if symbol in "{[":
             open_.append(start)
-            steps.append("" if said == "{" else 0)
-        elif said in "}]":
+            steps.append("" if symbol == "{" else 0)
+        elif symbol in "}]":
             steps.pop()
             yield tuple(steps), (open_.pop(), token.end())
-        elif said == ",":
+        elif symbol == ",":
             if isinstance(last := steps[-1], int):
                 steps[-1] = last + 1
-        elif said == ":":
+        elif symbol == ":":
             steps[-1] = key or ""
         else:
-            if said[0] == '"' and _is_key(text, token.end(), steps):
-                key = json.loads(said)
+            if symbol[0] == '"' and _is_key(text, token.end(), steps):
+                key = json.loads(symbol)
             else:
                 yield tuple(steps), (start, token.end())
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tooltrue.check.baseline import Known, known_of
+from tooltrue.check.baseline import FindingKey, key_of
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import Finding, checked
 from tooltrue.check.excuses import Excuse, Excused, excuses_of, unused
-from tooltrue.check.judged import beside_tools
-from tooltrue.check.source import Place, Source
+from tooltrue.check.findings import RuleFinding, check_contracts
+from tooltrue.check.runtime_checks import beside_tools
+from tooltrue.check.source import FileLine, ToolSource
 from tooltrue.errors import ConfigurationError, TooltrueError
 
-__all__ = ["Group", "Report", "Unjudged", "judge"]
+__all__ = ["CheckReport", "ToolFindings", "Unjudged", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Unjudged:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ToolFindings:
     """The findings of one tool, worst first."""
 
     server: str
     tool: str
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
 
     @property
     def counts(self) -> Mapping[Level, int]:
@@ -40,20 +40,21 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """The result of a check. ``findings`` are those to show: neither excused, nor in the baseline, nor filtered out.
-    ``gone`` are entries of the baseline that no longer occur; ``notes`` are excuses that no longer cover a finding."""
+    ``gone_keys`` are entries of the baseline that no longer occur; ``notes`` are excuses that no longer cover a
+    finding."""
 
-    sources: tuple[Source, ...]
-    findings: tuple[Finding, ...]
+    sources: tuple[ToolSource, ...]
+    findings: tuple[RuleFinding, ...]
     excused: tuple[Excused, ...] = ()
-    known: tuple[Known, ...] = ()
-    gone: tuple[Known, ...] = ()
+    known_keys: tuple[FindingKey, ...] = ()
+    gone_keys: tuple[FindingKey, ...] = ()
     notes: tuple[ConfigurationError, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
 
     @cached_property
-    def by_server(self) -> Mapping[str, Source]:
+    def by_server(self) -> Mapping[str, ToolSource]:
         return {one.server: one for one in self.sources}
 
     @property
@@ -62,19 +63,19 @@ class Report:
         return sum(len(one.contract.tools) for one in self.sources)
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ToolFindings, ...]:
         """A group for each tool with findings, the worst first."""
-        by_tool: dict[tuple[str, str], list[Finding]] = {}
+        by_tool: dict[tuple[str, str], list[RuleFinding]] = {}
         for one in self.findings:
             by_tool.setdefault((one.server, one.tool), []).append(one)
-        groups = (Group(*key, tuple(sorted(found, key=_worst_first))) for key, found in by_tool.items())
+        groups = (ToolFindings(*key, tuple(sorted(findings, key=_worst_first))) for key, findings in by_tool.items())
         return tuple(sorted(groups, key=_weight))
 
     @cached_property
     def cards(self) -> Mapping[str, Card]:
         """The cards of all findings, excused or not, by code."""
-        found = [*self.findings, *(one.finding for one in self.excused)]
-        return dict(sorted({one.code: one.card for one in found}.items()))
+        every = [*self.findings, *(one.finding for one in self.excused)]
+        return dict(sorted({one.code: one.card for one in every}.items()))
 
     @property
     def levels(self) -> Mapping[Level, int]:
@@ -92,74 +93,76 @@ class Report:
     @property
     def clean(self) -> Sequence[tuple[str, str]]:
         """The tools without findings, by server and name."""
-        told = {(group.server, group.tool) for group in self.groups}
+        with_findings = {(group.server, group.tool) for group in self.groups}
         every = ((one.server, tool) for one in self.sources for tool in one.contract.tools)
-        return [key for key in every if key not in told]
+        return [key for key in every if key not in with_findings]
 
-    def place(self, finding: Finding) -> Place | None:
+    def place(self, finding: RuleFinding) -> FileLine | None:
         """The place in the source, if known."""
         return self.by_server[finding.server].place(finding.tool, finding.problem.path)
 
-    def known_by(self, finding: Finding) -> Known:
+    def key_of(self, finding: RuleFinding) -> FindingKey:
         """The entry of a finding in a baseline."""
         contract = self.by_server[finding.server].contract
-        return known_of(finding, contract.tools.get(finding.tool, {}) if finding.tool else contract.data())
+        return key_of(finding, contract.tools.get(finding.tool, {}) if finding.tool else contract.data())
 
     def fails(self, least: Level | None) -> bool:
         """Whether any finding is at least as severe as ``least``."""
         return least is not None and any(one.level.rank >= least.rank for one in self.findings)
 
 
-def _worst_first(finding: Finding) -> tuple[int, str, str]:
+def _worst_first(finding: RuleFinding) -> tuple[int, str, str]:
     return (-finding.level.rank, finding.code, finding.place)
 
 
-def _weight(group: Group) -> tuple[int, int, int, str, str]:
-    counts = group.counts
-    error, warning, hint = (-counts.get(level, 0) for level in (Level.ERROR, Level.WARNING, Level.HINT))
+def _weight(group: ToolFindings) -> tuple[int, int, int, str, str]:
+    levels = [one.level for one in group.findings]
+    error, warning, hint = (-levels.count(level) for level in (Level.ERROR, Level.WARNING, Level.HINT))
     return (error, warning, hint, group.server, group.tool)
 
 
-def _every(finding: Finding) -> bool:
+def _every(finding: RuleFinding) -> bool:
     return True
 
 
 def judge(
-    sources: Sequence[Source],
+    sources: Sequence[ToolSource],
     *,
     excuses: Iterable[Excuse] = (),
-    baseline: frozenset[Known] = frozenset(),
-    is_told: Callable[[Finding], bool] = _every,
+    baseline: frozenset[FindingKey] = frozenset(),
+    is_reported: Callable[[RuleFinding], bool] = _every,
     unjudged: Sequence[Unjudged] = (),
-) -> Report:
-    """Apply all rules to all tools. Excuses are applied first, then the baseline, then the filter ``is_told``."""
+) -> CheckReport:
+    """Apply all rules to all tools. Excuses are applied first, then the baseline, then the filter ``is_reported``."""
     everything = [*excuses, *(one for source in sources for one in excuses_of(source))]
-    left: list[Finding] = []
+    remaining: list[RuleFinding] = []
     excused: list[Excused] = []
-    beside = (found for one in sources for found in beside_tools(one.server, one.contract))
-    for finding in (*checked((one.server, one.contract) for one in sources), *beside):
-        excuse = next((one for one in everything if one.covers(finding)), None)
-        left.append(finding) if excuse is None else excused.append(Excused(finding, excuse))
+    beside = (extra for one in sources for extra in beside_tools(one.server, one.contract))
+    for finding in (*check_contracts((one.server, one.contract) for one in sources), *beside):
+        excuse = next((one for one in everything if one.covers(finding)), None) if everything else None
+        remaining.append(finding) if excuse is None else excused.append(Excused(finding, excuse))
     notes = () if unjudged else tuple(unused(everything, excused))
-    whole = Report(tuple(sources), tuple(left), tuple(excused), notes=notes, unjudged=tuple(unjudged))
-    return _without_known(whole, baseline, is_told)
+    whole = CheckReport(tuple(sources), tuple(remaining), tuple(excused), notes=notes, unjudged=tuple(unjudged))
+    return _apply_baseline(whole, baseline, is_reported)
 
 
-def _without_known(whole: Report, baseline: frozenset[Known], is_told: Callable[[Finding], bool]) -> Report:
-    new: list[Finding] = []
-    met: set[Known] = set()
+def _apply_baseline(
+    whole: CheckReport, baseline: frozenset[FindingKey], is_reported: Callable[[RuleFinding], bool]
+) -> CheckReport:
+    new: list[RuleFinding] = []
+    matches: set[FindingKey] = set()
     for finding in whole.findings:
-        known = whole.known_by(finding) if baseline else None
-        if known is not None and known in baseline:
-            met.add(known)
-        elif is_told(finding):
+        key = whole.key_of(finding) if baseline else None
+        if key is not None and key in baseline:
+            matches.add(key)
+        elif is_reported(finding):
             new.append(finding)
-    return Report(
+    return CheckReport(
         whole.sources,
         tuple(new),
         whole.excused,
-        tuple(sorted(met)),
-        tuple(sorted(one for one in baseline - met if one.server in whole.by_server)),
+        tuple(sorted(matches)),
+        tuple(sorted(one for one in baseline - matches if one.server in whole.by_server)),
         whole.notes,
         whole.unjudged,
     )

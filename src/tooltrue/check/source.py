@@ -11,14 +11,14 @@ from tooltrue.check.positions import Positions
 from tooltrue.contract.contract import Contract, Path
 from tooltrue.jsonrpc.messages import Json
 
-__all__ = ["Place", "Rewrite", "Source"]
+__all__ = ["FileLine", "Rewrite", "ToolSource"]
 
-Rewrite: TypeAlias = Callable[["Source", Sequence[tuple[str, Path, Json]]], "Source"]
+Rewrite: TypeAlias = Callable[["ToolSource", Sequence[tuple[str, Path, Json]]], "ToolSource"]
 """Applies values at paths of tools to a source. Returns the source itself if none of them has a place in its text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileLine:
     """A line, from 1, of a file."""
 
     file: str
@@ -29,12 +29,12 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Source:
+class ToolSource:
     """A server and the origin of its definitions. ``target`` is the argument of the command, ``server`` the name in a
     report.
 
     Sources from a file have ``file`` and ``text``; if it is JSON, also ``roots``, the path to the definition of each
-    tool. Servers built with tooltrue have ``written``, the places of their functions, and ``excused``, the rules that
+    tool. Servers built with tooltrue have ``places``, the places of their functions, and ``excused``, the rules that
     a tool does not follow. ``rewrite`` is set if a change of the file changes the definitions.
     """
 
@@ -45,15 +45,15 @@ class Source:
     text: str = field(default="", repr=False)
     roots: Mapping[str, Path] = field(default_factory=dict[str, Path])
     rewrite: Rewrite | None = field(default=None, repr=False)
-    written: Mapping[str, Place] = field(default_factory=dict[str, Place])
+    places: Mapping[str, FileLine] = field(default_factory=dict[str, FileLine])
     excused: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     @cached_property
     def positions(self) -> Positions:
         return Positions(self.text)
 
-    def place(self, tool: str, path: Path) -> Place | None:
+    def place(self, tool: str, path: Path) -> FileLine | None:
         """The place of a value, as exact as it is known."""
         if tool in self.roots:
-            return Place(self.file, self.positions.line((*self.roots[tool], *path)))
-        return self.written.get(tool)
+            return FileLine(self.file, self.positions.line((*self.roots[tool], *path)))
+        return self.places.get(tool)

@@ -11,7 +11,7 @@ from tooltrue.caching import cache_short_texts
 from tooltrue.check.language import language, sentences, words
 from tooltrue.check.plain import Node, is_plain
 from tooltrue.contract.contract import Contract, Definition, Path
-from tooltrue.contract.finding import Finding as Suspicion
+from tooltrue.contract.finding import ScanFinding as Suspicion
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan
 from tooltrue.errors import SchemaError
@@ -20,36 +20,36 @@ from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.schema.dialects import APPLICATORS, subschemas
 from tooltrue.protocol.types import Value
 
-__all__ = ["DEEPEST", "Parameter", "Shelf", "Subject", "Text", "lazy", "subjects"]
+__all__ = ["DEEPEST", "Shelf", "Subject", "ToolParameter", "ToolText", "lazy", "subjects"]
 
 DEEPEST: Final = 12
 """Levels of a schema that are examined; deeper nesting is a problem of its own."""
 
 
-_Known = TypeVar("_Known")
+_Value = TypeVar("_Value")
 
 
-class lazy(Generic[_Known]):
+class lazy(Generic[_Value]):
     """A property that is computed on first access. ``functools.cached_property`` takes a lock until Python 3.12, which
     costs more than most of these computations; no two threads share a subject."""
 
-    def __init__(self, find_out: Callable[[Any], _Known]) -> None:
+    def __init__(self, find_out: Callable[[Any], _Value]) -> None:
         self._find_out = find_out
         self._name = find_out.__name__
         self.__doc__ = find_out.__doc__
 
     @overload
-    def __get__(self, owner: None, kind: type) -> lazy[_Known]: ...
+    def __get__(self, owner: None, kind: type) -> lazy[_Value]: ...
     @overload
-    def __get__(self, owner: object, kind: type) -> _Known: ...
-    def __get__(self, owner: object | None, kind: type) -> lazy[_Known] | _Known:
+    def __get__(self, owner: object, kind: type) -> _Value: ...
+    def __get__(self, owner: object | None, kind: type) -> lazy[_Value] | _Value:
         if owner is None:
             return self
-        known = owner.__dict__[self._name] = self._find_out(owner)
-        return known
+        value = owner.__dict__[self._name] = self._find_out(owner)
+        return value
 
 
-class Text:
+class ToolText:
     """A text of a definition. Derived values are computed once."""
 
     def __init__(self, raw: str) -> None:
@@ -77,7 +77,7 @@ class Text:
         return language(self.raw, self.word_set)
 
     @lazy
-    def spoken(self) -> str:
+    def spaced_words(self) -> str:
         """The words with a space around each, for a search of phrases."""
         return f" {' '.join(self.words)} "
 
@@ -86,7 +86,7 @@ class Text:
         return sentences(self.raw)
 
 
-class Parameter(Value, frozen=True, dict=True):
+class ToolParameter(Value, frozen=True, dict=True):
     """A property of a schema. ``path`` leads to its schema from the definition, ``depth`` is 1 for an argument."""
 
     name: str
@@ -100,9 +100,9 @@ class Parameter(Value, frozen=True, dict=True):
         return _name_words(self.name)
 
     @lazy
-    def text(self) -> Text:
-        said = self.schema.get("description")
-        return Text(said if isinstance(said, str) else "")
+    def text(self) -> ToolText:
+        description = self.schema.get("description")
+        return ToolText(description if isinstance(description, str) else "")
 
     @lazy
     def kinds(self) -> frozenset[str]:
@@ -115,8 +115,8 @@ _name_words = cache_short_texts(4096)(words)
 
 
 def _kinds(schema: Mapping[str, Json]) -> Iterator[str]:
-    said = schema.get("type")
-    yield from (kind for kind in (said if is_array(said) else [said]) if isinstance(kind, str))
+    types = schema.get("type")
+    yield from (kind for kind in (types if is_array(types) else [types]) if isinstance(kind, str))
     for keyword in ("anyOf", "oneOf"):
         branches = schema.get(keyword)
         for branch in branches if is_array(branches) else ():
@@ -137,28 +137,28 @@ class Shelf:
     """All tools that a model would see at once: those of one server, or all that were given."""
 
     subjects: list[Subject] = field(default_factory=list["Subject"])
-    _known: dict[Callable[[Shelf], Any], Any] = field(default_factory=dict[Callable[["Shelf"], Any], Any], repr=False)
+    _cache: dict[Callable[[Shelf], Any], Any] = field(default_factory=dict[Callable[["Shelf"], Any], Any], repr=False)
 
-    def once(self, find_out: Callable[[Shelf], _Known]) -> _Known:
+    def once(self, find_out: Callable[[Shelf], _Value]) -> _Value:
         """Compute a value about all tools together, and cache it."""
-        if find_out not in self._known:
-            self._known[find_out] = find_out(self)
-        return self._known[find_out]
+        if find_out not in self._cache:
+            self._cache[find_out] = find_out(self)
+        return self._cache[find_out]
 
     @lazy
     def by_name(self) -> Mapping[str, list[Subject]]:
-        found: dict[str, list[Subject]] = {}
+        tools: dict[str, list[Subject]] = {}
         for one in self.subjects:
-            found.setdefault(one.name, []).append(one)
-        return found
+            tools.setdefault(one.name, []).append(one)
+        return tools
 
     @lazy
     def servers(self) -> Mapping[str, frozenset[str]]:
         """Server → the names of its tools."""
-        found: dict[str, set[str]] = {}
+        tool_names: dict[str, set[str]] = {}
         for one in self.subjects:
-            found.setdefault(one.server, set()).add(one.name)
-        return {server: frozenset(names) for server, names in found.items()}
+            tool_names.setdefault(one.server, set()).add(one.name)
+        return {server: frozenset(names) for server, names in tool_names.items()}
 
     @lazy
     def neighbours(self) -> Neighbours:
@@ -166,10 +166,10 @@ class Shelf:
 
     @lazy
     def by_server(self) -> Mapping[str, list[Subject]]:
-        found: dict[str, list[Subject]] = {}
+        tools: dict[str, list[Subject]] = {}
         for one in self.subjects:
-            found.setdefault(one.server, []).append(one)
-        return found
+            tools.setdefault(one.server, []).append(one)
+        return tools
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,18 +184,18 @@ class Subject:
 
     @lazy
     def name(self) -> str:
-        said = self.definition.get("name")
-        return said if isinstance(said, str) else ""
+        value = self.definition.get("name")
+        return value if isinstance(value, str) else ""
 
     @lazy
     def name_words(self) -> tuple[str, ...]:
         return words(self.name)
 
     @lazy
-    def text(self) -> Text:
+    def text(self) -> ToolText:
         """The description."""
-        said = self.definition.get("description")
-        return Text(said if isinstance(said, str) else "")
+        description = self.definition.get("description")
+        return ToolText(description if isinstance(description, str) else "")
 
     @lazy
     def section(self) -> re.Match[str] | None:
@@ -204,40 +204,40 @@ class Subject:
         return _SECTION.search(self.text.raw) if has_sign else None
 
     @lazy
-    def summary(self) -> Text:
+    def summary(self) -> ToolText:
         """The description without that section."""
         if self.section is None:
             return self.text
         raw, (start, end) = self.text.raw, self.section.span()
-        return Text(f"{raw[:start]}\n{raw[end:]}")
+        return ToolText(f"{raw[:start]}\n{raw[end:]}")
 
     @lazy
     def annotations(self) -> Mapping[str, Json]:
-        said = self.definition.get("annotations")
-        return said if is_object(said) else {}
+        value = self.definition.get("annotations")
+        return value if is_object(value) else {}
 
     @lazy
     def input(self) -> Mapping[str, Json]:
-        said = self.definition.get("inputSchema")
-        return said if is_object(said) else {}
+        schema = self.definition.get("inputSchema")
+        return schema if is_object(schema) else {}
 
     @lazy
     def output(self) -> Mapping[str, Json] | None:
-        said = self.definition.get("outputSchema")
-        return said if is_object(said) else None
+        schema = self.definition.get("outputSchema")
+        return schema if is_object(schema) else None
 
     @lazy
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[ToolParameter, ...]:
         """Each property of the input schema, nested ones included, in document order."""
         return tuple(_parameters(self.input, ("inputSchema",), 1))
 
     @lazy
-    def arguments(self) -> tuple[Parameter, ...]:
+    def arguments(self) -> tuple[ToolParameter, ...]:
         """The top-level properties: the arguments of a call."""
         return tuple(one for one in self.parameters if one.depth == 1)
 
     @lazy
-    def described(self) -> tuple[Parameter, ...]:
+    def described(self) -> tuple[ToolParameter, ...]:
         """The parameters with a description."""
         return tuple(one for one in self.parameters if one.text.raw)
 
@@ -249,11 +249,11 @@ class Subject:
     @lazy
     def having(self) -> Mapping[str, list[Node]]:
         """Keyword → the schemas that have it."""
-        found: dict[str, list[Node]] = {}
+        by_keyword: dict[str, list[Node]] = {}
         for node in self.nodes:
             for keyword in node.schema:
-                found.setdefault(keyword, []).append(node)
-        return found
+                by_keyword.setdefault(keyword, []).append(node)
+        return by_keyword
 
     @lazy
     def suspicions(self) -> tuple[Suspicion, ...]:
@@ -281,7 +281,8 @@ def _nodes(definition: Definition) -> Iterator[Node]:
         while waiting:
             node = waiting.pop()
             yield node
-            if len(node.path) < _LONGEST:
+            # most have only a type and a description
+            if len(node.path) < _LONGEST and not APPLICATORS.isdisjoint(node.schema):
                 waiting += reversed(list(_inner(node)))
 
 
@@ -289,8 +290,6 @@ _LONGEST: Final = 4 * DEEPEST
 
 
 def _inner(node: Node) -> Iterator[Node]:
-    if APPLICATORS.isdisjoint(node.schema):
-        return  # most have only a type and a description
     for keyword, value in node.schema.items():
         if keyword in APPLICATORS and (is_object(value) or is_array(value)):
             for steps, schema in subschemas(keyword, value):
@@ -308,7 +307,7 @@ def _refusals(definition: Definition) -> Iterator[tuple[str, SchemaError]]:
             yield name, error
 
 
-def _parameters(schema: Mapping[str, Json], path: Path, depth: int) -> Iterator[Parameter]:
+def _parameters(schema: Mapping[str, Json], path: Path, depth: int) -> Iterator[ToolParameter]:
     if depth > DEEPEST:
         return
     properties, required = schema.get("properties"), schema.get("required")
@@ -316,7 +315,7 @@ def _parameters(schema: Mapping[str, Json], path: Path, depth: int) -> Iterator[
     for name, inner in properties.items() if is_object(properties) else ():
         at = (*path, "properties", name)
         if is_object(inner):
-            yield Parameter(name, inner, at, name in needed, depth)
+            yield ToolParameter(name, inner, at, name in needed, depth)
             yield from _parameters(inner, at, depth + 1)
     items = schema.get("items")
     if is_object(items):

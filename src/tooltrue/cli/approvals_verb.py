@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import tell
 from tooltrue.cli.terminal_prompts import confirmed
@@ -26,7 +26,7 @@ from tooltrue.cli.usage import Verbs
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url
-from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.lookalikes import shown_name
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.state.new_file import write_new
@@ -73,8 +73,8 @@ def show(url: str, ticket: str, as_json: bool) -> None:
     async def look(approvals: Approvals) -> tuple[Ticket, Collection[str]]:
         return await approvals.find(ticket), _names(await approvals.all())
 
-    found, names = _at(url, look)
-    show_json(found) if as_json else tell(_whole(found, names))
+    entry, names = _at(url, look)
+    show_json(entry) if as_json else tell(_whole(entry, names))
 
 
 @command.command("allow", short_help="Let the call of a ticket run.")
@@ -93,12 +93,12 @@ def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: 
     word = None if path is None else _word(path)
 
     async def settle(approvals: Approvals) -> str:
-        found = await approvals.find(ticket)
+        entry = await approvals.find(ticket)
         await _authorized(approvals, path, word)
-        tell(_whole(found, _names(await approvals.all())))
-        if path is None and not confirmed(f"\nAllow {_said(scope, schema)}?"):
+        tell(_whole(entry, _names(await approvals.all())))
+        if path is None and not confirmed(f"\nAllow {_scope_words(scope, schema)}?"):
             return "Nothing was allowed."
-        allowed = await approvals.allow(found, "pattern" if schema else scope, pattern=schema)
+        allowed = await approvals.allow(entry, "pattern" if schema else scope, pattern=schema)
         return f"{ticket} is allowed, {allowed.state}, until {_time(allowed.until)}."
 
     tell(_at(url, settle))
@@ -156,7 +156,7 @@ async def _authorized(approvals: Approvals, path: str | None, word: str | None) 
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise ConfigurationError.of("TT4401")
     elif not await approvals.knows(word):
-        raise ConfigurationError.of("TT4402", path=path, problem="unknown, or replaced")
+        raise ConfigurationError.of("TT4402", path=path, problem=Worded("TT4043", {}))
 
 
 def _schema(text: str) -> Mapping[str, Any]:
@@ -171,7 +171,7 @@ def _schema(text: str) -> Mapping[str, Any]:
     return schema
 
 
-def _said(scope: Scope, schema: Mapping[str, Any] | None) -> str:
+def _scope_words(scope: Scope, schema: Mapping[str, Any] | None) -> str:
     if schema is not None:
         return "every call whose arguments fit the pattern"
     return "this call once" if scope == "once" else "every identical call for a day"
@@ -187,26 +187,26 @@ def _names(tickets: Iterable[Ticket]) -> Collection[str]:
 
 
 def _row(ticket: Ticket, names: Collection[str]) -> tuple[str, ...]:
-    wanted = ticket.wanted
-    said = (shown_name(name, spoken(), names) for name in (wanted.whose, wanted.tool, wanted.principal))
-    return (ticket.id, ticket.state, _time(ticket.asked), *said)
+    call = ticket.wanted
+    cells = (shown_name(name, current_language(), names) for name in (call.whose, call.tool, call.principal))
+    return (ticket.id, ticket.state, _time(ticket.asked), *cells)
 
 
 def _whole(ticket: Ticket, names: Collection[str]) -> str:
-    wanted = ticket.wanted
+    call = ticket.wanted
     whose, tool, principal = (
-        shown_name(name, spoken(), names) for name in (wanted.whose, wanted.tool, wanted.principal)
+        shown_name(name, current_language(), names) for name in (call.whose, call.tool, call.principal)
     )
     head = {
         "ticket": ticket.id,
         "state": f"{ticket.state}, until {_time(ticket.until)}",
         "server": whose,
-        "tool": f"{tool} ({wanted.effect})",
+        "tool": f"{tool} ({call.effect})",
         "for": principal,
-        "reason": shown_text(wanted.reason),
+        "reason": display_text(call.reason),
     }
     parts = ["\n".join(f"{name:<8}{text}" for name, text in head.items() if text)]
-    parts += [f"arguments, in full:\n{shown(wanted.arguments)}"]
-    parts += [f"what it would do:\n{shown_text(wanted.preview)}"] if wanted.preview else []
-    parts += [f"pattern:\n{shown_text(json.dumps(ticket.pattern))}"] if ticket.pattern is not None else []
+    parts += [f"arguments, in full:\n{display_arguments(call.arguments)}"]
+    parts += [f"what it would do:\n{display_text(call.preview)}"] if call.preview else []
+    parts += [f"pattern:\n{display_text(json.dumps(ticket.pattern))}"] if ticket.pattern is not None else []
     return "\n\n".join(parts)

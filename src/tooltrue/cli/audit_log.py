@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tooltrue.app import Server
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.targets import Spec, is_ours, is_toolbox, load_server
 from tooltrue.errors import ConfigurationError, ParseError, StateError
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.audit.reading import record_of
+from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
 from tooltrue.state.places import audit_file, beside, state_folder
 from tooltrue.state.urls import open_log
@@ -32,7 +32,7 @@ def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
     """Run ``use`` with the log at this URL, and return its result. ConfigurationError if there is no log."""
     path = beside(place, "")
     if path and not Path(path).is_file():  # opening it would create it
-        raise ConfigurationError.of("TT7015", what=path, known=_known())
+        raise ConfigurationError.of("TT7015", what=path, known=_log_names())
 
     async def run() -> T:
         async with open_log(place) as log:
@@ -52,8 +52,8 @@ class Which:
     def place(self, *, newest: bool = False) -> str:
         """The URL of the log. Without a selection: that of the only log, or with ``newest`` of the one written last,
         with a note on standard error. ConfigurationError otherwise."""
-        given = [one for one in (self.target, self.server, self.url) if one is not None]
-        if len(given) > 1:
+        options = [one for one in (self.target, self.server, self.url) if one is not None]
+        if len(options) > 1:
             raise ConfigurationError.of("TT7017")
         if self.target is not None:
             return _log_of(self.target)
@@ -68,18 +68,18 @@ def place_of(server: str) -> str:
 
 
 def _only(*, newest: bool) -> str:
-    found = sorted(_files())
-    if not found or (len(found) > 1 and not newest):
-        raise ConfigurationError.of("TT7016", known=_known())
-    if len(found) == 1:
-        return f"sqlite://{found[0]}"
-    *others, last = sorted(found, key=lambda path: asyncio.run(_written(path)))
-    named = ", ".join(path.stem for path in reversed(others))
-    tell(sentence("TT7018", spoken(), {"log": last.stem, "others": named}), fg="yellow", err=True)
+    paths = sorted(_files())
+    if not paths or (len(paths) > 1 and not newest):
+        raise ConfigurationError.of("TT7016", known=_log_names())
+    if len(paths) == 1:
+        return f"sqlite://{paths[0]}"
+    *others, last = sorted(paths, key=lambda path: asyncio.run(_last_record_time(path)))
+    other_names = ", ".join(path.stem for path in reversed(others))
+    tell(sentence("TT7018", current_language(), {"log": last.stem, "others": other_names}), fg="yellow", err=True)
     return f"sqlite://{last}"
 
 
-async def _written(path: Path) -> str:
+async def _last_record_time(path: Path) -> str:
     """The time of the last record in a log. The file's own time is no substitute: reading a log may change it too."""
     with contextlib.suppress(ConfigurationError, StateError):
         async with open_log(f"sqlite://{path}") as log:
@@ -93,7 +93,7 @@ def _log_of(target: str) -> str:
     server = _server_of(target)
     audit = None if server is None else server.settings.audit
     if audit is None or not audit.is_kept or not isinstance(audit.to, str):
-        raise ConfigurationError.of("TT7019", target=target, known=_known())
+        raise ConfigurationError.of("TT7019", target=target, known=_log_names())
     return audit.to
 
 
@@ -107,30 +107,30 @@ def _files() -> Iterable[Path]:
     return (state_folder() / "audit").glob("*.db")
 
 
-def _known() -> str:
+def _log_names() -> str:
     return ", ".join(sorted(path.stem for path in _files())) or "none"
 
 
-def key_file(said: str | None) -> Path:
-    return Path(said) if said else state_folder() / "audit" / "key"
+def key_file(path: str | None) -> Path:
+    return Path(path) if path else state_folder() / "audit" / "key"
 
 
-def show(found: Iterable[Entry], as_json: bool) -> None:
+def show(records: Iterable[Entry], as_json: bool) -> None:
     if as_json:
-        for entry in found:
+        for entry in records:
             tell_data(entry.text)
     else:
-        show_rows([_row(entry) for entry in found])
+        show_rows([_row(entry) for entry in records])
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
     record = record_of(entry)
     if "count" in record:  # a summary of several operations
         return _columns(entry, record, f"{record['count']} {record.get('kind', '')}", "")
-    ended = " ".join(str(record[name]) for name in ("outcome", "code", "rule") if record.get(name))
+    outcome = " ".join(str(record[name]) for name in ("outcome", "code", "rule") if record.get(name))
     subject = f"{record.get('kind', '')} {record.get('subject', '')}".strip()
     arguments = json.dumps(record["arguments"], ensure_ascii=False) if record.get("arguments") else ""
-    return _columns(entry, record, subject, ended or "begins", arguments[:200])
+    return _columns(entry, record, subject, outcome or "begins", arguments[:200])
 
 
 def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...]:
@@ -158,8 +158,8 @@ def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
 
 def _record(line: bytes) -> Mapping[str, Any] | None:
     try:
-        said = decode(line)
+        data = decode(line)
     except ParseError:
         return None
-    record = said["record"] if is_object(said) and is_object(said.get("record")) else said
+    record = data["record"] if is_object(data) and is_object(data.get("record")) else data
     return record if is_object(record) and isinstance(record.get("kind"), str) else None

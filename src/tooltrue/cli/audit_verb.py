@@ -14,17 +14,17 @@ from typing import Any, cast
 import click
 
 from tooltrue.cli.audit_log import Which, key_file, line, show, with_log
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.usage import Verbs
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit.reading import Stats, entries, matching, outside, record_of, unfinished
+from tooltrue.policy.audit.log_queries import Stats, entries, matching, outside, record_of, unfinished
 from tooltrue.state.log import LOWEST, Entry, Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.retention import Prunable, examine, prune, signing_key
 from tooltrue.state.seal import is_log, name_of, read_seals, seals_in
-from tooltrue.state.verify import Report
+from tooltrue.state.verify import VerifyReport
 from tooltrue.wording import sentence
 
 __all__ = ["command"]
@@ -39,10 +39,10 @@ def _on_log(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose a log. The function receives them together, as ``which``."""
 
     @functools.wraps(function)
-    def told(target: str | None, server: str | None, url: str | None, **others: Any) -> None:
+    def run(target: str | None, server: str | None, url: str | None, **others: Any) -> None:
         function(which=Which(target, server, url), **others)
 
-    command: Callable[..., None] = told
+    command: Callable[..., None] = run
     for option in (
         click.option("--log", "url", metavar="URL", help="The log itself: sqlite:PATH or postgresql://…"),
         click.option("--server", metavar="NAME", help="The log of the server of this name."),
@@ -105,24 +105,24 @@ def search(
     is_unfinished: bool,
     count: int,
     as_json: bool,
-    **said: str,
+    **globs: str,
 ) -> None:
     """Show the records that match all options, of TARGET, or of the log that was written last.
 
     GLOB: * stands for anything, ? for one character.
     """
-    matches = matching({name: glob for name, glob in said.items() if glob}, since, until)
+    matches = matching({name: glob for name, glob in globs.items() if glob}, since, until)
 
     async def find(log: Log) -> list[Entry]:
         if is_unfinished:
             return [entry for entry in await unfinished(log) if matches(record_of(entry))][:count]
-        found: list[Entry] = []
+        results: list[Entry] = []
         async for entry in entries(log):
             if matches(record_of(entry)):
-                found.append(entry)
-                if len(found) == count:
+                results.append(entry)
+                if len(results) == count:
                     break
-        return found
+        return results
 
     show(with_log(which.place(newest=True), find), as_json)
 
@@ -141,22 +141,22 @@ def stats(which: Which, since: str) -> None:
                 stats.add(record)
         return stats, len([entry for entry in await unfinished(log) if matches(record_of(entry))])
 
-    counted, open = with_log(which.place(newest=True), count)
-    tell(f"{counted.records} operations, {open} unfinished")
-    _table("outcome", ((name, str(number)) for name, number in counted.outcomes.most_common()))
-    _table("what", ((name, _each(ways), _times(counted, name)) for name, ways in _most(counted.subjects)))
-    _table("who", ((name, _each(ways)) for name, ways in _most(counted.callers)))
-    _table("error", ((code, str(number)) for code, number in counted.codes.most_common(20)))
+    figures, open = with_log(which.place(newest=True), count)
+    tell(f"{figures.records} operations, {open} unfinished")
+    _table("outcome", ((name, str(number)) for name, number in figures.outcomes.most_common()))
+    _table("what", ((name, _each(ways), _times(figures, name)) for name, ways in _most(figures.subjects)))
+    _table("who", ((name, _each(ways)) for name, ways in _most(figures.callers)))
+    _table("error", ((code, str(number)) for code, number in figures.codes.most_common(20)))
 
 
 def _table(title: str, rows: Iterable[tuple[str, ...]]) -> None:
-    if found := list(rows):
+    if lines := list(rows):
         tell(f"\n{title}", bold=True)
-        show_rows(found)
+        show_rows(lines)
 
 
-def _most(counted: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
-    return sorted(counted.items(), key=lambda item: -item[1].total())[:20]
+def _most(counters: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
+    return sorted(counters.items(), key=lambda item: -item[1].total())[:20]
 
 
 def _times(stats: Stats, name: str) -> str:
@@ -177,25 +177,25 @@ def _each(ways: Mapping[str, int]) -> str:
 def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bool) -> None:
     """Verify that no record was changed, removed, moved or cut off. Exits with 1 if one was, or without a seal."""
     place = which.place()
-    found = seal or beside(place, ".seal")
-    kept = _kept(found, place) if seal or Path(found).is_file() else []
+    seal_place = seal or beside(place, ".seal")
+    marks = _stored_seals(seal_place, place) if seal or Path(seal_place).is_file() else []
     secret = signing_key(key_file(key), make=False)
-    report: Report = with_log(place, lambda log: examine(log, kept, secret))
+    report: VerifyReport = with_log(place, lambda log: examine(log, marks, secret))
     for fault in report.faults:
         _say(_FAULTS[fault.kind], err=True, position=fault.position)
     facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}
-    _say("TT7041" if kept else "TT7042", **facts, seals=len(kept), place=without_password(found))
+    _say("TT7041" if marks else "TT7042", **facts, seals=len(marks), place=without_password(seal_place))
     if report.faults:
         _say("TT7043", err=True, count=len(report.faults))
         sys.exit(1)
-    if not kept and not unsealed:
+    if not marks and not unsealed:
         _say("TT7044", err=True)
         sys.exit(1)
-    _say(_proof(is_sealed=bool(kept), is_elsewhere=seal is not None))
+    _say(_proof(is_sealed=bool(marks), is_elsewhere=seal is not None))
 
 
 def _say(code: str, *, err: bool = False, **facts: Any) -> None:
-    tell(sentence(code, spoken(), facts), err=err)
+    tell(sentence(code, current_language(), facts), err=err)
 
 
 def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
@@ -216,7 +216,7 @@ _FAULTS: Mapping[str, str] = {
 }
 
 
-def _kept(seal: str, place: str) -> list[Mark]:
+def _stored_seals(seal: str, place: str) -> list[Mark]:
     if not is_log(seal):
         return read_seals(Path(seal))
     if marks := with_log(seal, lambda log: seals_in(log, name_of(place))):

@@ -14,21 +14,21 @@ import click
 
 from tooltrue.app import Server
 from tooltrue.cli import families
-from tooltrue.cli.connecting import connected, revision_option, show_log, target_of
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import TYPED, check_any, is_config, opened, speaking_only
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_result
 from tooltrue.cli.printing import one_line, tell
-from tooltrue.cli.terminal_prompts import asked_here
+from tooltrue.cli.server_connection import connected, revision_option, show_log, target_of
+from tooltrue.cli.terminal_host import TYPED, check_any, is_config, opened, speaking_only
+from tooltrue.cli.terminal_prompts import elicit_here
 from tooltrue.cli.usage import Verb, unknown_tool
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.client import Result, Target
 from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import is_array, is_object
-from tooltrue.protocol.names import REPLACES
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.name_rules import REPLACES
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.wording import Worded
 
 __all__ = ["command", "read_arguments"]
@@ -44,7 +44,7 @@ _SECONDS = 60.0
     "--args", "whole", metavar="JSON", help="All arguments as a JSON object; '-' reads it from standard input."
 )
 @families.options
-@click.option("--timeout", type=SECONDS, show_default="60, or what the file says", help="Seconds to wait.")
+@click.option("--timeout", type=SECONDS, show_default="60, or that of the file", help="Seconds to wait.")
 @revision_option
 @click.option("--yes", is_flag=True, help="Answer every question with yes, and with its defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
@@ -63,13 +63,13 @@ def command(
 
     A value is text if the schema expects text, and JSON otherwise; KEY:=VALUE is always JSON.
     """
-    elicit = _yes if yes else asked_here(target)
+    elicit = _yes if yes else elicit_here(target)
     if is_config(target):
         result, tools = asyncio.run(_call_one(target, tool, arguments, whole, timeout, revision))
     else:
-        found = target_of(target, family)
+        resolved_target = target_of(target, family)
         settings = {"timeout": timeout or _SECONDS, "elicit": elicit, "revision": revision}
-        result, tools = asyncio.run(_call(found, target, tool, arguments, whole, settings))
+        result, tools = asyncio.run(_call(resolved_target, target, tool, arguments, whole, settings))
     show_json(result.raw) if as_json else show_result(result)
     if result.is_error and tool not in tools:  # some servers answer a call of an unknown tool this way
         raise unknown_tool(target, tool, tools)
@@ -97,7 +97,7 @@ async def _call(
     async with served, connected(target, **settings) as client:
         tools = _by_names(await client.list_tools())
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
-        with _known(typed, name, tools):
+        with _unknown_tool_errors(typed, name, tools):
             result = await client.call_tool(name, arguments, progress=_show_progress)
     if result.is_error:
         show_log(client)
@@ -115,23 +115,23 @@ async def _call_one(
         check_any(host, file)
         tools = _by_names(await host.list_tools())
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
-        with _known(file, name, tools):
+        with _unknown_tool_errors(file, name, tools):
             return await host.call_tool(name, arguments, progress=_show_progress), tools
 
 
-def _by_names(tools: Iterable[Tool]) -> dict[str, Tool]:
+def _by_names(tools: Iterable[ToolDefinition]) -> dict[str, ToolDefinition]:
     """Tools by all names under which they can be called, current and old ones."""
     old = {name: tool for tool in tools for name in _old_names(tool)}
     return old | {tool.name: tool for tool in tools}
 
 
-def _old_names(tool: Tool) -> list[str]:
-    told = (tool.meta or {}).get(REPLACES)
-    return [name for name in told if isinstance(name, str)] if is_array(told) else []
+def _old_names(tool: ToolDefinition) -> list[str]:
+    names = (tool.meta or {}).get(REPLACES)
+    return [name for name in names if isinstance(name, str)] if is_array(names) else []
 
 
 @contextlib.contextmanager
-def _known(target: str, name: str, tools: Collection[str]) -> Generator[None]:
+def _unknown_tool_errors(target: str, name: str, tools: Collection[str]) -> Generator[None]:
     """``ConfigurationError`` if a server refuses a call of a tool that it does not list: a typing error."""
     try:
         yield
@@ -155,7 +155,7 @@ def _whole(text: str | None) -> dict[str, Any]:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
-def read_arguments(pairs: tuple[str, ...], tool: Tool | None) -> dict[str, Any]:
+def read_arguments(pairs: tuple[str, ...], tool: ToolDefinition | None) -> dict[str, Any]:
     """Parse ``key=value`` and ``key:=json`` pairs into arguments, by the types of the tool's schema."""
     properties: Mapping[str, Any] = tool.inputSchema.get("properties", {}) if tool else {}
     arguments: dict[str, Any] = {}

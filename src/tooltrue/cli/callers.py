@@ -72,50 +72,50 @@ def options(function: F) -> F:
     return function
 
 
-def callers_of(said: Mapping[str, Any]) -> AuthSettings:
+def callers_of(parameters: Mapping[str, Any]) -> AuthSettings:
     """Combine the options. ``ConfigurationError`` for an option that requires another one."""
-    given = {name: value for name, value in said.items() if value}
+    values = {name: value for name, value in parameters.items() if value}
     for option, others in _GOES_WITH.items():
-        if option in given and not given.keys() & set(others):
+        if option in values and not values.keys() & set(others):
             raise ConfigurationError.of(
-                "TT4205", option=_shown(option), other=usage_text(" or ").join(map(_shown, others))
+                "TT4205", option=_option_name(option), other=usage_text(" or ").join(map(_option_name, others))
             )
-    if "introspection" in given and len(given["oauth"]) > 1:
+    if "introspection" in values and len(values["oauth"]) > 1:
         raise ConfigurationError.of("TT1065")
-    return AuthSettings({**_keys(given), **_oauth(given), **_by_proxy(given)}, _shown(next(iter(given), "")))
+    return AuthSettings({**_keys(values), **_oauth(values), **_by_proxy(values)}, _option_name(next(iter(values), "")))
 
 
-def _shown(option: str) -> str:
+def _option_name(option: str) -> str:
     return f"--{option.replace('_', '-')}"
 
 
-def _keys(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"keys": given["keys"]} if "keys" in given else {}
+def _keys(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"keys": values["keys"]} if "keys" in values else {}
 
 
-def _oauth(given: Mapping[str, Any]) -> dict[str, Any]:
-    if "oauth" not in given:
+def _oauth(values: Mapping[str, Any]) -> dict[str, Any]:
+    if "oauth" not in values:
         return {}
-    issuers: list[dict[str, Any]] = [{"url": url} for url in given["oauth"]]
-    if "introspection" in given:
-        login = {"client_id": given["introspection"], "client_secret_env": SECRET}
-        issuers[0]["introspection"] = login | _some(given, endpoint="introspection_endpoint")
-    return {"oauth": {"issuers": issuers, "resource": given["resource"], **_some(given, scopes="scope")}}
+    issuers: list[dict[str, Any]] = [{"url": url} for url in values["oauth"]]
+    if "introspection" in values:
+        login = {"client_id": values["introspection"], "client_secret_env": SECRET}
+        issuers[0]["introspection"] = login | _some(values, endpoint="introspection_endpoint")
+    return {"oauth": {"issuers": issuers, "resource": values["resource"], **_some(values, scopes="scope")}}
 
 
-def _by_proxy(given: Mapping[str, Any]) -> dict[str, Any]:
-    addresses, found = given.get("trust_proxy", ()), dict[str, Any]()
-    if "user_header" in given:
-        demand = dict(map(_pair, given.get("demand_header", ())))
-        settings = _some(given, user_header="user_header", scopes_header="scopes_header")
-        found["proxy"] = {"addresses": addresses, "demand": demand, **settings}
-    if "public" in given:
-        found["public"] = {"proxies": addresses}
-    return found
+def _by_proxy(values: Mapping[str, Any]) -> dict[str, Any]:
+    addresses, auth = values.get("trust_proxy", ()), dict[str, Any]()
+    if "user_header" in values:
+        demand = dict(map(_pair, values.get("demand_header", ())))
+        settings = _some(values, user_header="user_header", scopes_header="scopes_header")
+        auth["proxy"] = {"addresses": addresses, "demand": demand, **settings}
+    if "public" in values:
+        auth["public"] = {"proxies": addresses}
+    return auth
 
 
-def _some(given: Mapping[str, Any], **options: str) -> dict[str, Any]:
-    return {key: given[option] for key, option in options.items() if option in given}
+def _some(values: Mapping[str, Any], **options: str) -> dict[str, Any]:
+    return {key: values[option] for key, option in options.items() if option in values}
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -7,49 +7,49 @@ from textwrap import indent
 from typing import Any, Protocol
 
 from tooltrue.cli.printing import one_line, tell, tell_json
-from tooltrue.host.calls import Ended
-from tooltrue.host.chat import Event, Offered
-from tooltrue.policy.consent.argument_display import shown
+from tooltrue.host.calls import EndedCall
+from tooltrue.host.chat import ChatTool, Event
+from tooltrue.policy.consent.argument_display import display_arguments
 
-__all__ = ["Json", "Person", "Screen", "size", "why"]
+__all__ = ["JsonScreen", "Screen", "TerminalScreen", "size", "why"]
 
 
 class Screen(Protocol):
-    def told(self, event: Event) -> None: ...
+    def on_event(self, event: Event) -> None: ...
 
-    def tools(self, tools: Iterable[Offered]) -> None: ...
+    def tools(self, tools: Iterable[ChatTool]) -> None: ...
 
     def note(self, text: str) -> None: ...
 
 
-class Json:
+class JsonScreen:
     """One JSON object per event on standard output, with its kind in ``event``."""
 
-    def told(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         tell_json(event, indent=None)
 
-    def tools(self, tools: Iterable[Offered]) -> None:
-        fields = Offered.__struct_fields__
-        self.told({"event": "tools", "tools": [{name: getattr(one, name) for name in fields} for one in tools]})
+    def tools(self, tools: Iterable[ChatTool]) -> None:
+        fields = ChatTool.__struct_fields__
+        self.on_event({"event": "tools", "tools": [{name: getattr(one, name) for name in fields} for one in tools]})
 
     def note(self, text: str) -> None:
         tell(text, err=True)
 
 
-class Person:
+class TerminalScreen:
     """The model's answer on standard output, as it arrives; all other events on standard error."""
 
     def __init__(self) -> None:
         self._is_midway = False
         self._thinks = False
 
-    def told(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         show: Callable[[Event], None] | None = getattr(self, f"_{event['event']}", None)
         if show is not None:
             show(event)
 
-    def tools(self, tools: Iterable[Offered]) -> None:
-        by_server: dict[str, list[Offered]] = {}
+    def tools(self, tools: Iterable[ChatTool]) -> None:
+        by_server: dict[str, list[ChatTool]] = {}
         for one in tools:
             by_server.setdefault(one.server, []).append(one)
         for server, offered in by_server.items():
@@ -82,12 +82,12 @@ class Person:
     def _call(self, event: Event) -> None:
         whose = ", ".join(filter(None, (event["server"], event["effect"])))
         self._mark(one_line(f"▶ {event['tool']} ({whose})"), fg="yellow")
-        self._mark(indent(shown(event["arguments"]), "    "))
+        self._mark(indent(display_arguments(event["arguments"]), "    "))
 
     def _progress(self, event: Event) -> None:
         total = "" if event["total"] is None else f" of {event['total']:g}"
-        said = f"  … {event['tool']} {event['progress']:g}{total} {event['message'] or ''}"
-        self._mark(one_line(said.rstrip()), fg="cyan")
+        line = f"  … {event['tool']} {event['progress']:g}{total} {event['message'] or ''}"
+        self._mark(one_line(line.rstrip()), fg="cyan")
 
     def _result(self, event: Event) -> None:
         took = f"{event['tool']}  {event['seconds']:.2f} s, {size(event['bytes'])}"
@@ -139,15 +139,15 @@ def size(count: int) -> str:
     return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def why(ended: Ended) -> str:
+def why(end: EndedCall) -> str:
     """The outcome of a call, and the decision on it."""
-    use, trail, step = ended.reply.use, ended.trail, ended.step
+    use, trail, step = end.reply.use, end.trail, end.step
     facts = {
         "call": use.name if step is None else step.tool,
-        "arguments": str(use.arguments) if step is None else "\n" + indent(shown(step.arguments), "    "),
+        "arguments": str(use.arguments) if step is None else "\n" + indent(display_arguments(step.arguments), "    "),
         "decided": " ".join(filter(None, (trail.decision, trail.rule))) or "by no rule",
         "ran": "yes" if trail.ran else "no",
         "code": trail.code,
-        "answered": ended.reply.text if ended.reply.is_error else f"{size(ended.size)} in {ended.seconds:.2f} s",
+        "answered": end.reply.text if end.reply.is_error else f"{size(end.size)} in {end.seconds:.2f} s",
     }
     return "\n".join(f"{name:<10}{text}" for name, text in facts.items() if text)

@@ -15,20 +15,20 @@ import click
 
 from tooltrue.cli import families
 from tooltrue.cli.audit_log import show
-from tooltrue.cli.chat_screens import Json, Person, Screen, why
+from tooltrue.cli.chat_screens import JsonScreen, Screen, TerminalScreen, why
 from tooltrue.cli.chat_tools import Tools, chat_tools
 from tooltrue.cli.families import Family
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import tell
 from tooltrue.cli.usage import Verb
 from tooltrue.errors import ConfigurationError, TooltrueError
-from tooltrue.host.chat import Chat
+from tooltrue.host.chat import ChatSession
 from tooltrue.host.logs import ServerLog
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Message, Model, SystemMessage, UserMessage
 from tooltrue.host.prompters import at_terminal, typed_line
-from tooltrue.host.run import Run, RunLimits
-from tooltrue.policy.audit.reading import entries
+from tooltrue.host.run import RunLimits, RunResult
+from tooltrue.policy.audit.log_queries import entries
 
 __all__ = ["command"]
 
@@ -85,16 +85,16 @@ def command(
     use = _converse if asks else _ask
 
     async def main() -> int:
-        screen = Json() if as_json else Person()
-        heard = partial(_heard, screen)
-        async with model, chat_tools(source, family, rules, timeout, language, heard, asks=asks) as tools:
+        screen = JsonScreen() if as_json else TerminalScreen()
+        on_log = partial(_show_log, screen)
+        async with model, chat_tools(source, family, rules, timeout, language, on_log, asks=asks) as tools:
             return await use(await _Desk.of(model, tools, screen, begins, steps, language))
 
     sys.exit(asyncio.run(main()))
 
 
-def _heard(screen: Screen, log: ServerLog) -> None:
-    screen.told({"event": "log", **{name: getattr(log, name) for name in ServerLog.__struct_fields__}})
+def _show_log(screen: Screen, log: ServerLog) -> None:
+    screen.on_event({"event": "log", **{name: getattr(log, name) for name in ServerLog.__struct_fields__}})
 
 
 @dataclass
@@ -102,21 +102,21 @@ class _Desk:
     """A chat session. ``begins`` are messages sent before the first question, ``recorded`` is the position of the log
     at the start of the session."""
 
-    chat: Chat
+    chat: ChatSession
     tools: Tools
     screen: Screen
     begins: list[Message]
     recorded: int
-    running: asyncio.Task[Run] | None = field(default=None, init=False)
+    running: asyncio.Task[RunResult] | None = field(default=None, init=False)
 
     @classmethod
     async def of(
         cls, model: Model, tools: Tools, screen: Screen, begins: list[Message], steps: int, language: str
     ) -> _Desk:
-        chat = Chat(
+        chat = ChatSession(
             model,
             tools.provider,
-            screen.told,
+            screen.on_event,
             origin=tools.origin,
             limits=RunLimits(steps=steps),
             context=tools.context,
@@ -124,10 +124,10 @@ class _Desk:
         )
         return cls(chat, tools, screen, begins, (await tools.log.head()).position)
 
-    async def say(self, text: str) -> Run:
+    async def say(self, text: str) -> RunResult:
         """Run one question. It can be cancelled without ending the chat."""
-        said, self.begins = [*self.begins, UserMessage((text,))], []
-        self.running = asyncio.get_running_loop().create_task(self.chat.say(said))
+        messages, self.begins = [*self.begins, UserMessage((text,))], []
+        self.running = asyncio.get_running_loop().create_task(self.chat.say(messages))
         try:
             return await self.running
         finally:
@@ -138,7 +138,7 @@ class _Desk:
 
 
 async def _ask(desk: _Desk) -> int:
-    if isinstance(desk.screen, Json):
+    if isinstance(desk.screen, JsonScreen):
         desk.screen.tools(await desk.chat.offered())
     run = await desk.say(sys.stdin.read())
     return 0 if run.stop == "end" else 1
@@ -206,9 +206,9 @@ async def _tools(desk: _Desk, words: tuple[str, ...]) -> None:
 
 
 async def _allow(desk: _Desk, words: tuple[str, ...]) -> None:
-    known = {one.name for one in await desk.chat.offered()}
+    names = {one.name for one in await desk.chat.offered()}
     for name in words:
-        if name not in known or not await desk.tools.allow(name):
+        if name not in names or not await desk.tools.allow(name):
             desk.screen.note(f"There is no tool {name}.")
     desk.screen.note(
         f"Without a question, in this chat: {', '.join(sorted(desk.tools.allowed.names.values())) or 'nothing'}"
@@ -221,13 +221,13 @@ async def _why(desk: _Desk, words: tuple[str, ...]) -> None:
 
 
 async def _audit(desk: _Desk, words: tuple[str, ...]) -> None:
-    found = [entry async for entry in entries(desk.tools.log, desk.recorded)]
-    show(found[-_number(words, 20) :], as_json=False)
+    records = [entry async for entry in entries(desk.tools.log, desk.recorded)]
+    show(records[-_number(words, 20) :], as_json=False)
 
 
 async def _help(desk: _Desk, words: tuple[str, ...]) -> None:
-    for name, (_, said) in _COMMANDS.items():
-        desk.screen.note(f"/{name:<14}{said}")
+    for name, (_, text) in _COMMANDS.items():
+        desk.screen.note(f"/{name:<14}{text}")
 
 
 async def _quit(desk: _Desk, words: tuple[str, ...]) -> None:

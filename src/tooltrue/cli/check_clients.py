@@ -7,19 +7,19 @@ from typing import Final
 
 from tooltrue.check.portability import matrix
 from tooltrue.check.reports import matrix_data, matrix_html, matrix_text
-from tooltrue.contract.profile import Profile, known, profile
+from tooltrue.contract.profile import Profile, profile, profile_names
 
 __all__ = ["FORMATS", "matrix", "profiles_of"]
 
 FORMATS: Final[Mapping[str, Callable[..., str]]] = {
-    "text": matrix_text.written,
-    "json": matrix_data.written,
-    "html": matrix_html.written,
+    "text": matrix_text.render,
+    "json": matrix_data.render,
+    "html": matrix_html.render,
 }
 
 
 def profiles_of(names: str) -> tuple[Profile, ...]:
     """The profiles of these comma-separated names, each once; all profiles for ``all``. ``ConfigurationError`` with the
     known names if there is no such profile."""
-    wanted = known() if names.strip() == "all" else dict.fromkeys(name.strip() for name in names.split(","))
-    return tuple(profile(name) for name in wanted)
+    selection = profile_names() if names.strip() == "all" else dict.fromkeys(name.strip() for name in names.split(","))
+    return tuple(profile(name) for name in selection)

@@ -7,8 +7,8 @@ import difflib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tooltrue.check.report import Report
-from tooltrue.check.source import Source
+from tooltrue.check.report import CheckReport
+from tooltrue.check.source import ToolSource
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
 
@@ -17,7 +17,7 @@ __all__ = ["difference", "fixed", "save"]
 _ROUNDS = 20
 
 
-def fixed(judge: Callable[[Sequence[Source]], Report], sources: Sequence[Source]) -> Report:
+def fixed(judge: Callable[[Sequence[ToolSource]], CheckReport], sources: Sequence[ToolSource]) -> CheckReport:
     """Apply each fix of each finding in memory, and report on the result; no file is written.
 
     ``ConfigurationError`` if none of the sources can be fixed.
@@ -34,7 +34,7 @@ def fixed(judge: Callable[[Sequence[Source]], Report], sources: Sequence[Source]
     return judge(sources)
 
 
-def _better(report: Report, source: Source, by: dict[str, str]) -> Source:
+def _better(report: CheckReport, source: ToolSource, by: dict[str, str]) -> ToolSource:
     """Apply the fixes to a source. ``by``: of several servers in one file, the one that is fixed; the others still hold
     the old text of the file."""
     fixes = ((one.tool, one.problem.fix) for one in report.findings if one.server == source.server)
@@ -48,14 +48,14 @@ def _better(report: Report, source: Source, by: dict[str, str]) -> Source:
     return better
 
 
-def difference(before: Sequence[Source], after: Sequence[Source]) -> Iterator[str]:
+def difference(before: Sequence[ToolSource], after: Sequence[ToolSource]) -> Iterator[str]:
     """The changes as a unified diff, line by line."""
     for one, other in zip(before, after, strict=True):
         lines = (one.text.splitlines(), other.text.splitlines())
         yield from difflib.unified_diff(*lines, one.file, other.file, lineterm="")
 
 
-def save(before: Sequence[Source], after: Sequence[Source]) -> int:
+def save(before: Sequence[ToolSource], after: Sequence[ToolSource]) -> int:
     """Write the changed files atomically; return their number."""
     changed = [other for one, other in zip(before, after, strict=True) if one.text != other.text]
     for one in changed:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tooltrue.check import fixing
+from tooltrue.check import json_fixes
 from tooltrue.check.report import Unjudged
-from tooltrue.check.source import Source
+from tooltrue.check.source import ToolSource
 from tooltrue.cli.dumps import bytes_of, lock_in, lock_of_json, tools_in
 from tooltrue.cli.families import Family
 from tooltrue.contract.contract import Contract
@@ -21,17 +21,17 @@ from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 
 __all__ = ["sources_of"]
 
-_Found = tuple[list[Source], list[Unjudged]]
+_SourcesAndFailures = tuple[list[ToolSource], list[Unjudged]]
 
 
-def sources_of(targets: Sequence[str], family: Family, timeout: float) -> _Found:
+def sources_of(targets: Sequence[str], family: Family, timeout: float) -> _SourcesAndFailures:
     """The servers of all targets under unique names, and the targets that could not be obtained. Toolbox names are
     combined into one server, as for ``serve``; if there are some, the options of ``family`` apply to them only."""
     has_boxes, others = any(map(_is_box, targets)), Family()
-    every: list[Source | Unjudged] = []
+    every: list[ToolSource | Unjudged] = []
     for one in _together(targets):
         every += _of(one, family if _is_box(one) or not has_boxes else others, timeout)
-    sources = [one for one in every if isinstance(one, Source)]
+    sources = [one for one in every if isinstance(one, ToolSource)]
     return [*_apart(sources)], [one for one in every if isinstance(one, Unjudged)]
 
 
@@ -50,23 +50,23 @@ def _is_box(target: str) -> bool:
 
 def _is_file(target: str) -> bool:
     path = Path(target)
-    named = path.suffix in (".json", ".jsonc", ".lock", ".toml")
-    return named and (os.path.isfile(path) or (" " not in target and "://" not in target))
+    has_suffix = path.suffix in (".json", ".jsonc", ".lock", ".toml")
+    return has_suffix and (os.path.isfile(path) or (" " not in target and "://" not in target))
 
 
-def _apart(sources: Sequence[Source]) -> Iterator[Source]:
+def _apart(sources: Sequence[ToolSource]) -> Iterator[ToolSource]:
     """Name servers that share a name by their targets instead."""
     names = [one.server for one in sources]
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for one in sources:
         name = one.server if names.count(one.server) == 1 else one.target
-        if name in taken:
+        if name in used_names:
             raise ConfigurationError.of("TT9806", server=name)
-        taken.add(name)
+        used_names.add(name)
         yield replace(one, server=name)
 
 
-def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
+def _of(target: str, family: Family, timeout: float) -> list[ToolSource | Unjudged]:
     try:
         if _is_file(target):
             return _of_file(target, Path(target), timeout)
@@ -80,11 +80,15 @@ def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _of_file(target: str, path: Path, timeout: float) -> list[Source | Unjudged]:
+def _of_file(target: str, path: Path, timeout: float) -> list[ToolSource | Unjudged]:
     data = b"" if path.suffix == ".toml" else bytes_of(path)
-    said = _decoded(data)
-    if path.suffix == ".lock" or is_array(said) or (is_object(said) and (is_lock(said) or said.keys() & _OF_A_DUMP)):
-        return [_written(target, path, data, said)]
+    document = _decoded(data)
+    if (
+        path.suffix == ".lock"
+        or is_array(document)
+        or (is_object(document) and (is_lock(document) or document.keys() & _OF_A_DUMP))
+    ):
+        return [_file_source(target, path, data, document)]
     from tooltrue.cli.check_servers import of_host_file  # noqa: PLC0415 - each command loads what it needs
 
     return of_host_file(target, path, timeout)
@@ -100,24 +104,24 @@ def _decoded(data: bytes) -> Json:
         return None  # the reader of the actual format reports the problem
 
 
-def _written(target: str, path: Path, data: bytes, said: Json) -> Source:
+def _file_source(target: str, path: Path, data: bytes, document: Json) -> ToolSource:
     """The tools of a lock file or of a dump. Only a dump can be changed."""
-    judged = Contract.as_listed
-    lock = lock_in(data, path, judged) if said is None else lock_of_json(said, data, path, judged)
-    roots = _in_lock(lock.contract) if is_lock(said) else _in_dump(said, lock.contract)
-    return Source(
+    gather = Contract.as_listed
+    lock = lock_in(data, path, gather) if document is None else lock_of_json(document, data, path, gather)
+    roots = _in_lock(lock.contract) if is_lock(document) else _in_dump(document, lock.contract)
+    return ToolSource(
         target,
         lock.name or path.stem,
         lock.contract,
         target,
         data.decode(),
         roots,
-        rewrite=None if is_lock(said) else _dumped_with,
+        rewrite=None if is_lock(document) else _dumped_with,
     )
 
 
-def _dumped_with(source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
-    text, _ = fixing.put(source.text, [((*source.roots[tool], *path), value) for tool, path, value in values])
+def _dumped_with(source: ToolSource, values: Sequence[tuple[str, At, Json]]) -> ToolSource:
+    text, _ = json_fixes.put(source.text, [((*source.roots[tool], *path), value) for tool, path, value in values])
     if text == source.text:
         return source
     return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file), Contract.as_listed).contract)
@@ -127,6 +131,6 @@ def _in_lock(contract: Contract) -> Mapping[str, At]:
     return {name: ("tools", name, "definition") for name in contract.tools}
 
 
-def _in_dump(said: Json, contract: Contract) -> Mapping[str, At]:
-    at, _ = tools_in(said)
+def _in_dump(document: Json, contract: Contract) -> Mapping[str, At]:
+    at, _ = tools_in(document)
     return {name: (*at, number) for number, name in enumerate(contract.tools)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -15,19 +16,19 @@ import click
 
 from tooltrue.check import baseline as baselines
 from tooltrue.check.card import Card, Level, cards
-from tooltrue.check.checking import Finding
 from tooltrue.check.excuses import Excuse, excuses_in
-from tooltrue.check.report import Report, judge
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.report import CheckReport, judge
 from tooltrue.check.reports import data, github, html, sarif, text
-from tooltrue.check.reports.phrases import phrase
-from tooltrue.check.source import Source
+from tooltrue.check.reports.report_phrases import phrase
+from tooltrue.check.source import ToolSource
 from tooltrue.cli import families
 from tooltrue.cli.check_fixes import difference, fixed, save
 from tooltrue.cli.check_sources import sources_of
 from tooltrue.cli.families import Family
 from tooltrue.cli.main import exit_code
 from tooltrue.cli.numbers import SECONDS
-from tooltrue.cli.printing import paint, tell
+from tooltrue.cli.printing import has_colours, paint, tell
 from tooltrue.cli.usage import misuse
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
@@ -40,11 +41,11 @@ __all__ = ["command"]
 
 _LEVELS = [level.value for level in Level]
 _FORMATS: Mapping[str, Callable[..., str]] = {
-    "text": text.written,
-    "json": data.written,
-    "sarif": sarif.written,
-    "github": github.written,
-    "html": html.written,
+    "text": text.render,
+    "json": data.render,
+    "sarif": sarif.render,
+    "github": github.render,
+    "html": html.render,
 }
 _COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
 
@@ -91,7 +92,9 @@ _COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
 @click.option("--explain", metavar="RULE", help="Explain a rule, and check nothing.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
-def command(context: click.Context, targets: tuple[str, ...], family: Family, explain: str | None, **said: Any) -> None:
+def command(
+    context: click.Context, targets: tuple[str, ...], family: Family, explain: str | None, **options: Any
+) -> None:
     """Check the tools of each TARGET: a server of ours, a URL, a command in quotes, a host's file of servers, a dump of
     tools/list as JSON, or a lock file.
 
@@ -100,9 +103,9 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
     """
     language = context.obj or "en"
     if explain is not None:
-        tell("\n".join(text.explained(card, language, _paint) for card in _named(explain)), nl=False)
+        tell("\n".join(text.explained(card, language, _paint) for card in _cards_named(explain)), nl=False)
         return
-    wish = _Wish(**said)
+    wish = _CheckOptions(**options)
     if not targets:
         raise misuse("Missing argument 'TARGET...'.")
     if wish.dry_run > wish.fix or wish.write_baseline > (wish.baseline is not None):
@@ -111,9 +114,12 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
         _for_clients(wish, targets, family, language)
         return
     gc.disable()  # findings and definitions live until the report is written: a garbage collection would free nothing
-    judged = wish.judge()
+    atexit.register(gc.freeze)  # nor would the last one, of a process that ends
+    run_rules = wish.judge()
     sources, unjudged = sources_of(targets, family, wish.timeout)
-    report = fixed(partial(judged, unjudged=unjudged), sources) if wish.fix else judged(sources, unjudged=unjudged)
+    report = (
+        fixed(partial(run_rules, unjudged=unjudged), sources) if wish.fix else run_rules(sources, unjudged=unjudged)
+    )
     if wish.dry_run:
         _show_difference(sources, report.sources)
     if wish.fix:
@@ -123,11 +129,11 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
         sys.exit(_unjudged(report))
     for note in report.notes:
         tell(_paint(note.say(language), "warning"), err=True)
-    _put(wish.written(report, language), wish.output)
+    _put(wish.render(report, language), wish.output)
     sys.exit(wish.status(report))
 
 
-def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: str) -> NoReturn:
+def _for_clients(wish: _CheckOptions, targets: Sequence[str], family: Family, language: str) -> NoReturn:
     """Report on the tools by client and provider, instead of by rule."""
     from tooltrue.cli import check_clients as for_clients  # noqa: PLC0415 - each command loads what it needs
 
@@ -135,13 +141,13 @@ def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: 
         raise misuse("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
     profiles = for_clients.profiles_of(wish.clients or "")
     sources, unjudged = sources_of(targets, family, wish.timeout)
-    found = for_clients.matrix(sources, profiles, unjudged)
-    _put(wish.written(found, language, for_clients.FORMATS), wish.output)
-    sys.exit(wish.status(found))
+    matrix = for_clients.matrix(sources, profiles, unjudged)
+    _put(wish.render(matrix, language, for_clients.FORMATS), wish.output)
+    sys.exit(wish.status(matrix))
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _CheckOptions:
     """The options of the command."""
 
     clients: str | None
@@ -160,53 +166,57 @@ class _Wish:
     dry_run: bool
     timeout: float
 
-    def judge(self) -> Callable[..., Report]:
+    def judge(self) -> Callable[..., CheckReport]:
         """Return the function that judges sources. Invalid settings are reported here, before any server is started."""
         if self.write_baseline:  # a baseline also contains the findings that are filtered out now
             return partial(judge, excuses=self._excuses())
-        known = frozenset[baselines.Known]() if self.baseline is None else baselines.read(Path(self.baseline))
-        return partial(judge, excuses=self._excuses(), baseline=known, is_told=self._is_told())
+        known_keys = frozenset[baselines.FindingKey]() if self.baseline is None else baselines.read(Path(self.baseline))
+        return partial(judge, excuses=self._excuses(), baseline=known_keys, is_reported=self._is_told())
 
     def _excuses(self) -> list[Excuse]:
         if self.config is None:
             return []
-        from tooltrue.policy.config import read  # noqa: PLC0415 - only an operator's file needs it
+        from tooltrue.policy.config import read_operator_config  # noqa: PLC0415 - only an operator's file needs it
 
-        return [*excuses_in(read(self.config))]
+        return [*excuses_in(read_operator_config(self.config))]
 
-    def _is_told(self) -> Callable[[Finding], bool]:
+    def _is_told(self) -> Callable[[RuleFinding], bool]:
         least = Level(self.level).rank
         for word in (*self.select, *self.ignore):
-            _named(word)
+            _cards_named(word)
 
-        def is_told(finding: Finding) -> bool:
-            is_wanted = not self.select or any(_names(word, finding.card) for word in self.select)
-            is_ignored = any(_names(word, finding.card) for word in self.ignore)
-            return finding.level.rank >= least and is_wanted and not is_ignored
+        codes = frozenset(card.code for card in cards().values() if self._is_wanted(card))
+
+        def is_told(finding: RuleFinding) -> bool:
+            return finding.code in codes and finding.level.rank >= least
 
         return is_told
+
+    def _is_wanted(self, card: Card) -> bool:
+        is_selected = not self.select or any(_names(word, card) for word in self.select)
+        return is_selected and not any(_names(word, card) for word in self.ignore)
 
     @property
     def is_about_rules(self) -> bool:
         """Whether an option was given that only applies to rules."""
         return any((self.level != "hint", self.select, self.ignore, self.config, self.baseline, self.fix))
 
-    def written(
-        self, found: Report | Matrix, language: str, formats: Mapping[str, Callable[..., str]] = _FORMATS
+    def render(
+        self, report: CheckReport | Matrix, language: str, formats: Mapping[str, Callable[..., str]] = _FORMATS
     ) -> str:
         write = formats[self.form]
         if self.form != "text":
-            return write(found, language)
-        paint = text.plain if self.output is not None else _paint
-        return write(found, language, paint=paint, is_whole=self.verbose, is_short=self.summary)
+            return write(report, language)
+        paint = _paint if self.output is None and has_colours() else text.plain
+        return write(report, language, paint=paint, is_whole=self.verbose, is_short=self.summary)
 
-    def status(self, report: Report | Matrix) -> int:
+    def status(self, report: CheckReport | Matrix) -> int:
         """The exit code. An incomplete report counts as worse than a failed check."""
         least = None if self.fail_on == "never" else Level(self.fail_on)
         return _unjudged(report) or int(report.fails(least))
 
 
-def _unjudged(report: Report | Matrix) -> int:
+def _unjudged(report: CheckReport | Matrix) -> int:
     """The exit code for the first target that could not be judged; 0 if all were."""
     return exit_code(report.unjudged[0].reason) if report.unjudged else 0
 
@@ -215,42 +225,42 @@ def _names(word: str, card: Card) -> bool:
     return word in (card.name, card.group, *card.also) or card.code.startswith(word)
 
 
-def _named(word: str) -> list[Card]:
+def _cards_named(word: str) -> list[Card]:
     """The rules that a word names: one rule by its code, its name or a code that it passes on; several by the beginning
     of a code or by a group."""
     every = cards().values()
-    found = [card for card in every if _names(word, card)]
-    if not found or not word:
-        known = {option for card in every for option in (card.code, card.name, card.group)}
-        raise ConfigurationError.of("TT9804", word=word, nearest=closest(word, known))
-    return found
+    matches = [card for card in every if _names(word, card)]
+    if not matches or not word:
+        choices = {option for card in every for option in (card.code, card.name, card.group)}
+        raise ConfigurationError.of("TT9804", word=word, nearest=closest(word, choices))
+    return matches
 
 
-def _show_difference(before: Sequence[Source], after: Sequence[Source]) -> NoReturn:
+def _show_difference(before: Sequence[ToolSource], after: Sequence[ToolSource]) -> NoReturn:
     lines = [*difference(before, after)]
     tell("".join(f"{line}\n" for line in lines), nl=False)
     sys.exit(1 if lines else 0)
 
 
-def _keep(file: Path, report: Report, language: str) -> None:
+def _keep(file: Path, report: CheckReport, language: str) -> None:
     """Write the baseline. Entries of servers that could not be judged this time are kept."""
-    before = baselines.read(file) if report.unjudged and file.exists() else frozenset[baselines.Known]()
-    known = {report.known_by(one) for one in report.findings}
-    baselines.write(file, known | {one for one in before if one.server not in report.by_server})
-    tell(phrase("known", language, count=len(known)))
+    before = baselines.read(file) if report.unjudged and file.exists() else frozenset[baselines.FindingKey]()
+    keys = {report.key_of(one) for one in report.findings}
+    baselines.write(file, keys | {one for one in before if one.server not in report.by_server})
+    tell(phrase("known", language, count=len(keys)))
 
 
-def _paint(said: str, colour: str) -> str:
+def _paint(words: str, colour: str) -> str:
     """Colour a text. ``click.echo`` removes the colours if the output is not a terminal."""
     if "NO_COLOR" in os.environ:
-        return said
+        return words
     if colour in _COLOURS:
-        return paint(said, fg=_COLOURS[colour])
-    return paint(said, bold=colour == "tool", dim=colour == "aside")
+        return paint(words, fg=_COLOURS[colour])
+    return paint(words, bold=colour == "tool", dim=colour == "aside")
 
 
-def _put(said: str, output: str | None) -> None:
+def _put(report: str, output: str | None) -> None:
     if output is None:
-        tell(said, nl=False)
+        tell(report, nl=False)
     else:
-        write_whole(Path(output), said)
+        write_whole(Path(output), report)

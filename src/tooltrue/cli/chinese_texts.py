@@ -1,4 +1,4 @@
-"""The Chinese help of all commands, and the Chinese of Click's own texts. Data for :mod:`tooltrue.cli.chinese`.
+"""The Chinese help of all commands, and the Chinese of Click's own texts. Data for :mod:`tooltrue.cli.chinese_help`.
 
 The keys of ``COMMANDS`` are paths such as ``"audit tail"``. Below each are ``help`` (the docstring), ``short`` (the
 line in the list of commands), ``epilog``, and the help of each option by its longest spelling. An option that has the
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["CLICK", "COMMANDS", "PLACEHOLDERS", "SHARED", "TYPES", "USAGE"]
+__all__ = ["CLICK", "COMMANDS", "DEFAULTS", "PLACEHOLDERS", "SHARED", "TYPES", "USAGE"]
 
 _TARGET_OF_LIST = (
     "TARGET 是自有服务器（工具箱名称、FILE.py、module:NAME）、URL、带引号的命令，或服务器配置文件"
@@ -20,7 +20,7 @@ _TARGET_OF_LIST = (
 
 COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
-        "help": "启动、列出、调用、检查和测试 Model Context Protocol 的工具，并决定谁可以使用它们。",
+        "help": "启动、列出、调用、检查和测试模型上下文协议（MCP）的工具，并决定谁可以使用它们。",
         "epilog": (
             "退出码：0 完成 · 1 工具以错误应答，或检查未通过 · 2 用法或设置有误 · 3 对端违反或拒绝协议 · "
             "4 无连接：无法启动、无法连接，或未及时得到应答"
@@ -465,6 +465,9 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "WORDS": "词语",
 }
 """Placeholders of the values of options."""
+
+DEFAULTS: Final[Mapping[str, str]] = {"60, or that of the file": "60，或文件中的值"}
+"""Defaults of options that are described in words."""
 
 TYPES: Final[Mapping[str, str]] = {
     "file": "文件",

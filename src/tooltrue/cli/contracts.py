@@ -6,26 +6,26 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tooltrue.cli.connecting import target_of
 from tooltrue.cli.dumps import Gather, bytes_of, lock_in
 from tooltrue.cli.families import Family
+from tooltrue.cli.server_connection import target_of
 from tooltrue.client.client import Client, Target
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.lock import Lock
 
-__all__ = ["listed", "lock_of"]
+__all__ = ["fetch_lock", "lock_of"]
 
 
 def lock_of(source: str, family: Family | None = None, timeout: float = 30.0, gather: Gather = Contract.of) -> Lock:
     """The contract of SOURCE: read from a file, else listed from a server."""
     path = Path(source)
-    named = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
-    if named or (path.is_file() and path.suffix != ".py"):
+    is_file_name = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
+    if is_file_name or (path.is_file() and path.suffix != ".py"):
         return lock_in(bytes_of(path), path, gather)
-    return asyncio.run(listed(target_of(source, family), timeout, gather))
+    return asyncio.run(fetch_lock(target_of(source, family), timeout, gather))
 
 
-async def listed(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:
+async def fetch_lock(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:
     """The definitions that a server publishes now: tools, instructions, and prompts and resources if it has any.
     ``settings`` are those of :class:`Client`."""
     async with Client(target, timeout=timeout, **settings) as client:

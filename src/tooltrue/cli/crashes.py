@@ -27,7 +27,7 @@ class Crashes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            self._counts[_named(error)] += 1
+            self._counts[_error_place(error)] += 1
         elif logging.lastResort is not None and record.levelno >= logging.lastResort.level:
             logging.lastResort.handle(record)
 
@@ -37,11 +37,11 @@ class Crashes(logging.Handler):
             yield f"{count} × {name}"
 
 
-def _named(error: BaseException) -> str:
+def _error_place(error: BaseException) -> str:
     """The error, and the innermost line of the author's code."""
     authors = [(frame, line) for frame, line in walk_tb(error.__traceback__) if is_authors(frame)]
-    said = f"{type(error).__name__}: {error}".splitlines()[0]
-    return f"{said}, {_place(*authors[-1])}" if authors else said
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"{text}, {_place(*authors[-1])}" if authors else text
 
 
 def _place(frame: FrameType, line: int) -> str:

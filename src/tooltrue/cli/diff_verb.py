@@ -15,7 +15,7 @@ from tooltrue.cli.printing import tell
 from tooltrue.cli.usage import Verb
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.diff import Class, Diff, diff
-from tooltrue.contract.phrases import counted, grows, phrase
+from tooltrue.contract.diff_phrases import class_counts, grows, phrase
 
 __all__ = ["command"]
 
@@ -48,19 +48,19 @@ def command(
 
     Exits with 1 when a change is of the class of --fail-on or a worse one.
     """
-    found = diff(*(lock_of(one, family, timeout, Contract.as_listed).contract for one in (old, new)))
+    difference = diff(*(lock_of(one, family, timeout, Contract.as_listed).contract for one in (old, new)))
     if as_json:
-        show_json(found.data())
+        show_json(difference.data())
     else:
-        _show(found, context.obj or "en")
-    if found.worst is not None and found.worst.rank >= Class(fail_on).rank:
+        _show(difference, context.obj or "en")
+    if difference.worst is not None and difference.worst.rank >= Class(fail_on).rank:
         sys.exit(1)
 
 
-def _show(found: Diff, language: str) -> None:
-    for line in found.lines(language):
+def _show(difference: Diff, language: str) -> None:
+    for line in difference.lines(language):
         tell(line)
-    if not found:
+    if not difference:
         tell(phrase("same", language))
         return
-    tell(counted(found, language) + phrase("bump", language, bump=grows(found.bump, language)))
+    tell(class_counts(difference, language) + phrase("bump", language, bump=grows(difference.bump, language)))

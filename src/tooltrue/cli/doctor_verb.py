@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import click
 
-from tooltrue.check.checking import checked
-from tooltrue.check.doctor.page import as_page
-from tooltrue.check.doctor.seen import Seen
+from tooltrue.check.doctor.diagnosis_page import as_page
+from tooltrue.check.doctor.diagnosis_text import as_json, as_text
+from tooltrue.check.doctor.log_figures import LogFigures
 from tooltrue.check.doctor.symptoms import Diagnosis, diagnose
-from tooltrue.check.doctor.told import as_json, as_text
+from tooltrue.check.findings import check_contracts
 from tooltrue.cli import families
 from tooltrue.cli.audit_log import Which, records_in, with_log
 from tooltrue.cli.check_sources import sources_of
@@ -23,7 +23,7 @@ from tooltrue.cli.numbers import SECONDS, Finite
 from tooltrue.cli.printing import tell
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit.reading import entries, record_of
+from tooltrue.policy.audit.log_queries import entries, record_of
 from tooltrue.state.log import Log
 
 __all__ = ["command"]
@@ -76,54 +76,54 @@ def command(
     Without LOG it is the only log that exists. With --target, the report includes the findings of check on the
     definitions, and tools that were never called.
     """
-    language, seen, begin = context.obj or "en", Seen(patience * 60), _moment(since, datetime.now(UTC))
+    language, figures, begin = context.obj or "en", LogFigures(patience * 60), _moment(since, datetime.now(UTC))
     for log in logs or ("",):
-        _read(log, seen, begin)
-    seen.close()
-    said = _FORMS[form](_diagnosis(seen, targets, family, timeout), language)
+        _read(log, figures, begin)
+    figures.close()
+    text = _FORMS[form](_diagnosis(figures, targets, family, timeout), language)
     if output is not None:
-        write_whole(Path(output), said)
+        write_whole(Path(output), text)
     else:
-        tell(said, nl=False)
+        tell(text, nl=False)
 
 
-def _diagnosis(seen: Seen, targets: tuple[str, ...], family: Family, timeout: float) -> Diagnosis:
+def _diagnosis(figures: LogFigures, targets: tuple[str, ...], family: Family, timeout: float) -> Diagnosis:
     if not targets:
-        return diagnose(seen)
+        return diagnose(figures)
     sources, unjudged = sources_of(targets, family, timeout)
     for one in unjudged:
         raise one.reason
     tools = sorted({name for source in sources for name in source.contract.tools})
-    return diagnose(seen, tools, checked((one.server, one.contract) for one in sources))
+    return diagnose(figures, tools, check_contracts((one.server, one.contract) for one in sources))
 
 
-def _moment(said: str, now: datetime) -> str:
-    """The time in the form of the records, which is in UTC; empty if ``said`` is."""
-    if not said:
+def _moment(text: str, now: datetime) -> str:
+    """The time in the form of the records, which is in UTC; empty if ``text`` is."""
+    if not text:
         return ""
     try:
-        if ago := _AGO.fullmatch(said):
+        if ago := _AGO.fullmatch(text):
             begin = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         else:
-            begin = datetime.fromisoformat(said)
+            begin = datetime.fromisoformat(text)
         begin = begin.astimezone(UTC) if begin.tzinfo else begin
         return begin.replace(tzinfo=None).isoformat()
     except (ValueError, OverflowError):
-        raise ConfigurationError.of("TT9896", text=said) from None
+        raise ConfigurationError.of("TT9896", text=text) from None
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
-def _read(log: str, seen: Seen, since: str) -> None:
+def _read(log: str, figures: LogFigures, since: str) -> None:
     path = Path(log)
     if path.suffix in (".jsonl", ".json", ".log"):
-        _read_lines(path, seen, since)
+        _read_lines(path, figures, since)
         return
 
     async def all_of(opened: Log) -> None:
         async for entry in entries(opened):
-            _take(seen, record_of(entry), since)
+            _take(figures, record_of(entry), since)
 
     is_url, is_file = "://" in log or log.startswith("sqlite:"), path.suffix == ".db" or path.is_file()
     url = log if is_url else f"sqlite:{log}" if is_file else None
@@ -135,14 +135,14 @@ def _read(log: str, seen: Seen, since: str) -> None:
         raise
 
 
-def _read_lines(path: Path, seen: Seen, since: str) -> None:
-    before, count = seen.damaged, 0
+def _read_lines(path: Path, figures: LogFigures, since: str) -> None:
+    before, count = figures.damaged, 0
     for count, (_, record) in enumerate(records_in(path), 1):  # noqa: B007 (how many there are is asked below)
-        _take(seen, {"kind": "damaged"} if record is None else record, since)
-    if count and seen.damaged - before == count:
+        _take(figures, {"kind": "damaged"} if record is None else record, since)
+    if count and figures.damaged - before == count:
         raise ConfigurationError.of("TT9826", file=str(path), count=count)
 
 
-def _take(seen: Seen, record: Mapping[str, Any], since: str) -> None:
+def _take(figures: LogFigures, record: Mapping[str, Any], since: str) -> None:
     if not since or str(record.get("at", since)) >= since:
-        seen.add(record)
+        figures.add(record)

@@ -29,38 +29,42 @@ def bytes_of(path: Path) -> bytes:
 def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
     """The lock, or the dump of tools, in the file ``path``."""
     try:
-        said = decode(data)
+        document = decode(data)
     except ParseError as error:
         if path.suffix != ".lock":
             raise ConfigurationError.of("TT9006", file=str(path), problem=error) from None
-        said = None
-    return lock_of_json(said, data, path, gather)
+        document = None
+    return lock_of_json(document, data, path, gather)
 
 
-def lock_of_json(said: Json, data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
-    """As :func:`lock_in`, with ``said`` decoded from ``data`` already."""
-    return parse(data, str(path)) if is_lock(said) or path.suffix == ".lock" else Lock(_dumped(said, path, gather))
+def lock_of_json(document: Json, data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
+    """As :func:`lock_in`, with ``document`` decoded from ``data`` already."""
+    return (
+        parse(data, str(path))
+        if is_lock(document) or path.suffix == ".lock"
+        else Lock(_contract_in_dump(document, path, gather))
+    )
 
 
-def tools_in(said: Json) -> tuple[At, Json]:
+def tools_in(document: Json) -> tuple[At, Json]:
     """The path and the value of the tools in a dump of ``tools/list``: a response, its result, or the array alone."""
-    at, said = _result_in(said)
-    return ((*at, "tools"), said.get("tools")) if is_object(said) else (at, said)
+    at, document = _result_in(document)
+    return ((*at, "tools"), document.get("tools")) if is_object(document) else (at, document)
 
 
-def _result_in(said: Json) -> tuple[At, Json]:
+def _result_in(document: Json) -> tuple[At, Json]:
     at: At = ()
-    while is_object(said) and is_object(said.get("result")):
-        said, at = said["result"], (*at, "result")
-    return at, said
+    while is_object(document) and is_object(document.get("result")):
+        document, at = document["result"], (*at, "result")
+    return at, document
 
 
-def _dumped(said: Json, path: Path, gather: Gather) -> Contract:
-    (_, tools), (_, said) = tools_in(said), _result_in(said)
-    instructions = said.get("instructions") if is_object(said) else None
+def _contract_in_dump(document: Json, path: Path, gather: Gather) -> Contract:
+    (_, tools), (_, document) = tools_in(document), _result_in(document)
+    instructions = document.get("instructions") if is_object(document) else None
     if not is_array(tools) or not all(map(is_object, tools)):
         raise ConfigurationError.of("TT9007", file=str(path))
-    if is_object(said) and said.get("nextCursor") is not None:
+    if is_object(document) and document.get("nextCursor") is not None:
         raise ConfigurationError.of("TT9033", file=str(path), count=len(tools))
     try:
         return gather(tools, instructions if isinstance(instructions, str) else None)

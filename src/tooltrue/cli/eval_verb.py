@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from tooltrue.check.source import Source
+from tooltrue.check.source import ToolSource
 from tooltrue.cli import families
 from tooltrue.cli.chat_tools import chat_tools
 from tooltrue.cli.check_sources import sources_of
@@ -27,24 +27,28 @@ from tooltrue.cli.usage import Verb, misuse
 from tooltrue.contract.contract import Contract, Definition
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, DefinitionError
-from tooltrue.host.catalogue import Row
-from tooltrue.host.evaluation.answers import Kept
-from tooltrue.host.evaluation.choosing import Choosing
-from tooltrue.host.evaluation.grading import Evaluation
-from tooltrue.host.evaluation.model_queries import Ways, ask_all
-from tooltrue.host.evaluation.page import as_page
-from tooltrue.host.evaluation.questions import Question, absent, check_tools, questions_in, renamed
-from tooltrue.host.evaluation.running import Running
-from tooltrue.host.evaluation.told import Report, as_json, as_text
+from tooltrue.host.catalogue import CatalogueRow
+from tooltrue.host.evaluation.grades import Evaluation
+from tooltrue.host.evaluation.model_answers import StoredAnswers
+from tooltrue.host.evaluation.model_queries import QuerySettings, ask_all
+from tooltrue.host.evaluation.question_file import EvaluationQuestion, absent, check_tools, questions_in, renamed
+from tooltrue.host.evaluation.report_page import as_page
+from tooltrue.host.evaluation.report_text import EvaluationReport, as_json, as_text
+from tooltrue.host.evaluation.tool_choice import ToolChoice
+from tooltrue.host.evaluation.tool_conversation import ToolConversation
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model
 from tooltrue.jsonrpc.messages import Json, is_object
-from tooltrue.protocol.types import Tool
-from tooltrue.wording import sentence
+from tooltrue.protocol.types import ToolDefinition
+from tooltrue.wording import Worded, sentence
 
 __all__ = ["command"]
 
-_FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
+_FORMS: Final[Mapping[str, Callable[[EvaluationReport, str], str]]] = {
+    "text": as_text,
+    "json": as_json,
+    "html": as_page,
+}
 
 
 @click.command(
@@ -91,7 +95,7 @@ _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "j
 @click.option("-o", "--output", metavar="FILE", help="Write the report there.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
-def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **said: Any) -> None:
+def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **options: Any) -> None:
     """Offer MODEL the tools of TARGET, ask each question of a file, and report the tools and arguments of its choice.
     No tool is executed without --run. TARGET is as for check; with --run, as for chat.
 
@@ -99,7 +103,7 @@ def command(context: click.Context, target: str, family: Family, output: str | N
     Exits with 1 below --fail-under, and with 4 while questions have no answer.
     """
     language = context.obj or "en"
-    wish = _Wish(target=target, family=family, language=language, **said)
+    wish = _EvalOptions(target=target, family=family, language=language, **options)
     report = wish.report()
     text = _FORMS[form](report, language)
     if output is not None:
@@ -110,7 +114,7 @@ def command(context: click.Context, target: str, family: Family, output: str | N
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _EvalOptions:
     """The options of the command."""
 
     target: str
@@ -139,49 +143,58 @@ class _Wish:
             raise misuse("--renamed takes OLD=NEW.")
         return {old: new for old, _, new in parted}
 
-    def report(self) -> Report:
+    def report(self) -> EvaluationReport:
         targets = [self.target, *([] if self.against is None else [self.against])]
-        listed = {target: None if self.run else self._tools(target) for target in targets}
+        tools_by_target = {target: None if self.run else self._tools(target) for target in targets}
         if not self.run:
             # A tool that only one of two versions has is not an error in the questions: for the other version they
             # count as wrong.
-            every = {tool.name for tools in listed.values() for tool in tools or ()}
-            check_tools(self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(listed))
-        return asyncio.run(self._evaluated(listed))
+            every = {tool.name for tools in tools_by_target.values() for tool in tools or ()}
+            check_tools(
+                self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(tools_by_target)
+            )
+        return asyncio.run(self._evaluated(tools_by_target))
 
-    async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
-        kept = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
+    async def _evaluated(self, tools_by_target: Mapping[str, list[ToolDefinition] | None]) -> EvaluationReport:
+        answers = StoredAnswers(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
         # Not streamed: output is not shown, and whole answers always have token counts. Retries are made by the caller.
         model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
         async with model:
-            return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
+            return EvaluationReport(
+                self.name,
+                *[await self._evaluation(model, one, tools_by_target[one], answers) for one in tools_by_target],
+            )
 
-    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: Kept) -> Evaluation:
+    async def _evaluation(
+        self, model: Model, target: str, tools: list[ToolDefinition] | None, answers: StoredAnswers
+    ) -> Evaluation:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
                 tell(one_line(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
             questions = self._questions_of(target, asks.schemas.keys())
-            ways = Ways(rounds=self.repeat, at_once=self.concurrency, told=_progress(target))
-            return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
+            ways = QuerySettings(rounds=self.repeat, at_once=self.concurrency, on_done=_progress(target))
+            return Evaluation.of(target, await ask_all(asks, questions, answers, ways), asks.schemas)
 
-    def _questions_of(self, target: str, tools: Collection[str]) -> list[Question]:
+    def _questions_of(self, target: str, tools: Collection[str]) -> list[EvaluationQuestion]:
         """The questions with the names of the tools at this target; prints a note for each missing tool."""
         questions = renamed(self._questions, self._names, tools)
         for tool, count in sorted(absent(questions, tools).items()):
-            said = sentence("TT9883", self.language, {"target": target, "tool": tool, "count": count})
-            tell(one_line(said), fg="yellow", err=True)
+            note = sentence("TT9883", self.language, {"target": target, "tool": tool, "count": count})
+            tell(one_line(note), fg="yellow", err=True)
         return questions
 
     @contextlib.asynccontextmanager
-    async def _asks(self, model: Model, target: str, tools: list[Tool] | None) -> AsyncGenerator[Choosing | Running]:
+    async def _asks(
+        self, model: Model, target: str, tools: list[ToolDefinition] | None
+    ) -> AsyncGenerator[ToolChoice | ToolConversation]:
         if tools is not None:
-            yield Choosing(model, tools, self.system, self._settings)
+            yield ToolChoice(model, tools, self.system, self._settings)
             return
         async with chat_tools(target, self.family, self.rules, self.timeout, self.language, None, asks=False) as opened:
             names = _names(opened.host.rows)
             if self.against is None:
                 check_tools(self._questions, {*names.values()}, target)
-            asks = Running(model, opened.provider, names, context=opened.context, system=self.system)
+            asks = ToolConversation(model, opened.provider, names, context=opened.context, system=self.system)
             yield await asks.listed(self._settings)
 
     @property
@@ -193,39 +206,41 @@ class _Wish:
         return {"model": self.name, "url": self.base_url, **self._more}
 
     @cached_property
-    def _questions(self) -> list[Question]:
+    def _questions(self) -> list[EvaluationQuestion]:
         try:
             return questions_in(bytes_of(Path(self.file)).decode(), self.file)
         except UnicodeDecodeError:
-            raise ConfigurationError.of("TT9006", file=self.file, problem="it is not UTF-8") from None
+            raise ConfigurationError.of("TT9006", file=self.file, problem=Worded("TT4039", {})) from None
 
-    def _tools(self, target: str) -> list[Tool]:
+    def _tools(self, target: str) -> list[ToolDefinition]:
         """All tools of a target, sorted by name. A name that several servers use is prefixed with the server."""
         sources, unread = sources_of([target], self.family, self.timeout)
         if unread:
             raise unread[0].reason
-        tools = {source.server: _told_apart(source) for source in sources}
-        names = Counter(name for listed in tools.values() for name in listed)
+        tools = {source.server: _tools_by_name(source) for source in sources}
+        names = Counter(name for definitions in tools.values() for name in definitions)
         return [
             _tool(name if names[name] == 1 else f"{server}_{name}", definition)
-            for server, listed in tools.items()
-            for name, definition in sorted(listed.items())
+            for server, definitions in tools.items()
+            for name, definition in sorted(definitions.items())
         ]
 
-    def status(self, report: Report) -> int:
+    def status(self, report: EvaluationReport) -> int:
         """The exit code. An incomplete report counts as worse than a failed check."""
-        unanswered = [one.why for found in report.evaluations for one in found.unanswered if one.why is not None]
+        unanswered = [
+            one.why for evaluation in report.evaluations for one in evaluation.unanswered if one.why is not None
+        ]
         is_bad = self.fail_under is not None and report.new.right.is_below(self.fail_under)
         return exit_code(unanswered[0]) if unanswered else int(is_bad)
 
 
-def _names(rows: Sequence[Row]) -> Mapping[str, str]:
+def _names(rows: Sequence[CatalogueRow]) -> Mapping[str, str]:
     """Alias of a tool → its name at its server, or the alias if two servers use that name."""
     counts = Counter(row.name for row in rows)
     return {row.alias: row.name if counts[row.name] == 1 else row.alias for row in rows}
 
 
-def _told_apart(source: Source) -> Mapping[str, Definition]:
+def _tools_by_name(source: ToolSource) -> Mapping[str, Definition]:
     """The tools of a source by name. ``DefinitionError`` if two have the same name, or one has no name."""
     try:
         return Contract.of(source.contract.tools.values()).tools
@@ -234,10 +249,12 @@ def _told_apart(source: Source) -> Mapping[str, Definition]:
         raise
 
 
-def _tool(name: str, definition: Mapping[str, Json]) -> Tool:
-    schema, said = definition.get("inputSchema"), definition.get("description")
-    return Tool(
-        name, schema if is_object(schema) else {"type": "object"}, description=said if isinstance(said, str) else None
+def _tool(name: str, definition: Mapping[str, Json]) -> ToolDefinition:
+    schema, description = definition.get("inputSchema"), definition.get("description")
+    return ToolDefinition(
+        name,
+        schema if is_object(schema) else {"type": "object"},
+        description=description if isinstance(description, str) else None,
     )
 
 
@@ -245,13 +262,13 @@ def _progress(target: str) -> Callable[[int, int], None]:
     """At a terminal one line that is redrawn, elsewhere a line per tenth."""
     is_seen = sys.stderr.isatty()
 
-    def show(done: int, count: int) -> None:
-        line = f"{one_line(target)}: {done}/{count}"
+    def show(count_done: int, count: int) -> None:
+        line = f"{one_line(target)}: {count_done}/{count}"
         if is_seen:
             redrawn(line)
-            if done == count:
+            if count_done == count:
                 tell(err=True)
-        elif done * 10 // count != (done - 1) * 10 // count:
+        elif count_done * 10 // count != (count_done - 1) * 10 // count:
             tell(line, err=True)
 
     return show

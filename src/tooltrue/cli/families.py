@@ -47,11 +47,11 @@ _OPTIONS: Final = (
 class Family:
     """The options of toolbox families. Plain data, for workers."""
 
-    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def __getitem__(self, option: str) -> tuple[str, ...]:
         """The values of ``--option``; empty if it was not given."""
-        return self.said.get(option, ())
+        return self.values.get(option, ())
 
     def one(self, option: str) -> str | None:
         """The last value of an option of which only one counts."""
@@ -59,7 +59,7 @@ class Family:
 
     def words(self) -> list[str]:
         """The command-line arguments for another process."""
-        return [word for option, values in self.said.items() for value in values for word in (option, value)]
+        return [word for option, values in self.values.items() for value in values for word in (option, value)]
 
 
 def options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,8 +67,10 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def gathered(*args: Any, **others: Any) -> Any:
-        said = {option: others.pop(_name(option)) for option, _, _ in _OPTIONS}
-        return function(*args, family=Family({option: values for option, values in said.items() if values}), **others)
+        by_option = {option: others.pop(_name(option)) for option, _, _ in _OPTIONS}
+        return function(
+            *args, family=Family({option: values for option, values in by_option.items() if values}), **others
+        )
 
     command: Callable[..., Any] = gathered
     for option, placeholder, text in reversed(_OPTIONS):

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from tooltrue.check.findability import Findability, find, findability
-from tooltrue.check.found import hit_lines, lines
-from tooltrue.check.given import corpus_in, questions_in
+from tooltrue.check.findability_text import hit_lines, lines
+from tooltrue.check.question_files import corpus_in, questions_in
 from tooltrue.check.report import Unjudged
-from tooltrue.check.search import Hit
+from tooltrue.check.search import SearchHit
 from tooltrue.check.subject import Subject, subjects
 from tooltrue.cli import families
 from tooltrue.cli.check_sources import sources_of
@@ -24,6 +24,7 @@ from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
+from tooltrue.wording import Worded
 
 __all__ = ["command"]
 
@@ -71,9 +72,9 @@ def command(
         is_enough = True
     else:
         questions = None if queries is None else questions_in(_text(queries), queries, ours)
-        found = findability(ours, questions, others)
-        _show(found, language, as_json=as_json)
-        is_enough = fail_beyond is None or found.within(fail_beyond) == len(found.answers)
+        report = findability(ours, questions, others)
+        _show(report, language, as_json=as_json)
+        is_enough = fail_beyond is None or report.within(fail_beyond) == len(report.answers)
     sys.exit(exit_code(unread[0].reason) if unread else int(not is_enough))
 
 
@@ -98,14 +99,14 @@ def _text(file: str) -> str:
     except OSError as error:
         raise ConfigurationError.of("TT9006", file=file, problem=error.strerror) from None
     except UnicodeDecodeError:
-        raise ConfigurationError.of("TT9006", file=file, problem="it is not UTF-8") from None
+        raise ConfigurationError.of("TT9006", file=file, problem=Worded("TT4039", {})) from None
 
 
-def _show(found: Findability, language: str, *, as_json: bool) -> None:
+def _show(report: Findability, language: str, *, as_json: bool) -> None:
     if as_json:
-        show_json(found.data())
+        show_json(report.data())
         return
-    for line in lines(found, language):
+    for line in lines(report, language):
         tell(line)
 
 
@@ -118,6 +119,6 @@ def _show_hits(query: str, ours: list[Subject], others: list[Subject], language:
         tell(line)
 
 
-def _hit(one: Hit) -> dict[str, Json]:
+def _hit(one: SearchHit) -> dict[str, Json]:
     words = {word: round(share, 3) for word, share in one.words.items()}
     return {"server": one.tool.server, "tool": one.tool.name, "score": round(one.score, 3), "words": words}

@@ -10,16 +10,16 @@ import click
 
 from tooltrue.app import Server
 from tooltrue.cli import families
-from tooltrue.cli.connecting import connected, revision_option, target_of
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import TYPED, is_config, opened, speaking_only
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.server_connection import connected, revision_option, target_of
+from tooltrue.cli.terminal_host import TYPED, is_config, opened, speaking_only
 from tooltrue.client.client import Target
 from tooltrue.client.eras import ServerFacts
 from tooltrue.protocol import versions
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.toolbox.sandbox import HELD_BY
 from tooltrue.toolbox.walls import WALLS
 
@@ -45,20 +45,20 @@ def command(
         host = asyncio.run(_look_at_all(target, timeout, revision))
         show_json(host) if as_json else _show_host(host)
         return
-    found = target_of(target, family, config)
-    facts, tools = asyncio.run(_look(found, timeout, revision))
+    resolved_target = target_of(target, family, config)
+    facts, tools = asyncio.run(_look(resolved_target, timeout, revision))
     report = {
         "server": _server(facts),
         "tools": len(tools),
-        "guard": _guard(found),
-        "exceptions": asyncio.run(_exceptions(found)),
-        "held": _held(found, tools),
-        "walls": _walls(found, tools),
+        "guard": _guard(resolved_target),
+        "exceptions": asyncio.run(_exceptions(resolved_target)),
+        "held": _confinement(resolved_target, tools),
+        "walls": _walls(resolved_target, tools),
     }
     show_json(report) if as_json else _show(report)
 
 
-async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[Tool]]:
+async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[ToolDefinition]]:
     async with connected(target, timeout=timeout, revision=revision) as client:
         return client.facts, await client.list_tools()
 
@@ -86,7 +86,7 @@ async def _look_at_all(file: str, timeout: float, revision: str | None) -> dict[
                 {"server": one.server, one.kind: one.name, "reason": one.problem.say()} for one in host.quarantined
             ],
             "suspicious": [
-                {"server": one.server, one.kind: one.name, "findings": [found.data() for found in one.findings]}
+                {"server": one.server, one.kind: one.name, "findings": [finding.data() for finding in one.findings]}
                 for one in host.suspicions
             ],
         }
@@ -103,7 +103,7 @@ def _show_host(report: dict[str, Any]) -> None:
     if report["suspicious"]:
         tell("\nWhat is suspicious in what is seen", bold=True)
         for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
-            show_rows([(server, name, found["path"], found["text"]) for found in findings])
+            show_rows([(server, name, finding["path"], finding["text"]) for finding in findings])
 
 
 def _server(facts: ServerFacts) -> dict[str, Any]:
@@ -131,21 +131,21 @@ async def _exceptions(target: Target) -> list[dict[str, str]]:
     return [{"tool": tool, "setting": setting} for tool, setting in await target.exceptions()]
 
 
-def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
+def _confinement(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
     """The confinement of the programs that a tool of a tooltrue server starts on this machine. Claims of other
     servers are ignored."""
-    said = [(tool.name, (tool.meta or {}).get(HELD_BY)) for tool in tools] if isinstance(target, Server) else []
+    claims = [(tool.name, (tool.meta or {}).get(HELD_BY)) for tool in tools] if isinstance(target, Server) else []
     return [
         {"tool": name, "by": ", ".join(by) or "nothing: the kernel has none of what could hold them"}
-        for name, by in said
+        for name, by in claims
         if by is not None
     ]
 
 
-def _walls(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
+def _walls(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
     """The barriers between the statements of a tool of a tooltrue server and the data hidden from them."""
-    told = [(tool.name, (tool.meta or {}).get(WALLS)) for tool in tools] if isinstance(target, Server) else []
-    return [{"tool": name, "walls": "; ".join(walls)} for name, walls in told if walls is not None]
+    claims = [(tool.name, (tool.meta or {}).get(WALLS)) for tool in tools] if isinstance(target, Server) else []
+    return [{"tool": name, "walls": "; ".join(walls)} for name, walls in claims if walls is not None]
 
 
 def _show(report: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import click
 
 from tooltrue.wording import LANGUAGES
 
-__all__ = ["language_of", "speaking", "spoken"]
+__all__ = ["current_language", "language_of", "speaking"]
 
 C = TypeVar("C", bound=click.Command)
 
@@ -27,8 +27,8 @@ def language_of(words: Sequence[str]) -> str:
     """
     options = takewhile(lambda word: word != "--", words)
     parted = [part for word in options for part in (word.split("=", 1) if word.startswith("--lang=") else [word])]
-    named = [value for option, value in pairwise(parted) if option == "--lang" and value in LANGUAGES]
-    return named[-1] if named else _of_locale()
+    choices = [value for option, value in pairwise(parted) if option == "--lang" and value in LANGUAGES]
+    return choices[-1] if choices else _of_locale()
 
 
 def _of_locale() -> str:
@@ -45,7 +45,7 @@ def speaking(verb: C) -> C:
     return verb
 
 
-def spoken() -> str:
+def current_language() -> str:
     """The language of the running command; English outside of one."""
     context = click.get_current_context(silent=True)
     return (context.find_root().obj if context is not None else None) or "en"

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from tooltrue.cli import families
-from tooltrue.cli.connecting import connected, revision_option, target_of
 from tooltrue.cli.families import Family
-from tooltrue.cli.hosting import TYPED, check_any, is_config, opened, speaking_only
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_entries, show_json, show_tools
 from tooltrue.cli.printing import tell
+from tooltrue.cli.server_connection import connected, revision_option, target_of
+from tooltrue.cli.terminal_host import TYPED, check_any, is_config, opened, speaking_only
 from tooltrue.errors import MethodNotFound
 from tooltrue.wording import sentence
 
@@ -42,7 +42,7 @@ def command(target: str, family: Family, what: str | None, timeout: float, revis
         else _list(target, family, what, timeout, revision)
     )
     if not entries and not as_json:
-        tell(sentence(_NONE[what], spoken(), {"target": target}))
+        tell(sentence(_NONE[what], current_language(), {"target": target}))
         return
     show = show_json if as_json else show_tools if what is None else show_entries
     show(entries)

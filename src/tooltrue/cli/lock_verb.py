@@ -13,7 +13,7 @@ from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import tell
 from tooltrue.contract import lock as locks
 from tooltrue.contract.diff import diff
-from tooltrue.contract.phrases import counted, phrase
+from tooltrue.contract.diff_phrases import class_counts, phrase
 from tooltrue.errors import ConfigurationError
 
 __all__ = ["command"]
@@ -32,13 +32,13 @@ def command(context: click.Context, target: str, family: Family, file: str, time
     """
     path = Path(file)
     before = _before(path)
-    found = lock_of(target, family, timeout)
-    locks.write(path, found)
-    language, contract = context.obj or "en", found.contract
-    said = phrase("kept", language, file=file, count=len(contract.tools), pin=contract.pin[:16])
-    tell(said)
+    lock = lock_of(target, family, timeout)
+    locks.write(path, lock)
+    language, contract = context.obj or "en", lock.contract
+    message = phrase("kept", language, file=file, count=len(contract.tools), pin=contract.pin[:16])
+    tell(message)
     if before is not None:
-        tell(counted(diff(before.contract, contract), language) or phrase("same", language))
+        tell(class_counts(diff(before.contract, contract), language) or phrase("same", language))
 
 
 def _before(path: Path) -> locks.Lock | None:

@@ -13,6 +13,7 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.client.client import Client
 from tooltrue.client.oauth import SignIn
 from tooltrue.errors import ConfigurationError
+from tooltrue.wording import Worded
 
 __all__ = ["command"]
 
@@ -67,7 +68,7 @@ def _secret(name: str | None) -> str | None:
         return None
     secret = os.environ.get(name)
     if not secret:
-        raise ConfigurationError.of("TT4009", name="--client-secret-env", wanted="the name of a variable that is set")
+        raise ConfigurationError.of("TT4009", name="--client-secret-env", wanted=Worded("TT4042", {}))
     return secret
 
 

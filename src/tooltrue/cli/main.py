@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 import tooltrue
-from tooltrue._internal.loading import load
+from tooltrue._internal.computed_imports import load
 from tooltrue.cli.language import language_of, speaking
 from tooltrue.cli.printing import discard_output, escape_logs, flush_output, tell, tell_usage, with_own_output
 from tooltrue.cli.usage import Verbs, in_language
@@ -53,7 +53,7 @@ _VERBS = (
 _SERVE = ("serve", "wrap")
 """Commands whose standard output carries the protocol: :mod:`tooltrue.transport.stdio` reserves it."""
 
-_MEANT = {
+_SYNONYMS = {
     **dict.fromkeys(("dev", "run", "start"), "serve"),
     **dict.fromkeys(("exec", "invoke"), "call"),
     **dict.fromkeys(("ls", "tools"), "list"),
@@ -76,10 +76,10 @@ def exit_code(error: TooltrueError) -> int:
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3)
 
 
-class _Verbs(Verbs):
+class _RootVerbs(Verbs):
     """Loads each command on first use, so that no command pays for another."""
 
-    meant = _MEANT
+    synonyms = _SYNONYMS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
@@ -88,7 +88,9 @@ class _Verbs(Verbs):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         language = language_of(args)
-        return super(_Verbs, in_language(self, language)).make_context(info_name, args, parent, obj=language, **extra)
+        return super(_RootVerbs, in_language(self, language)).make_context(
+            info_name, args, parent, obj=language, **extra
+        )
 
     def find_command(self, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
@@ -111,7 +113,7 @@ class _Verbs(Verbs):
 
 
 @click.command(
-    cls=_Verbs, epilog=" ".join((__doc__ or "").split("\n\n")[-1].split()).replace("0 done", "Exit codes: 0 done")
+    cls=_RootVerbs, epilog=" ".join((__doc__ or "").split("\n\n")[-1].split()).replace("0 done", "Exit codes: 0 done")
 )
 @click.version_option(tooltrue.__version__, prog_name="tooltrue")
 @click.option(
@@ -138,10 +140,10 @@ def _end_unwritten(error: OSError, language: str) -> NoReturn:
         tell()
         flush_output()  # the error does not say which stream could not be written
     except OSError:
-        said = ConfigurationError.of("TT4011", problem=error.strerror)
-        tell(f"tooltrue: {said.say(language)}", err=True)
+        failure = ConfigurationError.of("TT4011", problem=error.strerror)
+        tell(f"tooltrue: {failure.say(language)}", err=True)
         discard_output()
-        sys.exit(exit_code(said))
+        sys.exit(exit_code(failure))
     raise error
 
 
@@ -155,8 +157,8 @@ def main() -> None:
     except click.ClickException as error:
         tell_usage(error, language_of(sys.argv[1:]))
         sys.exit(2)
-    except click.exceptions.Exit as ended:
-        sys.exit(ended.exit_code)
+    except click.exceptions.Exit as exit_request:
+        sys.exit(exit_request.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except OSError as error:  # from --help and --version, which run before any command

@@ -10,7 +10,7 @@ from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.cli.types import type_of
 from tooltrue.client.client import Result
 from tooltrue.jsonrpc.messages import encode, is_object
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, TextContent, Tool
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, TextContent, ToolDefinition
 
 __all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
 
@@ -33,10 +33,10 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
         tell(line.rstrip())
 
 
-def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
+def show_entries(entries: Sequence[ResourceDefinition | ResourceTemplate | Prompt]) -> None:
     """Print each entry with its URI or name, and its description; a prompt with its arguments."""
     for entry in entries:
-        tell(one_line(_called(entry)), bold=True)
+        tell(one_line(_entry_name(entry)), bold=True)
         for line in (entry.description or "(no description)").splitlines():
             tell(f"    {one_line(line)}")
         arguments = (entry.arguments or []) if isinstance(entry, Prompt) else []
@@ -44,9 +44,9 @@ def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> Non
         tell()
 
 
-def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
+def _entry_name(entry: ResourceDefinition | ResourceTemplate | Prompt) -> str:
     match entry:
-        case Resource():
+        case ResourceDefinition():
             return entry.uri
         case ResourceTemplate():
             return entry.uriTemplate
@@ -54,7 +54,7 @@ def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
             return entry.name
 
 
-def show_tools(tools: Sequence[Tool]) -> None:
+def show_tools(tools: Sequence[ToolDefinition]) -> None:
     for tool in tools:
         tell(one_line(tool.name), bold=True, nl=False)
         tell(f"  {_hints(tool)}".rstrip(), fg="yellow")
@@ -64,18 +64,18 @@ def show_tools(tools: Sequence[Tool]) -> None:
         tell()
 
 
-def _hints(tool: Tool) -> str:
+def _hints(tool: ToolDefinition) -> str:
     hints = tool.annotations
     if hints is None:
         return ""
-    said = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
-    return ", ".join(word for word, holds in said.items() if holds)
+    flags = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
+    return ", ".join(word for word, holds in flags.items() if holds)
 
 
-def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
+def _parameters(tool: ToolDefinition) -> Iterable[tuple[str, str, str]]:
     required = tool.inputSchema.get("required", [])
-    for name, given in tool.inputSchema.get("properties", {}).items():
-        schema = given if is_object(given) else {}
+    for name, declaration in tool.inputSchema.get("properties", {}).items():
+        schema = declaration if is_object(declaration) else {}
         default = f" (default {json.dumps(schema['default'])})" if "default" in schema else ""
         mark = "" if name in required else "?"
         yield f"      {name}{mark}", type_of(schema, tool.inputSchema), f"{schema.get('description', '')}{default}"
@@ -86,5 +86,5 @@ def show_result(result: Result) -> None:
     if result.is_error:
         tell("The tool answered with an error:", fg="red", err=True)
     for block in result.content:
-        said = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
-        tell(said)
+        text = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
+        tell(text)

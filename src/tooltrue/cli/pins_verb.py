@@ -44,11 +44,11 @@ def command(file: str, server: str | None, tools: tuple[str, ...], accept: bool,
 
 def _pins(file: str, server: str | None) -> dict[str, Pin]:
     config, pins = read_config(file), Pins()
-    found = {one.label: pins.of(config.name, one) for one in config.servers if server in (None, one.label)}
-    if server is not None and not found:
-        known = ", ".join(one.label for one in config.servers)
-        raise ConfigurationError.of("TT9245", file=file, server=server, known=known)
-    return found
+    by_label = {one.label: pins.of(config.name, one) for one in config.servers if server in (None, one.label)}
+    if server is not None and not by_label:
+        labels = ", ".join(one.label for one in config.servers)
+        raise ConfigurationError.of("TT9245", file=file, server=server, known=labels)
+    return by_label
 
 
 def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) -> None:
@@ -69,11 +69,11 @@ def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) 
 
 
 def _show(reviews: Iterable[Review]) -> None:
-    shown = False
+    has_entries = False
     for review in reviews:
-        tell(("\n" if shown else "") + one_line(review.server), bold=True)
+        tell(("\n" if has_entries else "") + one_line(review.server), bold=True)
         for line in review.lines():
             tell(f"  {line}")
-        shown = True
-    if not shown:
+        has_entries = True
+    if not has_entries:
         tell("No entry waits.")

@@ -13,7 +13,7 @@ from tooltrue.cli.families import Family
 from tooltrue.cli.printing import tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.config import Config, examine
+from tooltrue.policy.config import OperatorConfig, examine
 from tooltrue.policy.rules.lint import lenient
 
 __all__ = ["command"]
@@ -36,8 +36,8 @@ def command(context: click.Context, file: str, target: str | None, family: Famil
     else:
         notes = []
     language = context.find_root().obj or "en"
-    for said in [*problems, *notes]:
-        tell(said.say(language))
+    for message in [*problems, *notes]:
+        tell(message.say(language))
     if problems:
         sys.exit(1)
     count = len(config.rules.rules) if config.rules else 0
@@ -45,15 +45,15 @@ def command(context: click.Context, file: str, target: str | None, family: Famil
     tell(f"{file}: {count} rules{tables}; nothing is wrong{f' for {target}' if target else ''}.")
 
 
-_Found: TypeAlias = tuple[list[ConfigurationError], list[ConfigurationError]]
+_ProblemsAndNotes: TypeAlias = tuple[list[ConfigurationError], list[ConfigurationError]]
 """Problems, and notes."""
 
 
-def _on_its_own(config: Config) -> _Found:
+def _on_its_own(config: OperatorConfig) -> _ProblemsAndNotes:
     return [], [*lenient(config.rules.rules, None, config.place)] if config.rules else []
 
 
-async def _against(config: Config, spec: Spec) -> _Found:
+async def _against(config: OperatorConfig, spec: Spec) -> _ProblemsAndNotes:
     server = load_server(spec)
     problems = await server.unknown_references(config)
     if config.rules is None or problems:

@@ -16,7 +16,7 @@ from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.config import Config, read
+from tooltrue.policy.config import OperatorConfig, read_operator_config
 from tooltrue.policy.explain import Explanation, explain, in_words, why
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.validate import check_arguments
@@ -54,27 +54,27 @@ def command(
 
     Nothing is called. The exit code is 0 if the call would be allowed, and 1 otherwise.
     """
-    server, rules = load_server(Spec(target, family)), read(config)
+    server, rules = load_server(Spec(target, family)), read_operator_config(config)
     server.configure(rules)
     subject = _subject(name, kind, asyncio.run(server.inventory()))
     arguments = _arguments(subject, pairs)
     context = RequestContext(Principal(principal, frozenset(scopes)), SILENT)
-    found = explain(server.settings, subject, context, arguments)
-    _show(found, rules, server.settings, subject, context, arguments)
-    if not isinstance(found.verdict, Allow):
+    explanation = explain(server.settings, subject, context, arguments)
+    _show(explanation, rules, server.settings, subject, context, arguments)
+    if not isinstance(explanation.verdict, Allow):
         sys.exit(1)
 
 
 def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
     if kind == "resource":
-        return wire.Resource(name, name)
-    known: dict[str, Subject] = {old: tool for tool in there.tools for old in tool.replaces}
-    known |= {tool.name: tool for tool in there.tools}  # a current name takes precedence over an old one
+        return wire.ResourceDefinition(name, name)
+    subjects: dict[str, Subject] = {old: tool for tool in there.tools for old in tool.replaces}
+    subjects |= {tool.name: tool for tool in there.tools}  # a current name takes precedence over an old one
     if kind == "prompt":
-        known = {prompt: wire.Prompt(prompt) for prompt in there.prompts}
-    if name not in known:
-        raise ConfigurationError.of("TT4313", name=name, nearest=closest(name, known))
-    return known[name]
+        subjects = {prompt: wire.Prompt(prompt) for prompt in there.prompts}
+    if name not in subjects:
+        raise ConfigurationError.of("TT4313", name=name, nearest=closest(name, subjects))
+    return subjects[name]
 
 
 def _arguments(subject: Subject, pairs: tuple[str, ...]) -> Mapping[str, Any] | None:
@@ -85,37 +85,37 @@ def _arguments(subject: Subject, pairs: tuple[str, ...]) -> Mapping[str, Any] | 
     return check_arguments(subject, read_arguments(pairs, subject.definition))
 
 
-def _said(found: Explanation) -> str:
-    if isinstance(found.verdict, Deny) or all(step.stop != OPEN for step in found.steps):
-        return in_words(found.verdict)
+def _verdict_text(explanation: Explanation) -> str:
+    if isinstance(explanation.verdict, Deny) or all(step.stop != OPEN for step in explanation.steps):
+        return in_words(explanation.verdict)
     return "there is one; what it may be used for depends on what is not said here"
 
 
 def _show(
-    found: Explanation,
-    config: Config,
+    explanation: Explanation,
+    config: OperatorConfig,
     guard: Guard,
     subject: Subject,
     context: RequestContext,
     arguments: Mapping[str, Any] | None,
 ) -> None:
-    verdict, said = found.verdict, isinstance(subject, Tool) and arguments is not None
-    what = " with these arguments" if said else ", whatever the arguments" if isinstance(subject, Tool) else ""
-    name = subject.uri if isinstance(subject, wire.Resource) else subject.name
-    tell(one_line(f"{name} for {context.principal.id}{what}: {_said(found)}"), bold=True)
+    verdict, has_arguments = explanation.verdict, isinstance(subject, Tool) and arguments is not None
+    what = " with these arguments" if has_arguments else ", whatever the arguments" if isinstance(subject, Tool) else ""
+    name = subject.uri if isinstance(subject, wire.ResourceDefinition) else subject.name
+    tell(one_line(f"{name} for {context.principal.id}{what}: {_verdict_text(explanation)}"), bold=True)
     reason = getattr(verdict, "reason", "")
     if reason:
         tell(f"The caller is told: {reason}")
     if not verdict.rule and not isinstance(verdict, Allow):
         tell("No rule says so: none of them matches, or the tool or its server asks for more.")
-    if sum(not step.stop for step in found.steps) > 1:
+    if sum(not step.stop for step in explanation.steps) > 1:
         tell("Rules that say an old name of the tool hold for it too. Of those that match, the strictest decides:")
     show_rows(
         (
             config.place(("rules", step.rule.number)),
             step.rule.name,
             step.rule.then,
-            why(step, guard, subject, context, arguments if found.called else None),
+            why(step, guard, subject, context, arguments if explanation.called else None),
         )
-        for step in found.steps
+        for step in explanation.steps
     )

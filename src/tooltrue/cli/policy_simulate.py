@@ -14,13 +14,14 @@ from tooltrue.cli.audit_log import records_in
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell
 from tooltrue.errors import ConfigurationError
-from tooltrue.policy.audit.reading import entries, record_of
-from tooltrue.policy.config import read
+from tooltrue.policy.audit.log_queries import entries, record_of
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.rule import Rules
-from tooltrue.policy.rules.simulate import Replay, replay
+from tooltrue.policy.rules.simulate import Reconsidered, replay
 from tooltrue.state.places import beside
 from tooltrue.state.urls import open_log
+from tooltrue.wording import Worded
 
 __all__ = ["command"]
 
@@ -35,15 +36,15 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
 
     A record whose masked or cut arguments a rule would have to read is undecidable. Nothing is called or changed.
     """
-    rules = read(config).over(Guard(), server).rules
+    rules = read_operator_config(config).over(Guard(), server).rules
     if rules is None:
         raise ConfigurationError.of("TT4314", file=config)
     is_file = Path(log).is_file()
     counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else _count(rules, log)
     rows = [(was, would, subject, rule, str(count)) for (was, would, subject, rule), count in sorted(counts.items())]
-    shown = [row for row in rows if not changes or row[0] != row[1]]
-    if shown:
-        show_rows([("was", "would be", "of", "by", "times"), *shown])
+    visible_rows = [row for row in rows if not changes or row[0] != row[1]]
+    if visible_rows:
+        show_rows([("was", "would be", "of", "by", "times"), *visible_rows])
     changed = sum(count for (was, would, *_), count in counts.items() if would not in (was, "undecidable"))
     open_ones = sum(count for (_, would, *_), count in counts.items() if would == "undecidable")
     tell(f"{counts.total()} records: {changed} would be decided otherwise, {open_ones} undecidable.")
@@ -55,7 +56,7 @@ _Row = tuple[str, str, str, str]
 def _count(rules: Rules, log: str) -> Counter[_Row]:
     path = beside(log, "")
     if path and not Path(path).is_file():  # opening it would create it
-        raise ConfigurationError.of("TT9006", file=path, problem="there is no such file")
+        raise ConfigurationError.of("TT9006", file=path, problem=Worded("TT4030", {}))
 
     async def count() -> Counter[_Row]:
         counts: Counter[_Row] = Counter()
@@ -67,7 +68,7 @@ def _count(rules: Rules, log: str) -> Counter[_Row]:
     return asyncio.run(count())
 
 
-def _row(one: Replay) -> _Row:
+def _row(one: Reconsidered) -> _Row:
     subject = one.record.subject
     return one.record.was, one.would, getattr(subject, "uri", subject.name), one.rule or "(no rule)"
 

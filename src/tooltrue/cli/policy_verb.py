@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tooltrue._internal.loading import load
+from tooltrue._internal.computed_imports import load
 from tooltrue.cli.language import speaking
 from tooltrue.cli.printing import with_own_output
 from tooltrue.cli.usage import Verbs
@@ -14,7 +14,7 @@ __all__ = ["command"]
 _VERBS = ("check", "explain", "simulate")
 
 
-class _Verbs(Verbs):
+class _PolicyVerbs(Verbs):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
@@ -22,6 +22,6 @@ class _Verbs(Verbs):
         return with_own_output(speaking(load(f"cli.policy_{cmd_name}:command"))) if cmd_name in _VERBS else None
 
 
-@click.group("policy", cls=_Verbs, short_help="Check, explain and try out rules.")
+@click.group("policy", cls=_PolicyVerbs, short_help="Check, explain and try out rules.")
 def command() -> None:
     """Check, explain and try out the rules in a file such as tooltrue.toml."""

@@ -25,6 +25,7 @@ __all__ = [
     "discard_output",
     "escape_logs",
     "flush_output",
+    "has_colours",
     "one_line",
     "own_output",
     "paint",
@@ -45,13 +46,18 @@ _ERASE = "\r\x1b[K"
 
 def tell(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
     """Print text, escaped except for the output of :func:`paint`."""
-    shown = _escaped(text)
-    click.echo(click.style(shown, **style) if style else shown, file=None if err else _output(), nl=nl, err=err)
+    safe_text = _escaped(text)
+    click.echo(click.style(safe_text, **style) if style else safe_text, file=None if err else _output(), nl=nl, err=err)
 
 
 def paint(text: str, **style: Any) -> str:
     """Colour a part of a text for :func:`tell`."""
     return click.style(printable(text), **style).replace("\x1b", _MARK)
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal. Elsewhere :func:`tell` prints no colours, and need not be given any."""
+    return _output().isatty()
 
 
 def _escaped(text: str) -> str:
@@ -77,10 +83,10 @@ def tell_data(text: str, *, nl: bool = True) -> None:
 
 def tell_usage(error: click.ClickException, language: str) -> None:
     """Print the error of a command line."""
-    said = io.StringIO()
+    buffer = io.StringIO()
     with click.Context(click.Command(None), obj=language):  # the one of the command line has ended
-        error.show(file=said)
-    tell(said.getvalue(), err=True, nl=False)
+        error.show(file=buffer)
+    tell(buffer.getvalue(), err=True, nl=False)
 
 
 class _Escaping(logging.Formatter):

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.wording import Worded
 
 __all__ = ["VARIABLE", "read_keys"]
 
@@ -19,16 +20,16 @@ _LEAST_BYTES = 16
 def read_keys(path: str | None) -> tuple[bytes, ...]:
     """Read the keys of the file, else those of the environment variable, which is removed so that child processes do
     not inherit it. Empty without either. ``ConfigurationError`` for an invalid key, or a source without keys."""
-    said = os.environ.pop(VARIABLE, None)
+    text = os.environ.pop(VARIABLE, None)
     if path is not None:
-        said = _text(Path(path))
-    elif not said:
+        text = _text(Path(path))
+    elif not text:
         return ()
     place = VARIABLE if path is None else path
-    lines = [line.strip() for line in said.splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
     keys = tuple(_key(line, place) for line in lines if line and not line.startswith("#"))
     if not keys:
-        raise _no_key(place, "there is none")
+        raise _no_key(place, Worded("TT4044", {}))
     return keys
 
 
@@ -36,7 +37,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("ascii")
     except UnicodeDecodeError:
-        raise _no_key(str(path), "it is not text") from None
+        raise _no_key(str(path), Worded("TT4045", {})) from None
     except OSError as error:
         raise _no_key(str(path), error.strerror or str(error)) from None
 
@@ -46,11 +47,11 @@ def _key(line: str, place: str) -> bytes:
     try:
         key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error:
-        raise _no_key(place, "a line is not base64") from None
+        raise _no_key(place, Worded("TT4046", {})) from None
     if len(key) < _LEAST_BYTES:
-        raise _no_key(place, f"a key has {len(key)} bytes, and needs {_LEAST_BYTES}")
+        raise _no_key(place, Worded("TT4047", {"count": len(key), "least": _LEAST_BYTES}))
     return key
 
 
-def _no_key(place: str, problem: str) -> ConfigurationError:
+def _no_key(place: str, problem: str | Worded) -> ConfigurationError:
     return ConfigurationError.of("TT7054", place=place, problem=problem)

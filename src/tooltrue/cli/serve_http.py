@@ -18,15 +18,15 @@ from tooltrue.cli import logs
 from tooltrue.cli.printing import tell
 from tooltrue.cli.sealing_keys import read_keys
 from tooltrue.cli.targets import Spec, load_server
-from tooltrue.cli.worker import Job, begin
+from tooltrue.cli.worker import WorkerSettings, begin
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.layers.observe import OPERATIONS
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.server.sealing import new_key
+from tooltrue.server.sealed_tokens import new_key
 from tooltrue.state.places import without_password
 from tooltrue.state.urls import is_across_machines, open_facts
 from tooltrue.transport import http_runner
-from tooltrue.transport.connections import Connections
+from tooltrue.transport.connection_limit import ConnectionLimit
 
 __all__ = ["serve_http"]
 
@@ -56,7 +56,7 @@ def serve_http(
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
     asyncio.run(server.check_rules())
-    callers = callers.or_else(server.callers).with_secrets()
+    callers = callers.or_else(server.auth_settings).with_secrets()
     server.use_auth(callers)
     http_runner.check_bind(address, authenticates=server.authenticator() is not None)
     keys = read_keys(sealing_key_file)
@@ -69,11 +69,11 @@ def serve_http(
         hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
         sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
         crew = (secrets.token_hex(8), workers)
-        job = Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
+        job = WorkerSettings(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        said = f"tooltrue serves {spec.target} at http://{address.shown}/mcp ({count})"
-        tell(said, err=True) if log_format == "text" else _log.info(said)
-        places = Connections(connections, connections_per_address, callers.proxies)
+        message = f"tooltrue serves {spec.target} at http://{address.netloc}/mcp ({count})"
+        tell(message, err=True) if log_format == "text" else _log.info(message)
+        places = ConnectionLimit(connections, connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
 
 

@@ -8,7 +8,7 @@ import click
 
 from tooltrue.cli import callers, families
 from tooltrue.cli.families import Family
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import own_output, tell
 from tooltrue.cli.targets import Spec, files_of, load_server
 from tooltrue.cli.terminal_prompts import is_somebody_here
@@ -19,7 +19,7 @@ from tooltrue.wording import sentence
 __all__ = ["command"]
 
 
-_MEANT = {
+_OPTION_SYNONYMS = {
     "--port": "--http :PORT",
     "--host": "--http HOST:PORT",
     "--bind": "--http HOST:PORT",
@@ -32,7 +32,7 @@ _MEANT = {
 @click.command(
     "serve",
     cls=Verb,
-    meant=_MEANT,
+    synonyms=_OPTION_SYNONYMS,
     example="tooltrue serve notes.py --http :8000",
     short_help="Serve tools over stdio or HTTP.",
 )
@@ -107,7 +107,7 @@ def command(
         )
     elif (
         workers > 1
-        or any((hosts, state, sealing_key_file, who_may.said))
+        or any((hosts, state, sealing_key_file, who_may.table))
         or any((sse, metrics, drain, connections, connections_per_address))
     ):
         raise ConfigurationError.of("TT4004")
@@ -119,5 +119,5 @@ def command(
         with own_output():  # output while the file is loaded is not a message
             server = load_server(spec)
         if is_somebody_here():
-            tell(sentence("TT4023", spoken(), {"server": server.name, "target": spec.target}), err=True)
+            tell(sentence("TT4023", current_language(), {"server": server.name, "target": spec.target}), err=True)
         server.run()

@@ -31,7 +31,7 @@ from tooltrue.version import __version__
 from tooltrue.wording import Worded
 
 if TYPE_CHECKING:
-    from tooltrue.policy.config import Config
+    from tooltrue.policy.config import OperatorConfig
     from tooltrue.toolbox.rooted_paths import PathRules
 
 __all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "is_toolbox", "load_server"]
@@ -83,10 +83,10 @@ def _text_of(file: str) -> str:
     return text_of(file)
 
 
-def _read_config(file: str, text: str) -> Config:
-    from tooltrue.policy.config import read  # noqa: PLC0415 - only an operator's file needs it
+def _read_config(file: str, text: str) -> OperatorConfig:
+    from tooltrue.policy.config import read_operator_config  # noqa: PLC0415 - only an operator's file needs it
 
-    return read(file, text)
+    return read_operator_config(file, text)
 
 
 def _files(spec: Spec) -> LocalToolset:
@@ -118,7 +118,9 @@ def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
 def _is_read_only(spec: Spec, otherwise: str = "write") -> bool:
     access = spec.family.one("--access") or otherwise
     if access not in ("read", "write"):
-        raise ConfigurationError.of("TT4009", name="--access", wanted="read or write")
+        raise ConfigurationError.of(
+            "TT4009", name="--access", wanted=Worded("TT4040", {"one": "read", "other": "write"})
+        )
     return access == "read"
 
 
@@ -130,7 +132,9 @@ def _command(spec: Spec) -> LocalToolset:
     if not spec.roots:
         raise ConfigurationError.of("TT4001", name="command", option="--root DIR")
     if (file is None) == (not allow):
-        raise ConfigurationError.of("TT4001", name="command", option="either --commands FILE or --allow COMMAND")
+        raise ConfigurationError.of(
+            "TT4001", name="command", option=Worded("TT4041", {"one": "--commands FILE", "other": "--allow COMMAND"})
+        )
     allowed = family.read(file) if file is not None else family.simple(allow)
     if (confinement := spec.family.one("--confinement")) is not None:
         allowed = family.confined(allowed, confinement)
@@ -144,10 +148,10 @@ def _command(spec: Spec) -> LocalToolset:
 
 def _catalog(spec: Spec) -> LocalToolset:
     file = spec.family.one("--catalog")
-    said = {} if (currency := spec.family.one("--currency")) is None else {"currency": currency}
+    settings = {} if (currency := spec.family.one("--currency")) is None else {"currency": currency}
     from tooltrue.toolbox.catalog import toolset  # noqa: PLC0415 - each family is loaded when it is named
 
-    return toolset(None if file is None else Path(file), **said)
+    return toolset(None if file is None else Path(file), **settings)
 
 
 def _mail(spec: Spec) -> LocalToolset:
@@ -178,21 +182,23 @@ def _settings(spec: Spec) -> LocalToolset:
 def _web(spec: Spec) -> LocalToolset:
     from tooltrue.toolbox import web  # noqa: PLC0415 - each family is loaded when it is named
 
-    family, said = web, spec.family
-    robots = said.one("--robots") or "ignore"
+    family, options = web, spec.family
+    robots = options.one("--robots") or "ignore"
     if robots not in ("obey", "ignore"):
-        raise ConfigurationError.of("TT4009", name="--robots", wanted="obey or ignore")
-    services = {"places": said.one("--places-url"), "forecasts": said.one("--weather-url")}
-    named = {name: url for name, url in services.items() if url is not None}
-    return family.toolset(family.WebSettings(inside=said["--inside"], robots=robots == "obey", **named))
+        raise ConfigurationError.of(
+            "TT4009", name="--robots", wanted=Worded("TT4040", {"one": "obey", "other": "ignore"})
+        )
+    services = {"places": options.one("--places-url"), "forecasts": options.one("--weather-url")}
+    urls = {name: url for name, url in services.items() if url is not None}
+    return family.toolset(family.WebSettings(inside=options["--inside"], robots=robots == "obey", **urls))
 
 
 def _github(spec: Spec) -> LocalToolset:
     from tooltrue.toolbox import github  # noqa: PLC0415 - each family is loaded when it is named
 
     family, url = github, spec.family.one("--github-url")
-    named = {} if url is None else {"url": url}
-    return family.toolset(family.GitHubSettings(spec.family["--repo"], **named))
+    settings = {} if url is None else {"url": url}
+    return family.toolset(family.GitHubSettings(spec.family["--repo"], **settings))
 
 
 def _language(spec: Spec) -> LocalToolset:
@@ -224,12 +230,12 @@ def _sql_missing(command: str) -> ConfigurationError:
 
 def _stores(spec: Spec) -> Iterator[Path]:
     """Paths of approval, audit and key stores that lie outside the state folder."""
-    said = Server("-".join(spec.names))
+    server = Server("-".join(spec.names))
     if spec.config is not None:
-        said.configure(_read_config(*spec.config))
-    yield from map(Path, (*spec.withheld, *said.callers.files))
+        server.configure(_read_config(*spec.config))
+    yield from map(Path, (*spec.withheld, *server.auth_settings.files))
     yield from (Path(store + ending) for store in spec.family["--store"] for ending in ("", "-journal"))
-    confirm, audit = said.settings.confirm, said.settings.audit
+    confirm, audit = server.settings.confirm, server.settings.audit
     if audit.seal_place not in ("", "log"):
         yield Path(audit.seal_place)
     for url in (approvals_url(confirm.store), audit.to, audit.seal):
@@ -301,7 +307,7 @@ def load_server(spec: Spec, text: str | None = None) -> Server:
 
 def _load(spec: Spec, text: str | None) -> Server:
     families = {name: TOOLBOX[name] for name in spec.names} if is_toolbox(spec.target) else {}
-    for option in spec.family.said:
+    for option in spec.family.values:
         if not any(option in family.options for family in families.values()):
             raise ConfigurationError.of("TT4008", option=option, target=spec.target)
     if families:
@@ -323,10 +329,10 @@ def _databases(spec: Spec) -> Iterator[str]:
 
 def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
     """The toolsets of several families. Names used by several families are prefixed with the family."""
-    taken = Counter(name for toolset in toolsets.values() for name in toolset.names)
+    counts = Counter(name for toolset in toolsets.values() for name in toolset.names)
     return [
-        renamed(toolset, {name: f"{family}_{name}" for name in toolset.names if taken[name] > 1})
-        if any(taken[name] > 1 for name in toolset.names)
+        renamed(toolset, {name: f"{family}_{name}" for name in toolset.names if counts[name] > 1})
+        if any(counts[name] > 1 for name in toolset.names)
         else toolset
         for family, toolset in toolsets.items()
     ]
@@ -335,7 +341,7 @@ def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
 def _load_file(path: Path, text: str | None) -> ModuleType:
     if not path.is_file():
         raise ConfigurationError.of("TT4002", target=str(path), problem=Worded("TT4030", {}))
-    loader = None if text is None else _Told(path, text)
+    loader = None if text is None else _TextLoader(path, text)
     spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
     if spec is None or spec.loader is None:
         raise ConfigurationError.of("TT4002", target=str(path), problem=Worded("TT4031", {}))
@@ -351,7 +357,7 @@ def _load_file(path: Path, text: str | None) -> ModuleType:
     return module
 
 
-class _Told(importlib.abc.ExecutionLoader):
+class _TextLoader(importlib.abc.ExecutionLoader):
     """Loads a file with ``text`` in place of its content."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -374,8 +380,8 @@ def _crash(error: Exception, target: str, folder: Path) -> ConfigurationError:
     if isinstance(error, ModuleNotFoundError) and (name := (error.name or "").partition(".")[0]) in _FOREIGN:
         return ConfigurationError.of("TT4013", target=target, library=name)
     file, line, text = _raised_at(error, folder)
-    said = error.msg if isinstance(error, SyntaxError) else error
-    problem = f"{type(error).__name__}: {said}"
+    message = error.msg if isinstance(error, SyntaxError) else error
+    problem = f"{type(error).__name__}: {message}"
     return ConfigurationError.of("TT4012", target=target, error=problem, file=file, line=line, text=text)
 
 
@@ -391,8 +397,8 @@ def _raised_at(error: Exception, folder: Path) -> tuple[str, int, str]:
         if is_authors(frame)
     ]
     own = [summary for _, summary in frames if Path(summary.filename).resolve().is_relative_to(folder.resolve())]
-    for found in reversed(own or [summary for _, summary in frames]):
-        return found.filename, found.lineno or 0, (found.line or "").strip()
+    for innermost in reversed(own or [summary for _, summary in frames]):
+        return innermost.filename, innermost.lineno or 0, (innermost.line or "").strip()
     return "?", 0, ""
 
 
@@ -405,22 +411,22 @@ def _load_module(name: str, target: str) -> ModuleType:
     except Exception as error:
         if not isinstance(error, ModuleNotFoundError) or not f"{name}.".startswith(f"{error.name}."):
             raise _crash(error, target, Path.cwd()) from error
-        known = ", ".join(sorted(TOOLBOX))
-        problem = Worded("TT4032", {"module": error.name, "known": known})
+        names = ", ".join(sorted(TOOLBOX))
+        problem = Worded("TT4032", {"module": error.name, "known": names})
         raise ConfigurationError.of("TT4002", target=target, problem=problem) from None
 
 
 def _find(module: ModuleType, attribute: str, target: str) -> Server:
-    found = {name: value for name, value in vars(module).items() if isinstance(value, Server)}
+    by_name = {name: value for name, value in vars(module).items() if isinstance(value, Server)}
     if attribute:
-        if attribute not in found:
+        if attribute not in by_name:
             raise ConfigurationError.of("TT4002", target=target, problem=Worded("TT4033", {"name": attribute}))
-        return found[attribute]
-    servers = list({id(value): value for value in found.values()}.values())
+        return by_name[attribute]
+    servers = list({id(value): value for value in by_name.values()}.values())
     if not servers and (library := _foreign_server(module)):
         raise ConfigurationError.of("TT4013", target=target, library=library)
     if len(servers) != 1:
-        which = ", ".join(sorted(found)) or "none"
+        which = ", ".join(sorted(by_name)) or "none"
         raise ConfigurationError.of("TT4002", target=target, problem=Worded("TT4034", {"found": which}))
     return servers[0]
 

@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 
 import click
 
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, paint, tell
 from tooltrue.cli.usage import usage_text
 from tooltrue.client.answers import Elicit, Elicitation, Reply
 from tooltrue.host.prompters import at_terminal, lines_of
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.policy.consent.argument_display import shown
+from tooltrue.policy.consent.argument_display import display_arguments
 from tooltrue.wording import sentence
 
-__all__ = ["agrees", "answered", "asked_here", "confirmed", "is_somebody_here", "prompted"]
+__all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "is_somebody_here", "prompted"]
 
 
 def is_somebody_here() -> bool:
@@ -34,26 +34,26 @@ def confirmed(text: str) -> bool:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     while True:
         tell(f"{text} [y/N]: ", nl=False, err=True)
-        if not (said := sys.stdin.readline()):
+        if not (line := sys.stdin.readline()):
             raise click.Abort
-        if (word := _word(said, _WORDS)) is not None:
+        if (word := _word(line, _WORDS)) is not None:
             return word != "deny"
 
 
 async def agrees(text: str) -> bool:
     """Ask for a yes or no while other tasks run. ``EOFError`` at the end of the input, as in the functions below."""
-    return await _chosen(f"{text} [y/N]: ", _WORDS) != "deny"
+    return await _choose(f"{text} [y/N]: ", _WORDS) != "deny"
 
 
-async def _chosen(prompt: str, words: Mapping[str, str]) -> str:
+async def _choose(prompt: str, words: Mapping[str, str]) -> str:
     """Prompt until a person types one of these words; return its meaning."""
     while True:
         if (word := _word(await _line(prompt), words)) is not None:
             return word
 
 
-def _word(said: str, words: Mapping[str, str]) -> str | None:
-    word = words.get(said.strip().lower())
+def _word(line: str, words: Mapping[str, str]) -> str | None:
+    word = words.get(line.strip().lower())
     if word is None:
         _say(f"Type {', '.join(filter(None, words))}; nothing means no.")
     return word
@@ -75,34 +75,34 @@ async def prompted(
     one."""
     choices = f" ({', '.join(options)})" if options else ""
     offered = f" [{one_line(str(default))}]" if default not in (None, "") and not is_hidden else ""
-    read = click.types.convert_type(click.Choice(options) if options else kind)
+    convert = click.types.convert_type(click.Choice(options) if options else kind)
     while True:
         with _unseen() if is_hidden else contextlib.nullcontext():
-            said = await _line(f"{text}{one_line(choices)}{offered}: ")
-        if not said and default is not None:
+            line = await _line(f"{text}{one_line(choices)}{offered}: ")
+        if not line and default is not None:
             return default
         try:
-            if said:
-                return read(said)
+            if line:
+                return convert(line)
         except click.UsageError as error:
             _say(usage_text("Error: {message}").format(message=one_line(error.message)))
 
 
-def asked_here(server: str) -> Elicit | None:
+def elicit_here(server: str) -> Elicit | None:
     """A callback by which the person at this terminal answers questions of ``server``; ``None`` without a terminal."""
-    return partial(answered, server=server) if is_somebody_here() else None
+    return partial(answer_question, server=server) if is_somebody_here() else None
 
 
-async def answered(question: Elicitation, server: str) -> Reply:
+async def answer_question(question: Elicitation, server: str) -> Reply:
     """The person's answer to a server's question. Ctrl-D cancels the question."""
     async with at_terminal():
         try:
-            return await _answered(question, one_line(server))
+            return await _ask_person(question, one_line(server))
         except EOFError:
             return None
 
 
-async def _answered(question: Elicitation, server: str) -> Reply:
+async def _ask_person(question: Elicitation, server: str) -> Reply:
     tell(f"\n{_sentence('TT2440', server=server)}", bold=True, err=True)
     _say("    " + question.message.replace("\n", "\n    "))
     if question.url is not None:
@@ -110,7 +110,7 @@ async def _answered(question: Elicitation, server: str) -> Reply:
     _say(_sentence("TT2441"))
     fields = (question.fields or {}).get("properties", {})
     if (name := _decision(fields)) is not None:
-        word = await _chosen(_sentence("TT2442"), _WORDS_OF_SESSION)
+        word = await _choose(_sentence("TT2442"), _WORDS_OF_SESSION)
         return _reply(word, {name: word})
     return await _filled(question.fields or {}, server)
 
@@ -128,7 +128,7 @@ async def _visited(url: str, server: str) -> Reply:
     if "xn--" in host:
         tell(_sentence("TT2444", host=host, name=one_line(_decoded(host))), fg="yellow", err=True)
     _say(_sentence("TT2441"))
-    return _reply(await _chosen(_sentence("TT2445"), _WORDS_OF_ANSWER), True)
+    return _reply(await _choose(_sentence("TT2445"), _WORDS_OF_ANSWER), True)
 
 
 def _decoded(host: str) -> str:
@@ -143,14 +143,14 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
     """Prompt for a form, repeatedly until the person sends, declines or cancels it."""
     fields, required = schema.get("properties", {}), schema.get("required", ())
     if not fields:
-        return _reply(await _chosen(_sentence("TT2446"), _WORDS_OF_ANSWER), True)
+        return _reply(await _choose(_sentence("TT2446"), _WORDS_OF_ANSWER), True)
     while True:
         filled = {name: await _field(name, field, name in required) for name, field in fields.items()}
-        sent = {name: value for name, value in filled.items() if value not in ("", [""])}
-        _say(f"{_sentence('TT2447', server=server)}\n{shown(sent)}")
-        word = await _chosen(_sentence("TT2448"), _WORDS_OF_FORM)
+        values = {name: value for name, value in filled.items() if value not in ("", [""])}
+        _say(f"{_sentence('TT2447', server=server)}\n{display_arguments(values)}")
+        word = await _choose(_sentence("TT2448"), _WORDS_OF_FORM)
         if word != "edit":
-            return _reply(word, sent)
+            return _reply(word, values)
 
 
 def _decision(fields: Mapping[str, Any]) -> str | None:
@@ -169,15 +169,15 @@ async def _field(name: str, field: Mapping[str, Any], required: bool) -> Any:
     choices = [*titled] or field.get("enum")
     default = field.get("default", None if required else "")
     title = one_line(field.get("title", name))
-    said = await prompted(title, _KINDS.get(field["type"], str), default, options=choices or ())
-    return said.split(",") if field["type"] == "array" and isinstance(said, str) else said
+    answer = await prompted(title, _KINDS.get(field["type"], str), default, options=choices or ())
+    return answer.split(",") if field["type"] == "array" and isinstance(answer, str) else answer
 
 
 _KINDS: Mapping[str, type] = {"integer": int, "number": float, "boolean": bool}
 
 
 def _sentence(code: str, **facts: object) -> str:
-    return sentence(code, spoken(), facts)
+    return sentence(code, current_language(), facts)
 
 
 def _say(text: str) -> None:

@@ -9,12 +9,12 @@ from dataclasses import replace
 import click
 
 from tooltrue.cli import families
-from tooltrue.cli.connecting import target_of
 from tooltrue.cli.crashes import counted_crashes
 from tooltrue.cli.families import Family
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, redrawn, tell
+from tooltrue.cli.server_connection import target_of
 from tooltrue.cli.targets import is_ours
 from tooltrue.client.client import Target
 from tooltrue.testing.checks import Plan, examine

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import click
 
-from tooltrue.cli.hosting import approve_here, show_request
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.terminal_host import approve_here, show_request
 from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import misuse
 from tooltrue.client.config import Launch, read_config, resolved
@@ -23,11 +23,11 @@ __all__ = ["command"]
 @click.argument("file", required=False)
 @click.argument("servers", nargs=-1, metavar="[SERVER]...")
 @click.option("--yes", is_flag=True, help="Approve all commands shown, without a question, for scripts.")
-@click.option("--list", "listed", is_flag=True, help="List the approved commands.")
+@click.option("--list", "shows_list", is_flag=True, help="List the approved commands.")
 @click.option("--revoke", metavar="DIGEST", help="Revoke an approval, named by the beginning of its digest.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
 def command(
-    file: str | None, servers: tuple[str, ...], yes: bool, listed: bool, revoke: str | None, as_json: bool
+    file: str | None, servers: tuple[str, ...], yes: bool, shows_list: bool, revoke: str | None, as_json: bool
 ) -> None:
     """Show the command of each SERVER of FILE, by default of all, and approve it.
 
@@ -38,7 +38,7 @@ def command(
         if not launches.revoke(revoke):
             raise ConfigurationError.of("TT9244", digest=revoke)
         tell("It is approved no more.")
-    elif listed:
+    elif shows_list:
         _list(launches, as_json)
     elif file is None:
         raise misuse("FILE, --list or --revoke DIGEST is needed.")
@@ -48,14 +48,14 @@ def command(
 
 def _requests(launches: Launches, file: str, servers: tuple[str, ...]) -> list[LaunchRequest]:
     config = read_config(file)
-    known = {one.label: one for one in config.servers}
+    by_label = {one.label: one for one in config.servers}
     for label in servers:
-        if label not in known:
-            raise ConfigurationError.of("TT9245", file=file, server=label, known=", ".join(known))
+        if label not in by_label:
+            raise ConfigurationError.of("TT9245", file=file, server=label, known=", ".join(by_label))
     requests: list[LaunchRequest] = []
-    for label in servers or known:
+    for label in servers or by_label:
         try:
-            way = asyncio.run(resolved(known[label], config, lambda one: one.default or f"${{input:{one.id}}}"))
+            way = asyncio.run(resolved(by_label[label], config, lambda one: one.default or f"${{input:{one.id}}}"))
         except ConfigurationError as error:
             tell(one_line(error.say()), fg="yellow", err=True)
             continue
@@ -80,13 +80,13 @@ def _approve(launches: Launches, requests: list[LaunchRequest], yes: bool) -> No
 
 
 def _list(launches: Launches, as_json: bool) -> None:
-    known = launches.all()
+    approvals = launches.all()
     if as_json:
-        show_json(known)
-    elif not known:
+        show_json(approvals)
+    elif not approvals:
         tell("No command has been approved.")
     else:
-        rows = [(name[:12], _time(one["at"]), one["server"], one["file"]) for name, one in known.items()]
+        rows = [(name[:12], _time(one["at"]), one["server"], one["file"]) for name, one in approvals.items()]
         show_rows([("digest", "approved", "server", "file"), *rows])
 
 

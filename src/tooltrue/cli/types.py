@@ -26,7 +26,7 @@ def _type(schema: Any, root: Mapping[str, Any], depth: int) -> str:
     if not is_object(schema) or depth == 0:
         return "any"
     if "$ref" in schema:
-        return _type(_found(schema["$ref"], root), root, depth - 1)
+        return _type(_resolve(schema["$ref"], root), root, depth - 1)
     if is_array(options := schema.get("enum")):
         return "|".join(_some(map(str, options)))
     if "const" in schema:
@@ -76,12 +76,12 @@ def _some(words: Iterable[str]) -> list[str]:
     return first if len(first) <= _PARTS else [*first[:_PARTS], "…"]
 
 
-def _found(reference: Any, root: Mapping[str, Any]) -> Any:
+def _resolve(reference: Any, root: Mapping[str, Any]) -> Any:
     """The target of a reference within the schema; None for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
-    found: Any = root
+    node: Any = root
     for step in reference[1:].split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
-        found = found.get(key) if is_object(found) else None
-    return found
+        node = node.get(key) if is_object(node) else None
+    return node

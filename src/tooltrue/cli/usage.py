@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from tooltrue.cli.language import spoken
+from tooltrue.cli.language import current_language
 from tooltrue.errors import ConfigurationError
 from tooltrue.spelling import closest
 
@@ -20,7 +20,8 @@ C = TypeVar("C", bound=click.Command)
 class Verb(click.Command):
     """A command that reports all missing arguments in one error, with an example.
 
-    ``either`` are parameters of which one is required. ``meant`` maps options of other programs to those of this one.
+    ``either`` are parameters of which one is required. ``synonyms`` maps options of other programs to those of this
+    one.
     """
 
     def __init__(
@@ -28,13 +29,13 @@ class Verb(click.Command):
         *args: Any,
         example: str = "",
         either: Sequence[str] = (),
-        meant: Mapping[str, str] | None = None,
+        synonyms: Mapping[str, str] | None = None,
         **more: Any,
     ) -> None:
         super().__init__(*args, epilog=f"Example: {example}" if example else None, **more)
         self._example = example
         self._either = either
-        self._meant = meant or {}
+        self._synonyms = synonyms or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         typed = list(args)
@@ -43,7 +44,7 @@ class Verb(click.Command):
         except click.MissingParameter:
             self._refuse(ctx, typed)
         except click.NoSuchOption as error:
-            if (option := self._meant.get(error.option_name)) is None:
+            if (option := self._synonyms.get(error.option_name)) is None:
                 raise
             raise ConfigurationError.of("TT4020", verb=self.name, option=error.option_name, meant=option) from None
         if self._either and all(ctx.params[name] is None for name in self._either):
@@ -51,27 +52,29 @@ class Verb(click.Command):
         return rest
 
     def _refuse(self, ctx: click.Context, args: list[str]) -> NoReturn:
-        given, _, _ = self.make_parser(ctx).parse_args(args)
-        missing = [_shown(param) for param in self.params if param.required and _is_missing(param, ctx, given)]
+        values, _, _ = self.make_parser(ctx).parse_args(args)
+        missing = [
+            _parameter_text(param) for param in self.params if param.required and _is_missing(param, ctx, values)
+        ]
         either = [param for param in self.params if param.name in self._either]
-        if either and all(_is_missing(param, ctx, given) for param in either):
-            missing.insert(0, usage_text(" or ").join(map(_shown, either)))
+        if either and all(_is_missing(param, ctx, values) for param in either):
+            missing.insert(0, usage_text(" or ").join(map(_parameter_text, either)))
         raise ConfigurationError.of("TT4019", verb=self.name, missing=", ".join(missing), example=self._example)
 
 
-def _is_missing(param: click.Parameter, ctx: click.Context, given: Mapping[str, Any]) -> bool:
-    value, _ = param.consume_value(ctx, given)
+def _is_missing(param: click.Parameter, ctx: click.Context, values: Mapping[str, Any]) -> bool:
+    value, _ = param.consume_value(ctx, values)
     return value is None or param.value_is_missing(value)
 
 
-def _shown(param: click.Parameter) -> str:
+def _parameter_text(param: click.Parameter) -> str:
     return f"{param.opts[0]} {param.metavar}" if isinstance(param, click.Option) else param.human_readable_name
 
 
 class Verbs(click.Group):
     """A group of commands. The error for an unknown command suggests similar ones."""
 
-    meant: Mapping[str, str] = {}
+    synonyms: Mapping[str, str] = {}
     """Words of other programs → the command."""
 
     def find_command(self, cmd_name: str) -> click.Command | None:
@@ -92,11 +95,11 @@ class Verbs(click.Group):
 
     def _unknown(self, ctx: click.Context, typed: str) -> ConfigurationError:
         verbs = self.list_commands(ctx)
-        near = [self.meant[typed]] if typed in self.meant else difflib.get_close_matches(typed, verbs)
+        near = [self.synonyms[typed]] if typed in self.synonyms else difflib.get_close_matches(typed, verbs)
         if not near:
             return ConfigurationError.of("TT4022", name=typed, verbs=", ".join(verbs))
-        named = " ".join(filter(None, (ctx.command_path, "{}"))).format
-        return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(named, near)))
+        command_line = " ".join(filter(None, (ctx.command_path, "{}"))).format
+        return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(command_line, near)))
 
 
 def _path(context: click.Context) -> list[str]:
@@ -108,14 +111,14 @@ def in_language(command: C, language: str | None, *path: str) -> C:
     """The command at ``path`` with its help in this language."""
     if language != "zh":
         return command
-    from tooltrue.cli.chinese import translated  # noqa: PLC0415 - an English command does not load Chinese texts
+    from tooltrue.cli.chinese_help import translated  # noqa: PLC0415 - an English command does not load Chinese texts
 
     return translated(command, path)
 
 
 def usage_text(text: str) -> str:
     """A text of this package on how the command is used, in the language of the running command."""
-    if spoken() != "zh":
+    if current_language() != "zh":
         return text
     from tooltrue.cli.chinese_texts import USAGE  # noqa: PLC0415 - an English command does not load Chinese texts
 

@@ -16,15 +16,15 @@ from tooltrue.cli.targets import Spec, load_server
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.state.urls import open_facts
 from tooltrue.transport import processes
-from tooltrue.transport.http_server import Access, HttpApp, Receive, Scope, Send
+from tooltrue.transport.http_server import AllowedHosts, HttpApp, Receive, Scope, Send
 
-__all__ = ["Job", "Worker", "begin"]
+__all__ = ["Worker", "WorkerSettings", "begin"]
 
 _LAST_SECONDS = 1.8
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class WorkerSettings:
     """The settings of a worker. ``hosts`` are allowed in Host and Origin; ``keys`` seal, base64; ``state`` is the URL
     of the shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``metrics`` the figures of the ``crew``:
     the common name of the workers, and their number. ``drain``: seconds between the stop signal and the end."""
@@ -41,7 +41,7 @@ class Job:
     log_format: str = "text"
 
 
-def begin(job: Job) -> Worker:
+def begin(job: WorkerSettings) -> Worker:
     """Create the application of this worker. In another process the job arrives through a pipe: an environment can be
     read by any process of the same user for as long as the worker lives."""
     logs.begin(job.log_format)
@@ -51,7 +51,7 @@ def begin(job: Job) -> Worker:
 class Worker:
     """ASGI: the lifespan opens the shared facts and the server; requests go to its endpoint."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: WorkerSettings) -> None:
         self._job = job
         self._app: HttpApp | None = None
 
@@ -70,10 +70,10 @@ class Worker:
             server.share(
                 keys=[base64.b64decode(key) for key in self._job.keys],
                 facts=facts,
-                crew=self._job.crew,
+                workers=self._job.crew,
                 metrics=self._job.metrics,
             )
-            self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse, signals=False)
+            self._app = server.http_app(access=AllowedHosts(self._job.hosts), sse=self._job.sse, signals=False)
             await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain)
             await send({"type": "lifespan.startup.complete"})

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from tooltrue.app import Server
-from tooltrue.cli.hosting import approve_here, problem_of
 from tooltrue.cli.printing import tell, tell_json
+from tooltrue.cli.terminal_host import approve_here, problem_of
 from tooltrue.client.config import read_config
 from tooltrue.host.host import Host
 from tooltrue.policy.layers.confirm import Confirm

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tooltrue.client.questions import QuestionGate
+from tooltrue.client.question_limits import QuestionGate
 from tooltrue.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from tooltrue.jsonrpc.messages import Json, encode, is_object
 from tooltrue.protocol.characters import check_plain, cleaned
-from tooltrue.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url, check_words
+from tooltrue.protocol.input_requests import ELICIT, SAMPLE, InputRequest, check_url, check_words
 from tooltrue.protocol.types import Value
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class Answers:
 
         Exceptions of a handler are passed on.
         """
-        given = request.get("params")
-        params = given if is_object(given) else {}
+        raw = request.get("params")
+        params = raw if is_object(raw) else {}
         match request.get("method"):
             case "elicitation/create" if self._elicit is not None:
                 return await _elicited(self._elicit, params, self.gate)
@@ -111,8 +111,8 @@ async def _sampled(sample: Sample, params: dict[str, Json]) -> Json:
     undeclared = [name for name in ("tools", "toolChoice") if name in params]
     if undeclared:
         raise InvalidParams.of("TT1012", method="sampling/createMessage", problem=f"{undeclared[0]} was not declared")
-    said = sample(params)
-    message: Any = await said if inspect.isawaitable(said) else said
+    outcome = sample(params)
+    message: Any = await outcome if inspect.isawaitable(outcome) else outcome
     if message is None:
         error = RpcError.of("TT5028")
         error.number = _DECLINED
@@ -139,8 +139,8 @@ async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate)
         return {"action": "decline"}
     message = cleaned(message, {})
     question = Elicitation(message, url=url) if is_visit else Elicitation(message, schema)
-    said = elicit(question)
-    reply: Any = await said if inspect.isawaitable(said) else said
+    outcome = elicit(question)
+    reply: Any = await outcome if inspect.isawaitable(outcome) else outcome
     if reply is None or reply is False:
         return {"action": "cancel" if reply is None else "decline"}
     if is_visit:

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from tooltrue.client.answers import Answers, Elicit, Sample
+from tooltrue.client.cached_lists import Lists
+from tooltrue.client.call_results import Result, converted, result_of
 from tooltrue.client.connection import ClientConnection, ConnectionSettings
 from tooltrue.client.eras import ServerFacts
-from tooltrue.client.known import KnownTools, mirrors_of
-from tooltrue.client.lists import Lists
+from tooltrue.client.known_tools import KnownTools, mirrors_of
 from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
-from tooltrue.client.questions import QuestionGate, QuestionLimits
-from tooltrue.client.results import Result, converted, result_of
+from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from tooltrue.jsonrpc.messages import Json, is_array, is_finite, is_object
 from tooltrue.protocol import versions
@@ -35,10 +35,10 @@ from tooltrue.protocol.types import (
     Prompt,
     PromptMessage,
     PromptResult,
-    Resource,
+    ResourceDefinition,
     ResourceTemplate,
     TextResource,
-    Tool,
+    ToolDefinition,
 )
 from tooltrue.transport.carrier import Auth, Authorizer, ClientLink, Refusal
 from tooltrue.transport.http_client import HttpLink
@@ -71,7 +71,7 @@ class Client:
     ``elicit``, ``sample`` and ``roots`` answer questions of the server (:class:`tooltrue.client.answers.Answers`);
     capabilities without a handler are not declared, so that servers do not ask. The time that an answer takes counts
     toward no limit. ``questions`` limits how much a server may ask: :class:`tooltrue.QuestionLimits`, or the
-    :class:`tooltrue.client.questions.QuestionGate` that several clients of one server share.
+    :class:`tooltrue.client.question_limits.QuestionGate` that several clients of one server share.
     """
 
     def __init__(
@@ -109,15 +109,15 @@ class Client:
         self._timeout = timeout
         gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
         self._answers = Answers(elicit, sample, roots, gate)
-        told = {
+        callbacks = {
             "notifications/tools/list_changed": on_tools_changed,
             "notifications/resources/list_changed": on_resources_changed,
             "notifications/prompts/list_changed": on_prompts_changed,
         }
-        changed = {method: callback for method, callback in told.items() if callback is not None}
+        changed = {method: callback for method, callback in callbacks.items() if callback is not None}
         older: Callable[[], ClientLink] | None = None
         if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
-            older = functools.partial(SseLink, link.place)
+            older = functools.partial(SseLink, link.target)
         settings = ConnectionSettings(
             timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older
         )
@@ -125,7 +125,7 @@ class Client:
             self._link, self._answers, NotificationCallbacks(changed, self._changed, on_log), settings
         )
         self._lists = Lists(self._connection.request)
-        self._known = KnownTools()
+        self._known_tools = KnownTools()
 
     async def __aenter__(self) -> Self:
         await self._connection.open()
@@ -135,7 +135,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """End the conversation, and the process that was started for it, even if the caller is cancelled meanwhile."""
+        """End the connection, and the process that was started for it, even if the caller is cancelled meanwhile."""
         closing = asyncio.ensure_future(self._connection.close())
         try:
             await asyncio.shield(closing)
@@ -158,7 +158,7 @@ class Client:
     def _changed(self, method: str) -> None:
         self._lists.forget(*LISTS[method].methods)
         if "tools/list" in LISTS[method].methods:
-            self._known.forget()
+            self._known_tools.forget()
 
     def _authorizing(self) -> AbstractContextManager[None]:
         """Pause timeouts during authorization, and drop private lists, because the identity may change."""
@@ -167,16 +167,16 @@ class Client:
 
     # --- tools -------------------------------------------------------------------------------------------------------
 
-    async def list_tools(self, *, refresh: bool = False) -> list[Tool]:
+    async def list_tools(self, *, refresh: bool = False) -> list[ToolDefinition]:
         """All tools, every page of them, within the time of one request.
 
         The list is cached for the server's TTL, unless the server reports a change or ``refresh`` is set. A server that
         repeats a cursor, or sends pages without end, is a ``TransportError``.
         """
-        tools = await self._all("tools/list", "tools", Tool, refresh)
+        tools = await self._all("tools/list", "tools", ToolDefinition, refresh)
         mirrors = {} if self._link.shared else {tool.name: mirrors_of(tool) for tool in tools}
         usable = [tool for tool in tools if mirrors.get(tool.name, ()) is not None]
-        self._known.learn((tool, mirrors.get(tool.name) or ()) for tool in usable)
+        self._known_tools.learn((tool, mirrors.get(tool.name) or ()) for tool in usable)
         return usable
 
     @overload
@@ -238,23 +238,23 @@ class Client:
             await self.list_tools(refresh=True)
             members = await self._call(params, timeout, total_timeout, progress)
         result = result_of(name, members, returns)
-        self._known.check(name, result)
+        self._known_tools.check(name, result)
         return result
 
     async def _call(
         self, params: dict[str, Json], timeout: float | None, total: float | None, progress: Progress | None
     ) -> dict[str, Json]:
         era = self._connection.settled()
-        headers = self._known.headers(params) if era.mirrors_parameters else None
+        headers = self._known_tools.headers(params) if era.mirrors_parameters else None
         return await self._connection.request(
             "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
         )
 
     # --- resources and prompts ---------------------------------------------------------------------------------------
 
-    async def list_resources(self, *, refresh: bool = False) -> list[Resource]:
+    async def list_resources(self, *, refresh: bool = False) -> list[ResourceDefinition]:
         """All resources that the server lists; like ``list_tools``."""
-        return await self._all("resources/list", "resources", Resource, refresh)
+        return await self._all("resources/list", "resources", ResourceDefinition, refresh)
 
     async def list_templates(self, *, refresh: bool = False) -> list[ResourceTemplate]:
         """All resource templates that the server lists; like ``list_tools``."""
@@ -298,12 +298,12 @@ class Client:
         """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
         result = await self._connection.request("prompts/get", params)
-        said = converted(result, PromptResult, "prompts/get")
+        prompt = converted(result, PromptResult, "prompts/get")
         messages = [
             PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))
-            for message in said.messages
+            for message in prompt.messages
         ]
-        return PromptResult(messages, said.description, result.get("_meta"))
+        return PromptResult(messages, prompt.description, result.get("_meta"))
 
     async def complete(
         self, ref: Prompt | ResourceTemplate, argument: str, value: str, arguments: Mapping[str, str] | None = None
@@ -360,7 +360,7 @@ def link_to(
         if auth is not None and "authorization" in map(str.lower, headers or {}):
             raise ConfigurationError.of("TT5115")
         link = HttpLink(target, headers=headers, authorize=None if auth is None else auth.for_server(target))
-        return SseLink(link.place) if transport == "sse" else link
+        return SseLink(link.target) if transport == "sse" else link
     if auth is not None:
         raise ConfigurationError.of("TT5100")
     if isinstance(target, str):

@@ -26,10 +26,10 @@ from tooltrue.protocol.types import Value, replaced
 
 __all__ = [
     "AskInput",
-    "Config",
-    "Endpoint",
+    "HostConfig",
     "Input",
     "Launch",
+    "RemoteEndpoint",
     "ServerConfig",
     "is_secret",
     "read_config",
@@ -85,7 +85,7 @@ class ServerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class HostConfig:
     """The contents of a file. ``notes`` report keys in it that have no effect here, or less than in other hosts."""
 
     name: str
@@ -98,15 +98,15 @@ class Config:
 # -- reading a file ----------------------------------------------------------------------------------------------------
 
 
-def read_config(file: str | Path, text: str | None = None) -> Config:
+def read_config(file: str | Path, text: str | None = None) -> HostConfig:
     """Read the file, or raise ``ConfigurationError``. ``text`` is its text, if that has been read before."""
     name = str(file)
-    said = _parsed(name, _text_of(file) if text is None else text)
+    document = _parsed(name, _text_of(file) if text is None else text)
     is_toml = name.endswith(".toml")
-    table, at, inputs = _servers_in(name, said, is_toml)
+    table, at, inputs = _servers_in(name, document, is_toml)
     notes: list[ConfigurationError] = []
     servers = tuple(_Entry(name, f"{at}.{_step(label)}", is_toml, notes).read(label, table[label]) for label in table)
-    return Config(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
+    return HostConfig(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
 
 
 def _text_of(file: str | Path) -> str:
@@ -119,14 +119,14 @@ def _text_of(file: str | Path) -> str:
 
 def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
-        said: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
+        document: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
     except (tomllib.TOMLDecodeError, ParseError) as error:
         raise ConfigurationError.of("TT9201", file=name, problem=str(error).rstrip(".")) from None
     except RecursionError:
         raise ConfigurationError.of("TT9201", file=name, problem="it is nested too deep") from None
-    if not is_object(said):
+    if not is_object(document):
         raise ConfigurationError.of("TT9201", file=name, problem="it is not an object")
-    return said
+    return document
 
 
 _REMARK = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -136,7 +136,7 @@ _COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 def _plain_json(text: str) -> str:
     """Reduce the JSON of editors to plain JSON: comments and trailing commas become spaces."""
     for pattern in (_REMARK, _COMMA):
-        text = pattern.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
+        text = pattern.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0]), text)
     return text
 
 
@@ -144,24 +144,24 @@ _TABLES: Final = ("mcpServers", "servers", "mcp_servers")
 _BESIDE: Final = ("inputs", "$schema")
 
 
-def _servers_in(name: str, said: dict[str, Any], is_toml: bool) -> tuple[dict[str, Any], str, Any]:
+def _servers_in(name: str, document: dict[str, Any], is_toml: bool) -> tuple[dict[str, Any], str, Any]:
     """Return the table of servers, its place, and the inputs beside it."""
     at = "$"
-    if not any(key in said for key in _TABLES) and is_object(said.get("mcp")):
-        said, at = said["mcp"], "$.mcp"  # a VS Code settings file
-    found = [key for key in _TABLES if key in said]
-    if len(found) != 1:
-        meant = ", ".join(found) or ", ".join(_near(key, _TABLES) for key in said if _near(key, _TABLES)) or "-"
-        raise ConfigurationError.of("TT9202", file=name, found=meant, keys=", ".join(list(said)[:8]) or "-")
-    (key,) = found
-    for other in said:
+    if not any(key in document for key in _TABLES) and is_object(document.get("mcp")):
+        document, at = document["mcp"], "$.mcp"  # a VS Code settings file
+    keys = [key for key in _TABLES if key in document]
+    if len(keys) != 1:
+        guess = ", ".join(keys) or ", ".join(_near(key, _TABLES) for key in document if _near(key, _TABLES)) or "-"
+        raise ConfigurationError.of("TT9202", file=name, found=guess, keys=", ".join(list(document)[:8]) or "-")
+    (key,) = keys
+    for other in document:
         # Other keys are settings of the host that owns the file; a misspelt one is an error.
         if other not in (*_BESIDE, key) and (near := _near(other, (*_TABLES, *_BESIDE), 0.85)):
             raise ConfigurationError.of("TT9203", file=name, path=f"{at}.{_step(other)}", near=near)
-    table = said[key]
+    table = document[key]
     if not is_object(table):
         raise ConfigurationError.of("TT9204", file=name, path=f"{at}.{key}", wanted="an object: a server by its name")
-    return table, f"{at}.{key}", said.get("inputs", {} if is_toml else [])
+    return table, f"{at}.{key}", document.get("inputs", {} if is_toml else [])
 
 
 def _near(word: str, options: tuple[str, ...], cutoff: float = 0.7) -> str:
@@ -181,12 +181,12 @@ def _workspace(file: Path) -> Path:
     return folder.parent if folder.name in _OF_HOSTS else folder
 
 
-def _inputs(name: str, said: Any) -> dict[str, Input]:
+def _inputs(name: str, value: Any) -> dict[str, Input]:
     """Read the inputs: a list in VS Code, a table in TOML."""
-    if is_object(said):
-        said = [{**one, "id": id} if is_object(one) else one for id, one in said.items()]
+    if is_object(value):
+        value = [{**one, "id": id} if is_object(one) else one for id, one in value.items()]
     inputs: dict[str, Input] = {}
-    for place, one in enumerate(said if is_array(said) else [said]):
+    for place, one in enumerate(value if is_array(value) else [value]):
         path = f"$.inputs[{place}]"
         if not is_object(one) or not isinstance(one.get("id"), str) or not is_array(one.get("options", [])):
             raise ConfigurationError.of("TT9204", file=name, path=path, wanted="an object with an id")
@@ -204,8 +204,8 @@ def _inputs(name: str, said: Any) -> dict[str, Input]:
     return inputs
 
 
-def _list(said: Any) -> list[Any]:
-    return said if is_array(said) else []
+def _list(value: Any) -> list[Any]:
+    return value if is_array(value) else []
 
 
 _INPUT_KEYS: Final = ("id", "type", "description", "default", "password", "options", "command", "args")
@@ -292,7 +292,7 @@ _TYPES: Final[Mapping[str, Literal["command", "url"]]] = {
     "sse": "url",
 }
 
-_WANTED: Final[Mapping[_Kind, str]] = {
+_KIND_TEXT: Final[Mapping[_Kind, str]] = {
     "text": "text",
     "texts": "a list of texts",
     "map": "an object of texts",
@@ -311,14 +311,14 @@ class _Entry:
         self._keys = {**_KEYS, **(_IN_TOML if is_toml else {})}
         self._notes = notes
 
-    def read(self, label: str, said: Any) -> ServerConfig:
-        if not is_object(said):
+    def read(self, label: str, entry: Any) -> ServerConfig:
+        if not is_object(entry):
             raise self._misfit("", "an object with command or url")
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         unsupported: ConfigurationError | None = None
-        for key, value in said.items():
+        for key, value in entry.items():
             if key in self._keys:
-                found[self._keys[key].name] = self._value(key, self._keys[key].kind, value)
+                fields[self._keys[key].name] = self._value(key, self._keys[key].kind, value)
             elif key in _NOT_HERE:
                 unsupported = self._about("TT9223", key, why=_NOT_HERE[key])
             elif key in _GRANTS or key in _MEANINGLESS or key in _SIGNING_IN:
@@ -328,36 +328,36 @@ class _Entry:
                 options = tuple(self._keys)
                 near = _near(key, options) or ", ".join(("command", "args", "env", "cwd", "url", "headers"))
                 raise self._about("TT9203", key, near=near)
-        self._check_way(found)
-        return ServerConfig(label, self._path, unsupported=unsupported, **_settings(found))
+        self._check_way(fields)
+        return ServerConfig(label, self._path, unsupported=unsupported, **_settings(fields))
 
     def _about(self, code: str, key: str, **facts: Any) -> ConfigurationError:
         path = f"{self._path}.{_step(key)}" if key else self._path
         return ConfigurationError.of(code, file=self._file, path=path, **facts)
 
-    def _misfit(self, key: str, wanted: str) -> ConfigurationError:
-        return self._about("TT9204", key, wanted=wanted)
+    def _misfit(self, key: str, expected: str) -> ConfigurationError:
+        return self._about("TT9204", key, wanted=expected)
 
     def _value(self, key: str, kind: _Kind, value: Any) -> Any:
-        fits, read = _KINDS[kind]
+        fits, convert = _KINDS[kind]
         if not fits(value):
-            raise self._misfit(key, _WANTED[kind])
-        return read(value)
+            raise self._misfit(key, _KIND_TEXT[kind])
+        return convert(value)
 
-    def _check_way(self, found: dict[str, Any]) -> None:
+    def _check_way(self, fields: dict[str, Any]) -> None:
         """Check that there is exactly one of command and URL, and that a given type fits it."""
-        ways = [way for way in ("command", "url") if found.get(way)]
-        said = found.pop("type", None)
-        if said is not None and said not in _TYPES:
+        ways = [way for way in ("command", "url") if fields.get(way)]
+        kind = fields.pop("type", None)
+        if kind is not None and kind not in _TYPES:
             raise self._misfit("type", f"one of {', '.join(_TYPES)}")
-        if len(ways) != 1 or (said is not None and _TYPES[said] != ways[0]):
+        if len(ways) != 1 or (kind is not None and _TYPES[kind] != ways[0]):
             raise self._about("TT9205", "")
-        if "args" in found and ways == ["url"]:
+        if "args" in fields and ways == ["url"]:
             raise self._about("TT9205", "")
-        if said == "sse":
-            found["transport"] = "sse"
+        if kind == "sse":
+            fields["transport"] = "sse"
             self._notes.append(self._about("TT9224", "type"))
-        if found.get("revision", versions.LATEST) not in versions.BY_NAME:
+        if fields.get("revision", versions.LATEST) not in versions.BY_NAME:
             raise self._misfit("revision", f"one of {', '.join(versions.ALL)}")
 
 
@@ -394,21 +394,21 @@ _KINDS: Final[Mapping[_Kind, tuple[Callable[[Any], bool], Callable[[Any], Any]]]
 _MILLISECONDS_FROM: Final = 1000.0
 
 
-def _settings(found: dict[str, Any]) -> dict[str, Any]:
+def _settings(fields: dict[str, Any]) -> dict[str, Any]:
     """Merge keys with the same meaning into the fields of a server."""
-    enabled, disabled = found.pop("enabled", True), found.pop("disabled", False)
-    found["enabled"] = enabled and not disabled
-    timeout = found.pop("timeout", None)
+    enabled, disabled = fields.pop("enabled", True), fields.pop("disabled", False)
+    fields["enabled"] = enabled and not disabled
+    timeout = fields.pop("timeout", None)
     if timeout is not None:
         # Some hosts count seconds, some milliseconds; a quarter of an hour, or half a second, is never meant.
-        found.setdefault("seconds", timeout / 1000 if timeout >= _MILLISECONDS_FROM else timeout)
-    passed_on = {name: f"${{env:{name}}}" for name in found.pop("env_vars", ())}
-    found["env"] = {**passed_on, **found.get("env", {})}
-    headers = {name: f"${{env:{variable}}}" for name, variable in found.pop("env_headers", {}).items()}
-    if (bearer := found.pop("bearer", None)) is not None:
+        fields.setdefault("seconds", timeout / 1000 if timeout >= _MILLISECONDS_FROM else timeout)
+    passed_on = {name: f"${{env:{name}}}" for name in fields.pop("env_vars", ())}
+    fields["env"] = {**passed_on, **fields.get("env", {})}
+    headers = {name: f"${{env:{variable}}}" for name, variable in fields.pop("env_headers", {}).items()}
+    if (bearer := fields.pop("bearer", None)) is not None:
         headers["Authorization"] = f"Bearer ${{env:{bearer}}}"
-    found["headers"] = {**headers, **found.get("headers", {})}
-    return found
+    fields["headers"] = {**headers, **fields.get("headers", {})}
+    return fields
 
 
 # -- filling in --------------------------------------------------------------------------------------------------------
@@ -416,66 +416,68 @@ def _settings(found: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A server to start. ``shown`` is ``argv`` for display: it names secrets instead of containing them. ``env`` is
-    added to a small environment, and ``written`` is the same as written in the file. ``inputs`` are the inputs that
+    """A server to start. ``display`` is ``argv`` for display: it names secrets instead of containing them. ``env`` is
+    added to a small environment, and ``env_written`` is the same as written in the file. ``inputs`` are the inputs that
     it refers to: their defaults come from the file too.
     """
 
     argv: tuple[str, ...] = field(repr=False)
     cwd: str
     env: Mapping[str, str] = field(repr=False)
-    shown: tuple[str, ...]
-    written: Mapping[str, str] = field(repr=False)
+    display: tuple[str, ...]
+    env_written: Mapping[str, str] = field(repr=False)
     inputs: tuple[Input, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class RemoteEndpoint:
     """A server to connect to. ``takes`` are the variables and inputs that it is sent, and ``inputs`` those inputs."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
-    shown: str = ""
+    display: str = ""
     takes: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
 
 
 async def resolved(
     server: ServerConfig,
-    config: Config,
+    config: HostConfig,
     ask: AskInput | None = None,
-    known: dict[str, str] | None = None,
+    input_answers: dict[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
-) -> Launch | Endpoint:
+) -> Launch | RemoteEndpoint:
     """Return the server with its variables filled in. Raises ``ConfigurationError`` that names the missing one.
 
-    ``ask`` is asked for each input once: ``known`` stores the answers.
+    ``ask`` is asked for each input once: ``input_answers`` stores the answers.
     """
     if server.unsupported is not None:
         raise server.unsupported
     filling = _Filling(server, config, os.environ if environ is None else environ)
-    await filling.ask(ask, {} if known is None else known)
+    await filling.ask(ask, {} if input_answers is None else input_answers)
     if server.url is not None:
         headers = {name: filling.filled(value) for name, value in server.headers.items()}
         takes = filling.referred((server.url, *server.headers.values()))
-        return Endpoint(filling.filled(server.url), headers, filling.seen(server.url), takes, filling.inputs)
+        return RemoteEndpoint(
+            filling.filled(server.url), headers, filling.for_display(server.url), takes, filling.inputs
+        )
     words = (server.command or "", *server.args)
     env = {name: filling.filled(value) for name, value in server.env.items()}
     from_file = _read_env(filling, server.env_file)
-    written = {**from_file, **server.env}
+    env_written = {**from_file, **server.env}
     env = {**from_file, **env}
     return Launch(
         tuple(filling.filled(word) for word in words),
         _folder(config.folder, filling.filled(server.cwd or "")),
         env,
-        tuple(filling.filled(word) if place == 0 else filling.seen(word) for place, word in enumerate(words)),
-        dict(sorted(written.items())),
+        tuple(filling.filled(word) if place == 0 else filling.for_display(word) for place, word in enumerate(words)),
+        dict(sorted(env_written.items())),
         filling.inputs,
     )
 
 
-def _folder(around: Path, said: str) -> str:
-    return os.path.abspath(os.path.join(around, os.path.expanduser(said)))
+def _folder(around: Path, folder: str) -> str:
+    return os.path.abspath(os.path.join(around, os.path.expanduser(folder)))
 
 
 # A program that asks for a password (ASKPASS), and the name of a setting (KEY_0), are code rather than secrets.
@@ -506,7 +508,7 @@ def _inputs_of(texts: Iterable[str | None]) -> tuple[str, ...]:
 class _Filling:
     """Fills in the references of one server."""
 
-    def __init__(self, server: ServerConfig, config: Config, environ: Mapping[str, str]) -> None:
+    def __init__(self, server: ServerConfig, config: HostConfig, environ: Mapping[str, str]) -> None:
         self._server = server
         self._config = config
         self._environ = environ
@@ -520,7 +522,7 @@ class _Filling:
             "/": os.sep,
         }
 
-    async def ask(self, ask: AskInput | None, known: dict[str, str]) -> None:
+    async def ask(self, ask: AskInput | None, input_answers: dict[str, str]) -> None:
         """Ask for each input that is referred to."""
         server = self._server
         words = (server.command, server.url, server.cwd, server.env_file, *server.args)
@@ -530,26 +532,26 @@ class _Filling:
             if one is None:
                 raise self._error("TT9207", reference=f"${{input:{id}}}")
             self.inputs = (*self.inputs, one)
-            is_answered = id in known
+            is_answered = id in input_answers
             if id in in_words and self._is_secret(f"input:{id}"):
                 # A hidden word of a command has to come from a person, and not from the file.
-                is_answered = is_answered and known[id] != one.default
+                is_answered = is_answered and input_answers[id] != one.default
                 one = replaced(one, default=None)
             if not is_answered:
-                said = None if ask is None else ask(one)
-                answer = await said if inspect.isawaitable(said) else said
+                reply = None if ask is None else ask(one)
+                answer = await reply if inspect.isawaitable(reply) else reply
                 answer = one.default if answer is None else answer
                 if answer is None or (one.options and answer not in one.options):
                     raise self._error("TT9208", id=id)
-                known[id] = answer
-            self._answers[id] = known[id]
+                input_answers[id] = answer
+            self._answers[id] = input_answers[id]
 
     def filled(self, text: str) -> str:
-        return _REFERENCE.sub(lambda found: self._value(found[1]), text)
+        return _REFERENCE.sub(lambda match: self._value(match[1]), text)
 
-    def seen(self, text: str) -> str:
+    def for_display(self, text: str) -> str:
         """Fill in for display: secrets stay references."""
-        return _REFERENCE.sub(lambda found: found[0] if self._is_secret(found[1]) else self._value(found[1]), text)
+        return _REFERENCE.sub(lambda match: match[0] if self._is_secret(match[1]) else self._value(match[1]), text)
 
     def referred(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the references of ``texts`` whose values are not the same everywhere on this machine."""
@@ -589,5 +591,5 @@ def _read_env(filling: _Filling, file: str | None) -> dict[str, str]:
     if file is None:
         return {}
     lines = _text_of(filling.filled(file)).splitlines()
-    found = (_ENV_LINE.fullmatch(line) for line in lines if not line.lstrip().startswith("#"))
-    return {one[1]: next((text for text in one.groups()[1:] if text is not None), "") for one in found if one}
+    matches = (_ENV_LINE.fullmatch(line) for line in lines if not line.lstrip().startswith("#"))
+    return {one[1]: next((text for text in one.groups()[1:] if text is not None), "") for one in matches if one}

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from tooltrue.client.answers import Answers
 from tooltrue.client.eras import Era, ServerFacts
-from tooltrue.client.negotiate import negotiate
+from tooltrue.client.negotiation import negotiate
 from tooltrue.client.notifications import LISTS, NotificationCallbacks, NotificationRouter, Progress, Updated
-from tooltrue.client.questions import ASKING
-from tooltrue.client.remembered import REVISIONS
+from tooltrue.client.question_limits import ASKING
+from tooltrue.client.remembered_revisions import REVISIONS
 from tooltrue.errors import (
     ConnectionLost,
     HeaderMismatch,
@@ -35,13 +35,13 @@ from tooltrue.errors import (
     TransportError,
     UnsupportedVersion,
 )
+from tooltrue.jsonrpc.deadlines import Deadlines
 from tooltrue.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
-from tooltrue.jsonrpc.patience import Patience
 from tooltrue.jsonrpc.peer import Peer, internal_error
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import Tracing
 from tooltrue.protocol import versions
-from tooltrue.protocol.questions import InputRequest
+from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.transport.carrier import ClientLink
 from tooltrue.transport.http_client import HttpStatus
@@ -120,7 +120,7 @@ class ClientConnection:
         self._callbacks = callbacks
         self._settings = settings
         self._router = NotificationRouter(self, answers, callbacks)
-        self._patience = Patience()
+        self._patience = Deadlines()
         self._peer = self._new_peer()
         self._skipped = 0
         self._renewing = asyncio.Lock()
@@ -128,7 +128,7 @@ class ClientConnection:
         self._is_between = False
         self._listening: asyncio.Task[None] | None = None
         self._listens = False
-        self._asking = 0  # open requests of ours during which a server may ask questions
+        self._open_requests = 0  # open requests of ours during which a server may ask questions
         self._tracing: Tracing | None = None
         self.era: Era | None = None
         self.facts: ServerFacts | None = None
@@ -145,7 +145,7 @@ class ClientConnection:
         await self._link.open(self._peer)
         try:
             await self._settle_with_whatever_is_there()
-            await self._hear_of_changes()
+            await self._update_subscription()
         except BaseException:
             await self.close()
             raise
@@ -171,12 +171,12 @@ class ClientConnection:
             await self._settle()
 
     async def _settle(self) -> None:
-        """Negotiate the revision; the result of an earlier conversation is tried first."""
+        """Negotiate the revision; the result of an earlier connection is tried first."""
         key = self._link.key
         settings = self._settings
         self.era, self.facts = await negotiate(
             self._ask_first,
-            self._tell,
+            self._notify,
             settings.timeout,
             self._answers.capabilities,
             settings.revision,
@@ -246,46 +246,46 @@ class ClientConnection:
 
     async def _rounds(self, outgoing: Outgoing) -> dict[str, Json]:
         era = self.settled()
-        left = outgoing.total
+        remaining = outgoing.total
         clock = asyncio.get_running_loop().time
         since = clock()
         result = await self._safely(outgoing)
         for _ in range(_MAX_ROUNDS):
             if not era.asks(result):
                 return era.finished(result, outgoing.method)
-            left -= clock() - since
-            if left <= 0:
+            remaining -= clock() - since
+            if remaining <= 0:
                 raise RequestTimeout.of("TT5022", method=outgoing.method, seconds=outgoing.total)
             # A new request with the original parameters; additions of one round are not carried into another.
             params = {**outgoing.params, **await self._input(result, outgoing.method)}
             since = clock()
-            result = await self._safely(replaced(outgoing, params=params, total=left))
+            result = await self._safely(replaced(outgoing, params=params, total=remaining))
         raise InvalidAnswer.of("TT5012", limit=_MAX_ROUNDS)
 
     async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
         """Return the answers that a result asks for, and its state, byte for byte, if it has one
         (basic/patterns/mrtr).
         """
-        asked, state = result.get("inputRequests"), result.get("requestState")
-        given: dict[str, Json] = {}
-        if asked is not None:
-            if not is_object(asked) or not all(map(is_object, asked.values())):
+        requests, state = result.get("inputRequests"), result.get("requestState")
+        additions: dict[str, Json] = {}
+        if requests is not None:
+            if not is_object(requests) or not all(map(is_object, requests.values())):
                 raise InvalidAnswer.of("TT5009", method=method, problem="inputRequests is not an object of requests")
-            given["inputResponses"] = await self._answered(asked, method)
+            additions["inputResponses"] = await self._input_responses(requests, method)
         if state is not None:
-            given["requestState"] = state
-        if not given:
+            additions["requestState"] = state
+        if not additions:
             raise InvalidAnswer.of("TT5009", method=method, problem="input is required, and nothing is asked")
-        return given
+        return additions
 
-    async def _answered(self, asked: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
+    async def _input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
         with contextlib.ExitStack() as waiting:
             try:
-                waiting.enter_context(self._answers.asking(one.get("method") for one in asked.values()))
+                waiting.enter_context(self._answers.asking(one.get("method") for one in requests.values()))
             except RpcError as error:  # raised here, not an error of the server; also below
                 raise InvalidAnswer.of("TT5009", method=method, problem=str(error).rstrip(".")) from None
             try:
-                return {key: await self._answers.to(request) for key, request in asked.items()}
+                return {key: await self._answers.to(request) for key, request in requests.items()}
             except MethodNotFound:
                 raise InvalidAnswer.of("TT5010") from None
 
@@ -314,7 +314,7 @@ class ClientConnection:
             await self._stop_listening()
             self._link.renew()
             self.era, self.facts = await negotiate(
-                self._ask, self._tell, self._settings.timeout, self._answers.capabilities, self.facts.revision
+                self._ask, self._notify, self._settings.timeout, self._answers.capabilities, self.facts.revision
             )
             await self._link.flush()
             self._sessions += 1
@@ -324,13 +324,13 @@ class ClientConnection:
 
     async def _take_up(self, era: Era, facts: ServerFacts) -> None:
         """Restore subscriptions and log level in a new session, and report that changes may have been missed."""
-        wanted: list[tuple[str, dict[str, Json]]] = [
+        requests: list[tuple[str, dict[str, Json]]] = [
             ("resources/subscribe", {"uri": uri}) for uri in self._router.updated
         ]
         if self._settings.log_level is not None and "logging" in facts.capabilities:
-            wanted.append(("logging/setLevel", {"level": self._settings.log_level}))
-        await asyncio.gather(*(self._try(era, method, params) for method, params in wanted))
-        await self._hear_of_changes()
+            requests.append(("logging/setLevel", {"level": self._settings.log_level}))
+        await asyncio.gather(*(self._try(era, method, params) for method, params in requests))
+        await self._update_subscription()
         try:
             self._router.everything_may_have_changed()
         except Exception as error:  # noqa: BLE001 - as in callbacks of notifications
@@ -354,7 +354,7 @@ class ClientConnection:
         facts = {} if era is None else {"mcp.protocol.version": era.revision}
         with self._tracing.request(outgoing.method, outgoing.params, facts) as traced:
             result = await self._exchange(era, outgoing, _carrying(params, traced.carried))
-            traced.answered(is_error=is_object(result) and result.get("isError") is True)
+            traced.record_answer(is_error=is_object(result) and result.get("isError") is True)
             return result
 
     async def _exchange(self, era: Era | None, outgoing: Outgoing, params: Json) -> Json:
@@ -388,21 +388,21 @@ class ClientConnection:
     def _may_ask(self, method: str) -> Generator[None]:
         """Count a request of ours as open within the context."""
         counts = method in ASKING
-        self._asking += counts
+        self._open_requests += counts
         try:
             yield
         finally:
-            self._asking -= counts
+            self._open_requests -= counts
 
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
         if era is not None and (self._link.shared or not era.cancels_by_closing):
-            self._tell(era, "notifications/cancelled", {"requestId": id})
+            self._notify(era, "notifications/cancelled", {"requestId": id})
         self._link.abandon(id)
 
-    def _tell(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
-        said = era.params(params or {}, None)
-        self._link.send(encode_notification(method, said), None, era.headers(method, said))
+    def _notify(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
+        params = era.params(params or {}, None)
+        self._link.send(encode_notification(method, params), None, era.headers(method, params))
 
     def _send_plain(self, frame: bytes) -> None:
         """Send answers to questions of a session-based server; a stateless one may send no requests."""
@@ -424,10 +424,10 @@ class ClientConnection:
 
     def may_be_asked(self) -> bool:
         """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
-        return self._asking > 0 and self.era is not None and not self.era.listens_by_asking
+        return self._open_requests > 0 and self.era is not None and not self.era.listens_by_asking
 
-    def hear_of(self, id: Id) -> None:
-        self._peer.hear_of(id)
+    def extend_deadline(self, id: Id) -> None:
+        self._peer.extend_deadline(id)
 
     def cancel(self, id: Id) -> bool:
         return self._peer.cancel(id)
@@ -449,48 +449,48 @@ class ClientConnection:
             raise TransportError.of("TT5026", what="resources/subscribe")
         if not era.listens_by_asking:
             await self.request("resources/subscribe", {"uri": uri})
-        await self._hear_of_changes()
+        await self._update_subscription()
 
     async def unfollow(self, uri: str) -> None:
         era = self.settled()
         if self._router.updated.pop(uri, None) is None:
             return
         if era.listens_by_asking:
-            await self._hear_of_changes()
+            await self._update_subscription()
         else:
             await self.request("resources/unsubscribe", {"uri": uri})
 
-    def _wanted(self, facts: ServerFacts) -> dict[str, Json]:
+    def _filter(self, facts: ServerFacts) -> dict[str, Json]:
         """Return the filter for ``subscriptions/listen``."""
-        wanted: dict[str, Json] = {
+        filter: dict[str, Json] = {
             watch.filter: True
             for method, watch in LISTS.items()
             if method in self._callbacks.changed and _has(facts, watch.capability, "listChanged")
         }
         if self._router.updated:
-            wanted["resourceSubscriptions"] = sorted(self._router.updated)
-        return wanted
+            filter["resourceSubscriptions"] = sorted(self._router.updated)
+        return filter
 
-    async def _hear_of_changes(self) -> None:
+    async def _update_subscription(self) -> None:
         """Subscribe to exactly the changes that are wanted now; return once no later change can be missed.
 
         If the caller is cancelled meanwhile, the previous subscription stays.
         """
         if self.facts is None:
             return
-        era, wanted = self.settled(), self._wanted(self.facts)
+        era, filter = self.settled(), self._filter(self.facts)
         if not era.listens_by_asking:
             # Questions may come on this stream, too.
-            if wanted or self._answers.capabilities or self._callbacks.log is not None:
+            if filter or self._answers.capabilities or self._callbacks.log is not None:
                 await self._listen_once(era)
             return
-        heard = asyncio.Event()
+        confirmation = asyncio.Event()
         ends = before = self._listening
-        now = asyncio.ensure_future(self._keep_listening(era, wanted, heard)) if wanted else None
+        now = asyncio.ensure_future(self._keep_listening(era, filter, confirmation)) if filter else None
         self._listening = now
         try:
             if now is not None:
-                await self._until_heard(now, heard)
+                await self._until_confirmed(now, confirmation)
         except asyncio.CancelledError:
             if self._listening is now:  # else it is closed, or another caller has replaced it
                 ends, self._listening = now, before
@@ -503,27 +503,27 @@ class ClientConnection:
             self._listens = True
             await self._link.listen(era.headers("", {}))
 
-    async def _until_heard(self, listening: asyncio.Task[None], heard: asyncio.Event) -> None:
-        acknowledged = asyncio.ensure_future(heard.wait())
+    async def _until_confirmed(self, listening: asyncio.Task[None], confirmation: asyncio.Event) -> None:
+        acknowledged = asyncio.ensure_future(confirmation.wait())
         try:
             await asyncio.wait((acknowledged, listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED")
         finally:
             acknowledged.cancel()
 
-    async def _keep_listening(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> None:
+    async def _keep_listening(self, era: Era, filter: dict[str, Json], confirmation: asyncio.Event) -> None:
         """Keep a subscription open (basic/patterns/subscriptions); if it ends, another is opened after a pause.
 
         It ends for good when the server refuses it, or with the channel; any other error may pass.
         """
         pause = _RECONNECT_SECONDS
         while True:
-            acknowledged = await self._subscription(era, wanted, heard)
+            acknowledged = await self._subscription(era, filter, confirmation)
             if acknowledged is None:
                 return
             pause = _RECONNECT_SECONDS if acknowledged else min(2 * pause, _LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(pause)
 
-    async def _subscription(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> bool | None:
+    async def _subscription(self, era: Era, filter: dict[str, Json], confirmation: asyncio.Event) -> bool | None:
         """Run one subscription, from its beginning to its end.
 
         Returns whether the server had acknowledged it, or ``None`` if there is to be no other. An error of the server
@@ -531,14 +531,14 @@ class ClientConnection:
         acknowledged.
         """
         ids: list[Id] = []
-        again = heard.is_set()
+        again = confirmation.is_set()
 
         def sent(id: Id) -> None:
             ids.append(id)
-            self._router.subscribe(id, lambda honoured: self._acknowledged(heard, again, wanted, honoured))
+            self._router.subscribe(id, lambda honoured: self._acknowledged(confirmation, again, filter, honoured))
 
         try:
-            listen = Outgoing("subscriptions/listen", {"notifications": wanted}, None, on_sent=sent)
+            listen = Outgoing("subscriptions/listen", {"notifications": filter}, None, on_sent=sent)
             await self._send(era, listen)
             is_last = self._link.shared
         except _REFUSALS as error:
@@ -547,7 +547,7 @@ class ClientConnection:
         except RpcError as error:
             _log.warning("the server does not tell of changes now, and is asked again: %s", error)
             is_last = False
-            heard.set()
+            confirmation.set()
         except TransportError as error:
             _log.info("the stream of changes broke off: %s", error)
             is_last = self._link.shared
@@ -555,12 +555,14 @@ class ClientConnection:
             _log.warning("changes could not be listened for, which is tried again: %s", error)
             is_last = False
         finally:
-            was_heard = [self._router.unsubscribe(id) for id in ids]
-        return None if is_last else any(was_heard)
+            was_confirmed = [self._router.unsubscribe(id) for id in ids]
+        return None if is_last else any(was_confirmed)
 
-    def _acknowledged(self, heard: asyncio.Event, again: bool, wanted: Mapping[str, Json], honoured: Json) -> None:
-        heard.set()
-        missing = [name for name in wanted if is_object(honoured) and not _covers(honoured.get(name), wanted[name])]
+    def _acknowledged(
+        self, confirmation: asyncio.Event, again: bool, filter: Mapping[str, Json], honoured: Json
+    ) -> None:
+        confirmation.set()
+        missing = [name for name in filter if is_object(honoured) and not _covers(honoured.get(name), filter[name])]
         if missing:
             _log.warning("the server does not watch: %s", ", ".join(missing))
         if again:
@@ -583,9 +585,9 @@ def _is_refused_by_old_servers(status: int) -> bool:
     return 400 <= status < 500 and status not in (401, 403, 407, 408, 429)
 
 
-def _covers(honoured: Json, wanted: Json) -> bool:
-    if is_array(wanted):
-        return is_array(honoured) and all(uri in honoured for uri in wanted)
+def _covers(honoured: Json, requested: Json) -> bool:
+    if is_array(requested):
+        return is_array(honoured) and all(uri in honoured for uri in requested)
     return honoured is True
 
 

@@ -1,6 +1,6 @@
 """The client's side of each era, stateless or session-based: additions to a request, cancellation, reading a result.
 
-It is chosen once, when the connection opens (:mod:`tooltrue.client.negotiate`); no other code branches on it.
+It is chosen once, when the connection opens (:mod:`tooltrue.client.negotiation`); no other code branches on it.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def server_info(result: Mapping[str, Any]) -> tuple[str, str]:
     meta = result.get("_meta")
     info = result.get("serverInfo") or (meta.get(modern.SERVER_INFO) if is_object(meta) else None)
     try:
-        known = msgspec.convert(info, Implementation)
+        implementation = msgspec.convert(info, Implementation)
     except msgspec.ValidationError:
         return "", ""
-    return known.name, known.version
+    return implementation.name, implementation.version

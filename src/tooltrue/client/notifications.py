@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from tooltrue.client.answers import Answers
-from tooltrue.client.questions import TokenBucket
-from tooltrue.jsonrpc.messages import Id, Json, Notification, Request, encode, is_id, is_number, is_object
-from tooltrue.jsonrpc.peer import Exchange, internal_error
+from tooltrue.client.question_limits import TokenBucket
+from tooltrue.jsonrpc.messages import Id, Json, Notification, RpcRequest, encode, is_id, is_number, is_object
+from tooltrue.jsonrpc.peer import NotificationChannel, internal_error
 from tooltrue.protocol.modern import SUBSCRIPTION_ID
 
 __all__ = [
@@ -77,7 +77,7 @@ class NotificationCallbacks:
 class Calls(Protocol):
     """The open requests."""
 
-    def hear_of(self, id: Id) -> None: ...
+    def extend_deadline(self, id: Id) -> None: ...
 
     def cancel(self, id: Id) -> bool: ...
 
@@ -87,34 +87,34 @@ class Calls(Protocol):
 
 
 @dataclass(slots=True)
-class _Following:
+class _CallProgress:
     """Follows one call, which may run as several requests. Reports beyond the rate limit are left out."""
 
-    told: Progress
+    on_progress: Progress
     ids: list[Id] = field(default_factory=list[Id])
     _bucket: TokenBucket = field(default_factory=lambda: TokenBucket(_BURST, _PER_SECOND))
-    _left: dict[str, Json] | None = None
+    _pending: dict[str, Json] | None = None
 
-    def hear(self, params: dict[str, Json]) -> None:
+    def report(self, params: dict[str, Json]) -> None:
         if self._bucket.take():
-            self._left = None
-            self._tell(params)
+            self._pending = None
+            self._deliver(params)
         else:
-            self._left = params
+            self._pending = params
 
     def end(self) -> None:
         """Deliver the newest report, if it was left out."""
-        if self._left is not None:
+        if self._pending is not None:
             try:
-                self._tell(self._left)
+                self._deliver(self._pending)
             except Exception as error:  # noqa: BLE001 - as for every notification: the answer must not be lost
                 internal_error(error)
 
-    def _tell(self, params: dict[str, Json]) -> None:
+    def _deliver(self, params: dict[str, Json]) -> None:
         progress, total, message = params.get("progress"), params.get("total"), params.get("message")
         if is_number(progress):
-            said = message[:_MAX_MESSAGE] if isinstance(message, str) else None
-            self.told(progress, total if is_number(total) else None, said)
+            text = message[:_MAX_MESSAGE] if isinstance(message, str) else None
+            self.on_progress(progress, total if is_number(total) else None, text)
 
 
 _BURST = 100
@@ -131,7 +131,7 @@ class NotificationRouter:
         self._calls = calls
         self._answers = answers
         self._callbacks = callbacks
-        self._progress: dict[Id, _Following] = {}
+        self._progress: dict[Id, _CallProgress] = {}
         self._tokens = 0
         self._subscriptions: dict[Id, Callable[[Json], None]] = {}
         self._acknowledgements: set[Id] = set()
@@ -147,7 +147,7 @@ class NotificationRouter:
     def expect(self, progress: Progress) -> Id:
         """Return the progress token of a call."""
         self._tokens += 1
-        self._progress[self._tokens] = _Following(progress)
+        self._progress[self._tokens] = _CallProgress(progress)
         return self._tokens
 
     def runs_as(self, token: Id, id: Id) -> None:
@@ -172,7 +172,7 @@ class NotificationRouter:
         self._acknowledgements.discard(id)
         return was_heard
 
-    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: NotificationChannel) -> bytes:
         if request.method == "ping":
             return b"{}"
         method = request.method
@@ -207,8 +207,8 @@ class NotificationRouter:
         expected = self._progress.get(token) if is_id(token) else None
         if expected is not None:
             for id in expected.ids:
-                self._calls.hear_of(id)
-            expected.hear(params)
+                self._calls.extend_deadline(id)
+            expected.report(params)
 
     def _cancelled(self, params: dict[str, Json]) -> None:
         id = params.get("requestId")
@@ -218,8 +218,8 @@ class NotificationRouter:
     def _logged(self, params: dict[str, Json]) -> None:
         if self._callbacks.log is not None:
             level, logger = params.get("level"), params.get("logger")
-            said = logger if isinstance(logger, str) else None
-            self._callbacks.log(LogMessage(level if isinstance(level, str) else "info", params.get("data"), said))
+            name = logger if isinstance(logger, str) else None
+            self._callbacks.log(LogMessage(level if isinstance(level, str) else "info", params.get("data"), name))
 
     def _acknowledged(self, params: dict[str, Json]) -> None:
         id = _subscription(params)

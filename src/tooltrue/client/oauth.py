@@ -13,8 +13,16 @@ from urllib.parse import urlsplit
 
 from tooltrue.client.auth.authorization import Authorization, tokens_key
 from tooltrue.client.auth.credentials import Credentials, InMemory
-from tooltrue.client.auth.grant_flows import Assertion, ByBrowser, ByExchange, ByItself, ByVoucher, OpenBrowser, Way
-from tooltrue.client.auth.metadata import Issuer, is_loopback_url
+from tooltrue.client.auth.grant_flows import (
+    Assertion,
+    ByBrowser,
+    ByExchange,
+    ByItself,
+    ByVoucher,
+    GrantFlow,
+    OpenBrowser,
+)
+from tooltrue.client.auth.metadata import IssuerMetadata, is_loopback_url
 from tooltrue.client.auth.registration import ClientIdentity, Registry, registration
 from tooltrue.client.auth.token_endpoint import TokenEndpoint
 from tooltrue.client.auth.tokens import Registered
@@ -25,7 +33,7 @@ from tooltrue.transport.carrier import Authorizer
 from tooltrue.transport.fetch import Fetcher
 
 if TYPE_CHECKING:
-    from tooltrue.client.auth.signing import SigningKey
+    from tooltrue.client.auth.signing_keys import SigningKey
 
 __all__ = ["ClientCredentials", "EnterpriseSignIn", "SignIn", "WorkloadIdentity", "signed_in"]
 
@@ -76,8 +84,8 @@ class SignIn:
     def for_server(self, url: str) -> Authorization:
         credentials = self._credentials or user_store()
         registry = Registry(self._identity, credentials, self._clock)
-        way = ByBrowser(registry, self._open_browser, self._redirect_uri, self._timeout)
-        return _authorization(url, way, credentials, self._clock, self._trusted, self._scopes)
+        flow = ByBrowser(registry, self._open_browser, self._redirect_uri, self._timeout)
+        return _authorization(url, flow, credentials, self._clock, self._trusted, self._scopes)
 
     def document(self) -> dict[str, Any]:
         """Return the document to publish at ``metadata_url``. Raises ``ConfigurationError`` without such a URL."""
@@ -133,8 +141,8 @@ class ClientCredentials:
 
     def for_server(self, url: str) -> Authorizer:
         credentials = InMemory()
-        way = ByItself(Registry(self._identity, credentials, self._clock), self._signing)
-        return _authorization(url, way, credentials, self._clock, self._trusted, self._scopes)
+        flow = ByItself(Registry(self._identity, credentials, self._clock), self._signing)
+        return _authorization(url, flow, credentials, self._clock, self._trusted, self._scopes)
 
 
 class WorkloadIdentity:
@@ -160,8 +168,8 @@ class WorkloadIdentity:
 
     def for_server(self, url: str) -> Authorizer:
         credentials = InMemory()
-        way = ByVoucher(Registry(self._identity, credentials, self._clock), self._assertion)
-        return _authorization(url, way, credentials, self._clock, self._trusted, self._scopes)
+        flow = ByVoucher(Registry(self._identity, credentials, self._clock), self._assertion)
+        return _authorization(url, flow, credentials, self._clock, self._trusted, self._scopes)
 
 
 class EnterpriseSignIn:
@@ -187,9 +195,9 @@ class EnterpriseSignIn:
         clock: Callable[[], float] = time.time,
     ) -> None:
         fetcher = Fetcher([provider_token_endpoint])
-        known = Registered(issuer=provider, client_id=provider_client_id, client_secret=provider_client_secret)
-        described = Issuer(issuer=provider, token_endpoint=provider_token_endpoint)
-        self._provider = TokenEndpoint(described, known, fetcher, clock)
+        client = Registered(issuer=provider, client_id=provider_client_id, client_secret=provider_client_secret)
+        described = IssuerMetadata(issuer=provider, token_endpoint=provider_token_endpoint)
+        self._provider = TokenEndpoint(described, client, fetcher, clock)
         self._client = ClientIdentity(client_id=client_id, client_secret=client_secret, issuer=issuer)
         self._identity = identity
         self._scopes = tuple(scopes)
@@ -198,8 +206,8 @@ class EnterpriseSignIn:
 
     def for_server(self, url: str) -> Authorizer:
         credentials = InMemory()
-        way = ByExchange(Registry(self._client, credentials, self._clock), self._provider, self._identity)
-        return _authorization(url, way, credentials, self._clock, self._trusted, self._scopes)
+        flow = ByExchange(Registry(self._client, credentials, self._clock), self._provider, self._identity)
+        return _authorization(url, flow, credentials, self._clock, self._trusted, self._scopes)
 
 
 def signed_in(url: str) -> SignIn | None:
@@ -211,7 +219,7 @@ def signed_in(url: str) -> SignIn | None:
 
 def _authorization(
     url: str,
-    way: Way,
+    flow: GrantFlow,
     credentials: Credentials,
     clock: Callable[[], float],
     trusted: Iterable[str],
@@ -219,7 +227,7 @@ def _authorization(
 ) -> Authorization:
     if urlsplit(url).scheme.lower() != "https" and not is_loopback_url(url):
         raise ConfigurationError.of("TT5111", url=url)
-    return Authorization(url, way, credentials, clock=clock, trusted=trusted, scopes=scopes)
+    return Authorization(url, flow, credentials, clock=clock, trusted=trusted, scopes=scopes)
 
 
 def _check_redirect(uri: str) -> None:
@@ -235,6 +243,6 @@ def _check_metadata_url(url: str) -> None:
 
 
 def _signing_key(private_key: str, algorithm: str | None) -> SigningKey:
-    from tooltrue.client.auth.signing import SigningKey  # noqa: PLC0415 - cryptography is slow to load
+    from tooltrue.client.auth.signing_keys import SigningKey  # noqa: PLC0415 - cryptography is slow to load
 
     return SigningKey(private_key, algorithm)

@@ -16,7 +16,7 @@ from tooltrue.caching import cache_short_texts
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.jsonrpc.messages import canonical as sorted_json
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, Tool, Value, field
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, ToolDefinition, Value, field
 
 __all__ = ["Contract", "Definition", "Path", "canonical", "definition_of", "digest", "fields", "pin", "place"]
 
@@ -33,6 +33,8 @@ def canonical(value: Json) -> bytes:
 
 
 def _normal(value: Any) -> Json:
+    if isinstance(value, str):  # most values are
+        return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if is_object(value):
@@ -47,17 +49,25 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def definition_of(said: Tool | Resource | ResourceTemplate | Prompt | Definition) -> dict[str, Json]:
+def definition_of(
+    definition: ToolDefinition | ResourceDefinition | ResourceTemplate | Prompt | Definition,
+) -> dict[str, Json]:
     """Copy a definition as plain JSON."""
-    return decode(encode(said))
+    return decode(encode(definition))
 
 
-def fields(definition: Tool | Definition) -> Mapping[str, str]:
+def _as_json(
+    definition: ToolDefinition | ResourceDefinition | ResourceTemplate | Prompt | Definition,
+) -> dict[str, Json]:
+    return definition if isinstance(definition, dict) else definition_of(definition)
+
+
+def fields(definition: ToolDefinition | Definition) -> Mapping[str, str]:
     """The digest of each field that a definition has (``name``, ``description``, ``inputSchema``, …)."""
     return {name: digest(value) for name, value in sorted(definition_of(definition).items())}
 
 
-def pin(definition: Tool | Definition) -> str:
+def pin(definition: ToolDefinition | Definition) -> str:
     """The digest of a tool as it is published now: any change in its definition changes the pin."""
     return digest(dict(fields(definition)))
 
@@ -83,36 +93,37 @@ class Contract(Value, frozen=True):
     @classmethod
     def of(
         cls,
-        tools: Iterable[Tool | Definition],
+        tools: Iterable[ToolDefinition | Definition],
         instructions: str | None = None,
         *,
         prompts: Iterable[Prompt | Definition] = (),
-        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+        resources: Iterable[ResourceDefinition | ResourceTemplate | Definition] = (),
     ) -> Self:
         """Build the contract from a server's lists. ``DefinitionError`` if a name occurs twice or is missing."""
         return cls(
-            _named(map(definition_of, tools)),
+            _by_name(map(definition_of, tools)),
             instructions,
-            _named(map(definition_of, prompts)),
-            _named(map(definition_of, resources), _ADDRESSES),
+            _by_name(map(definition_of, prompts)),
+            _by_name(map(definition_of, resources), _ADDRESSES),
         )
 
     @classmethod
     def as_listed(
         cls,
-        tools: Iterable[Tool | Definition],
+        tools: Iterable[ToolDefinition | Definition],
         instructions: str | None = None,
         *,
         prompts: Iterable[Prompt | Definition] = (),
-        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+        resources: Iterable[ResourceDefinition | ResourceTemplate | Definition] = (),
     ) -> Self:
         """Build the contract from lists that are to be judged as they are: the second definition of a name is stored
-        under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``."""
+        under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``. Definitions that are
+        plain JSON already are not copied."""
         return cls(
-            _numbered(map(definition_of, tools)),
+            _by_number(map(_as_json, tools)),
             instructions,
-            _numbered(map(definition_of, prompts)),
-            _numbered(map(definition_of, resources), _ADDRESSES),
+            _by_number(map(_as_json, prompts)),
+            _by_number(map(_as_json, resources), _ADDRESSES),
         )
 
     def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
@@ -121,20 +132,22 @@ class Contract(Value, frozen=True):
 
     def data(self) -> dict[str, Json]:
         """The contract as JSON. ``tools`` is always present, other sections only if they are not empty."""
-        said: dict[str, Json] = {"tools": {name: dict(self.tools[name]) for name in sorted(self.tools)}}
+        data: dict[str, Json] = {"tools": {name: dict(self.tools[name]) for name in sorted(self.tools)}}
         for section, entries in (("prompts", self.prompts), ("resources", self.resources)):
             if entries:
-                said[section] = {name: dict(entries[name]) for name in sorted(entries)}
-        return said if self.instructions is None else {"instructions": self.instructions, **said}
+                data[section] = {name: dict(entries[name]) for name in sorted(entries)}
+        return data if self.instructions is None else {"instructions": self.instructions, **data}
 
     def hashes(self) -> dict[str, str]:
         """The digest of each field, by its JSON path, such as ``$.tools.add.description``."""
         data = self.data()
-        found = {place((name,)): digest(value) for name, value in data.items() if name == "instructions"}
+        digests = {place((name,)): digest(value) for name, value in data.items() if name == "instructions"}
         for section in ("tools", "prompts", "resources"):
             for name, definition in data.get(section, {}).items():
-                found |= {place((section, name, one)): said for one, said in fields(definition).items()}
-        return found
+                digests |= {
+                    place((section, name, one)): field_digest for one, field_digest in fields(definition).items()
+                }
+        return digests
 
     @property
     def pin(self) -> str:
@@ -146,30 +159,30 @@ _NAMES: Final = ("name",)
 _ADDRESSES: Final = ("uri", "uriTemplate", "name")
 
 
-def _named(definitions: Iterable[dict[str, Json]], called: Sequence[str] = _NAMES) -> dict[str, Definition]:
-    found: dict[str, Definition] = {}
+def _by_name(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _NAMES) -> dict[str, Definition]:
+    by_name: dict[str, Definition] = {}
     for number, definition in enumerate(definitions, 1):
-        name = _name(definition, called)
+        name = _name(definition, name_keys)
         if name is None:
             raise DefinitionError.of("TT9001", number=number)
-        if name in found:
-            raise DefinitionError.of("TT9002", name=name, first=[*found].index(name) + 1, second=number)
-        found[name] = definition
-    return found
+        if name in by_name:
+            raise DefinitionError.of("TT9002", name=name, first=[*by_name].index(name) + 1, second=number)
+        by_name[name] = definition
+    return by_name
 
 
-def _numbered(definitions: Iterable[dict[str, Json]], called: Sequence[str] = _NAMES) -> dict[str, Definition]:
-    found: dict[str, Definition] = {}
+def _by_number(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = _NAMES) -> dict[str, Definition]:
+    by_key: dict[str, Definition] = {}
     last: dict[str, int] = {}
     for number, definition in enumerate(definitions, 1):
-        key = name = _name(definition, called) or f"#{number}"
-        while key in found:
+        key = name = _name(definition, name_keys) or f"#{number}"
+        while key in by_key:
             last[name] = last.get(name, 1) + 1
             key = f"{name}#{last[name]}"
-        found[key] = definition
-    return found
+        by_key[key] = definition
+    return by_key
 
 
-def _name(definition: Definition, called: Sequence[str]) -> str | None:
-    name = next((said for key in called if (said := definition.get(key))), None)
+def _name(definition: Definition, name_keys: Sequence[str]) -> str | None:
+    name = next((value for key in name_keys if (value := definition.get(key))), None)
     return name if isinstance(name, str) else None

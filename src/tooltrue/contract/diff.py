@@ -1,7 +1,7 @@
 """Changes between two contracts, classified by their effect on callers of the old one.
 
 The class of a change is its possible harm to a caller, never its size. A change that cannot be decided is ``NARROWED``.
-Schemas are compared by :mod:`tooltrue.contract.comparing`.
+Schemas are compared by :mod:`tooltrue.contract.schema_diff`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from tooltrue.contract.comparing import ABSENT, Effect, SchemaChange, compare, same_words
 from tooltrue.contract.contract import Contract, Definition, Path, canonical, place
 from tooltrue.contract.display import display_safe
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.scan import scan
+from tooltrue.contract.schema_diff import ABSENT, Effect, SchemaChange, compare, same_words
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.protocol.names import DEPRECATED, REPLACES
+from tooltrue.protocol.name_rules import DEPRECATED, REPLACES
 from tooltrue.wording import sentence
 
-__all__ = ["Bump", "Change", "Class", "Diff", "diff", "diff_tools"]
+__all__ = ["Bump", "Class", "ContractChange", "Diff", "diff", "diff_tools"]
 
 
 class Class(Enum):
@@ -70,7 +70,7 @@ _BUMPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ContractChange:
     """One difference. ``path`` leads to it from the contract; ``before`` or ``after`` is ABSENT if there is no such
     value."""
 
@@ -95,19 +95,19 @@ class Change:
 
     def data(self) -> dict[str, Json]:
         """The change as JSON. ``before`` and ``after`` are left out if they are ABSENT."""
-        said: dict[str, Json] = {"class": self.kind.value, "path": self.place, "code": self.code, "text": self.say()}
+        data: dict[str, Json] = {"class": self.kind.value, "path": self.place, "code": self.code, "text": self.say()}
         if self.before is not ABSENT:
-            said["before"] = self.before
+            data["before"] = self.before
         if self.after is not ABSENT:
-            said["after"] = self.after
-        return said
+            data["after"] = self.after
+        return data
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
     """All differences, in the order of the contract: first the instructions of the server, then each tool by name."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[ContractChange, ...]
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -151,8 +151,8 @@ def _unified(before: Json, after: Json) -> Iterator[str]:
     old, new = ([] if value is ABSENT else _lines(value) for value in (before, after))
     if len(old) + len(new) > _MAX_MATCHED:
         return iter([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
-    found = islice(difflib.unified_diff(old, new, lineterm="", n=0), 2, None)
-    return (line for line in found if not line.startswith("@@"))
+    lines = islice(difflib.unified_diff(old, new, lineterm="", n=0), 2, None)
+    return (line for line in lines if not line.startswith("@@"))
 
 
 _MAX_MATCHED = 1_000  # untrusted text of more lines is not matched line by line
@@ -178,7 +178,7 @@ def diff_tools(old: Definition, new: Definition) -> Diff:
     return Diff(tuple(_definitions(old, new, ("tools", name))))
 
 
-def _changes(old: Contract, new: Contract) -> Iterator[Change]:
+def _changes(old: Contract, new: Contract) -> Iterator[ContractChange]:
     yield from _poisoned(
         ("instructions",), {"description": old.instructions or ""}, {"description": new.instructions or ""}
     )
@@ -196,9 +196,9 @@ def _changes(old: Contract, new: Contract) -> Iterator[Change]:
             elif name in now.values():
                 continue
             elif name not in after:
-                yield Change(path, Class.REMOVED, "TT9011", {"name": name}, dict(before[name]))
+                yield ContractChange(path, Class.REMOVED, "TT9011", {"name": name}, dict(before[name]))
             elif name not in before:
-                yield Change(path, Class.ADDED, "TT9010", {"name": name}, ABSENT, dict(after[name]))
+                yield ContractChange(path, Class.ADDED, "TT9010", {"name": name}, ABSENT, dict(after[name]))
                 yield from _poisoned(path, {}, after[name])
             else:
                 yield from _definitions(before[name], after[name], path)
@@ -207,20 +207,20 @@ def _changes(old: Contract, new: Contract) -> Iterator[Change]:
 def _renamed(before: Mapping[str, Definition], after: Mapping[str, Definition]) -> Iterator[tuple[str, str]]:
     """The new and the old name of each renamed tool: the new one declares the old name, which is no longer listed."""
     for name in sorted(after.keys() - before.keys()):
-        was = next((old for old in _names(_said(after[name]), REPLACES) if old in before and old not in after), None)
+        was = next((old for old in _names(_meta_of(after[name]), REPLACES) if old in before and old not in after), None)
         if was is not None:
             yield name, was
 
 
-def _moved(was: str, name: str, old: Definition, new: Definition) -> Iterator[Change]:
+def _moved(was: str, name: str, old: Definition, new: Definition) -> Iterator[ContractChange]:
     path = ("tools", name)
-    yield Change((*path, "name"), Class.WIDENED, "TT9040", {"was": was, "now": name}, was, name)
+    yield ContractChange((*path, "name"), Class.WIDENED, "TT9040", {"was": was, "now": name}, was, name)
     for one in _definitions({**old, "name": name}, new, path):
         if one.code != "TT9041" or one.facts["names"] != was:  # TT9041 for this name would report the same rename again
             yield one
 
 
-def _definitions(old: Definition, new: Definition, path: Path) -> Iterator[Change]:
+def _definitions(old: Definition, new: Definition, path: Path) -> Iterator[ContractChange]:
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         if before is ABSENT or after is ABSENT or canonical(before) != canonical(after):
@@ -228,69 +228,69 @@ def _definitions(old: Definition, new: Definition, path: Path) -> Iterator[Chang
     yield from _poisoned(path, old, new)
 
 
-def _poisoned(path: Path, old: Definition, new: Definition) -> Iterator[Change]:
+def _poisoned(path: Path, old: Definition, new: Definition) -> Iterator[ContractChange]:
     """New findings in the texts of a definition, by the same scan that checks and hosts use."""
     if old == new:
         return
-    known = (
+    old_findings = (
         {(one.code, one.excerpt) for one in scan({**old, "name": new.get("name")})} if old else set[tuple[str, str]]()
     )
     for one in scan(new):
-        if one.severity is not Severity.NOTE and (one.code, one.excerpt) not in known:
+        if one.severity is not Severity.NOTE and (one.code, one.excerpt) not in old_findings:
             inner = () if path == ("instructions",) else one.path
             facts = {"code": one.code}
-            yield Change((*path, *inner), Class.POISONED, "TT9045", facts, ABSENT, one.excerpt)
+            yield ContractChange((*path, *inner), Class.POISONED, "TT9045", facts, ABSENT, one.excerpt)
 
 
-def _other(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _other(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     """A field unknown to this code."""
-    yield Change(path, Class.NARROWED, "TT9017", {"field": str(path[-1])}, before, after)
+    yield ContractChange(path, Class.NARROWED, "TT9017", {"field": str(path[-1])}, before, after)
 
 
-def _text(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _text(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     before, after = (ABSENT if value is None else value for value in (before, after))
     if before is after or (isinstance(before, str) and before == after):
         return
     kind = Class.COSMETIC if same_words(before, after) else Class.TEXT
-    yield Change(path, kind, "TT9012", {"field": str(path[-1])}, before, after)
+    yield ContractChange(path, kind, "TT9012", {"field": str(path[-1])}, before, after)
 
 
-def _title(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _title(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     alike = all(isinstance(one, str) for one in (before, after)) and same_words(before.casefold(), after.casefold())
-    yield Change(path, Class.COSMETIC if alike else Class.TEXT, "TT9012", {"field": "title"}, before, after)
+    yield ContractChange(path, Class.COSMETIC if alike else Class.TEXT, "TT9012", {"field": "title"}, before, after)
 
 
-def _icons(path: Path, before: Json, after: Json) -> Iterator[Change]:
-    yield Change(path, Class.COSMETIC, "TT9013", {}, before, after)
+def _icons(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
+    yield ContractChange(path, Class.COSMETIC, "TT9013", {}, before, after)
 
 
-def _input(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _input(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     return _schema(path, before, after, gives=False)
 
 
-def _output(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _output(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     if before is ABSENT:
-        yield Change(path, Class.WIDENED, "TT9015", {}, before, after)
+        yield ContractChange(path, Class.WIDENED, "TT9015", {}, before, after)
     elif after is ABSENT:
-        yield Change(path, Class.NARROWED, "TT9016", {}, before, after)
+        yield ContractChange(path, Class.NARROWED, "TT9016", {}, before, after)
     else:
         yield from _schema(path, before, after, gives=True)
 
 
 # Inputs and outputs are judged in opposite ways: a server may accept more and return less.
-_TAKEN = {Effect.MORE: Class.WIDENED, Effect.LESS: Class.NARROWED, Effect.UNCLEAR: Class.NARROWED}
-_GIVEN = {Effect.MORE: Class.NARROWED, Effect.LESS: Class.WIDENED, Effect.UNCLEAR: Class.NARROWED}
-_READ = {Effect.COSMETIC: Class.COSMETIC, Effect.TEXT: Class.TEXT}
+_INPUT_CLASSES = {Effect.MORE: Class.WIDENED, Effect.LESS: Class.NARROWED, Effect.UNCLEAR: Class.NARROWED}
+_OUTPUT_CLASSES = {Effect.MORE: Class.NARROWED, Effect.LESS: Class.WIDENED, Effect.UNCLEAR: Class.NARROWED}
+_TEXT_CLASSES = {Effect.COSMETIC: Class.COSMETIC, Effect.TEXT: Class.TEXT}
 
 
-def _schema(path: Path, before: Json, after: Json, *, gives: bool) -> Iterator[Change]:
-    classes = {**(_GIVEN if gives else _TAKEN), **_READ}
+def _schema(path: Path, before: Json, after: Json, *, gives: bool) -> Iterator[ContractChange]:
+    classes = {**(_OUTPUT_CLASSES if gives else _INPUT_CLASSES), **_TEXT_CLASSES}
     for one in compare(before, after, gives=gives):
         yield _of_schema(path, one, classes[one.effect])
 
 
-def _of_schema(path: Path, one: SchemaChange, kind: Class) -> Change:
-    return Change((*path, *one.path), kind, one.code, one.facts, one.before, one.after)
+def _of_schema(path: Path, one: SchemaChange, kind: Class) -> ContractChange:
+    return ContractChange((*path, *one.path), kind, one.code, one.facts, one.before, one.after)
 
 
 # A hint → its default when absent (2026-07-28, server/tools "ToolAnnotations"), and the value that asks for less care.
@@ -302,32 +302,32 @@ _HINTS = {
 }
 
 
-def _annotations(path: Path, before: Json, after: Json) -> Iterator[Change]:
-    said = [value if is_object(value) else {} for value in (before, after)]
-    for name in sorted(said[0].keys() | said[1].keys()):
-        one, other = (each.get(name, ABSENT) for each in said)
+def _annotations(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
+    hints = [value if is_object(value) else {} for value in (before, after)]
+    for name in sorted(hints[0].keys() | hints[1].keys()):
+        one, other = (each.get(name, ABSENT) for each in hints)
         if canonical([] if one is ABSENT else [one]) == canonical([] if other is ABSENT else [other]):
             continue
         yield from _title((*path, name), one, other) if name == "title" else _hint((*path, name), one, other)
-    if not said[0].keys() | said[1].keys():
-        yield Change(path, Class.COSMETIC, "TT9014", {"hint": "annotations"}, before, after)
+    if not hints[0].keys() | hints[1].keys():
+        yield ContractChange(path, Class.COSMETIC, "TT9014", {"hint": "annotations"}, before, after)
 
 
-def _hint(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _hint(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     name = str(path[-1])
     absent, careless = _HINTS.get(name, (None, None))
     was, now = (absent if value in (ABSENT, None) else value for value in (before, after))
     if careless is None or not isinstance(was, bool) or not isinstance(now, bool):
         yield from _other(path, before, after)
     elif was is now:
-        yield Change(path, Class.COSMETIC, "TT9014", {"hint": name}, before, after)
+        yield ContractChange(path, Class.COSMETIC, "TT9014", {"hint": name}, before, after)
     elif now is careless:
-        yield Change(path, Class.LOOSENED, "TT9018", {"hint": name, "now": json.dumps(now)}, before, after)
+        yield ContractChange(path, Class.LOOSENED, "TT9018", {"hint": name, "now": json.dumps(now)}, before, after)
     else:
-        yield Change(path, Class.NARROWED, "TT9019", {"hint": name, "was": json.dumps(was)}, before, after)
+        yield ContractChange(path, Class.NARROWED, "TT9019", {"hint": name, "was": json.dumps(was)}, before, after)
 
 
-def _said(definition: Definition) -> Mapping[str, Json]:
+def _meta_of(definition: Definition) -> Mapping[str, Json]:
     meta = definition.get("_meta")
     return meta if is_object(meta) else {}
 
@@ -337,20 +337,22 @@ def _names(meta: Mapping[str, Json], key: str) -> list[str]:
     return [name for name in names if isinstance(name, str)] if is_array(names) else []
 
 
-def _meta(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _meta(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     """Compare ``_meta``: old names and deprecation are understood, any other change is not."""
     yield from [*_known_meta(path, before, after)] or _other(path, before, after)
 
 
-def _known_meta(path: Path, before: Json, after: Json) -> Iterator[Change]:
+def _known_meta(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     old, new = (value if is_object(value) else {} for value in (before, after))
     was, now = (set(_names(meta, REPLACES)) for meta in (old, new))
     for names, kind, code in ((now - was, Class.WIDENED, "TT9041"), (was - now, Class.NARROWED, "TT9042")):
         if names:
-            yield Change((*path, REPLACES), kind, code, {"names": ", ".join(sorted(names))}, sorted(was), sorted(now))
+            yield ContractChange(
+                (*path, REPLACES), kind, code, {"names": ", ".join(sorted(names))}, sorted(was), sorted(now)
+            )
     one, other = (meta.get(DEPRECATED, ABSENT) for meta in (old, new))
     if canonical([] if one is ABSENT else [one]) != canonical([] if other is ABSENT else [other]):
-        yield Change((*path, DEPRECATED), Class.TEXT, "TT9044" if other is ABSENT else "TT9043", {}, one, other)
+        yield ContractChange((*path, DEPRECATED), Class.TEXT, "TT9044" if other is ABSENT else "TT9043", {}, one, other)
     rest = [{key: value for key, value in meta.items() if key not in (REPLACES, DEPRECATED)} for meta in (old, new)]
     if canonical(rest[0]) != canonical(rest[1]):
         yield from _other(path, before, after)

@@ -20,7 +20,7 @@ def display_safe(text: str) -> str:
     if text.isprintable() and (text.isascii() or _MASKED.search(text) is None):
         return text
     plain = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
-    return _MASKED.sub(lambda found: _escaped(found[0]), plain)
+    return _MASKED.sub(lambda match: _escaped(match[0]), plain)
 
 
 def _escaped(char: str) -> str:
@@ -41,5 +41,5 @@ def excerpt(text: str, start: int, end: int, most: int = 120) -> str:
     """The text from ``start`` to ``end`` with a little context, on one line."""
     end = min(end, start + most)
     first, last = max(0, start - 20), min(len(text), end + 20)
-    said = re.sub(r"[ \t\r\n]+", " ", text[first:last])
-    return ("…" if first else "") + display_safe(said) + ("…" if last < len(text) else "")
+    line = re.sub(r"[ \t\r\n]+", " ", text[first:last])
+    return ("…" if first else "") + display_safe(line) + ("…" if last < len(text) else "")

@@ -30,9 +30,9 @@ _APART: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_](?:[ .·_*-]| {2,4})){6,400}[
 _DEEPEST: Final = 3
 _PRINTABLE: Final = 0.9
 # Words that orders contain, also reversed and in rot13: a text with one of those is worth decoding that way.
-_TELLING: Final = ("ignore", "disregard", "instruction", "previous", "password", "prompt", "secret")
-_BACKWARDS: Final = tuple(word[::-1] for word in _TELLING)
-_ROTATED: Final = tuple(codecs.encode(word, "rot13") for word in _TELLING)
+_SUSPICIOUS_WORDS: Final = ("ignore", "disregard", "instruction", "previous", "password", "prompt", "secret")
+_BACKWARDS: Final = tuple(word[::-1] for word in _SUSPICIOUS_WORDS)
+_ROTATED: Final = tuple(codecs.encode(word, "rot13") for word in _SUSPICIOUS_WORDS)
 _TURNED: Final = (*_BACKWARDS, *_ROTATED)
 
 
@@ -63,18 +63,18 @@ _SOME_APART: Final = re.compile(r"[ .·_*-]\w[ .·_*-]{1,4}\w[ .·_*-]{1,4}\w[ .
 
 def decoded(text: str, deep: int = 0) -> Iterator[str]:
     """Yield each reading of the text in another encoding, and the readings of that in turn."""
-    for said in dict.fromkeys(_readings(text)):
-        yield said
-        if deep < _DEEPEST and len(said) >= _RUN:
-            yield from decoded(said, deep + 1)
+    for reading in dict.fromkeys(_readings(text)):
+        yield reading
+        if deep < _DEEPEST and len(reading) >= _RUN:
+            yield from decoded(reading, deep + 1)
 
 
 def _readings(text: str) -> Iterator[str]:
     for pattern, decode in ((_BASE64, _of_base64), (_HEX, _of_hex)):
         for run in pattern.finditer(text):
-            if said := _as_text(decode(run[0])):
-                yield said
-    yield from (said for said in (_unescaped(text), *_unleeted(text)) if said != text)
+            if reading := _as_text(decode(run[0])):
+                yield reading
+    yield from (reading for reading in (_unescaped(text), *_unleeted(text)) if reading != text)
     yield from _joined(text)
     lowered = text.casefold()
     if any(word in lowered for word in _BACKWARDS):
@@ -102,11 +102,11 @@ def _as_text(data: bytes) -> str:
     """Decode bytes as text; empty if they are not text or mostly noise."""
     for encoding in ("utf-8", "utf-16-le"):
         try:
-            said = data.decode(encoding)
+            text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if len(said) >= _SHORT and sum(map(_is_of_text, said)) >= _PRINTABLE * len(said):
-            return said
+        if len(text) >= _SHORT and sum(map(_is_of_text, text)) >= _PRINTABLE * len(text):
+            return text
     return ""
 
 
@@ -118,14 +118,14 @@ def _is_of_text(char: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    said = unquote(text) if "%" in text else text
-    said = html.unescape(said) if "&" in said else said
-    return _ESCAPES.sub(_unescape, said) if "\\" in said else said
+    plain = unquote(text) if "%" in text else text
+    plain = html.unescape(plain) if "&" in plain else plain
+    return _ESCAPES.sub(_unescape, plain) if "\\" in plain else plain
 
 
-def _unescape(found: re.Match[str]) -> str:
-    code = int(found[1] or found[2], 16)
-    return chr(code) if code <= 0x10FFFF else found[0]
+def _unescape(match: re.Match[str]) -> str:
+    code = int(match[1] or match[2], 16)
+    return chr(code) if code <= 0x10FFFF else match[0]
 
 
 def _unleeted(text: str) -> Iterator[str]:

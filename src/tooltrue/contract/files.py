@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Generator
 from pathlib import Path
 
-from tooltrue._internal.locking import locked
+from tooltrue._internal.file_lock import locked
 from tooltrue.errors import ConfigurationError
 
 __all__ = ["alone", "write_whole"]
@@ -47,11 +47,11 @@ def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
             file.write_text(text, "utf-8")
             return
         file = Path(os.path.realpath(file))
-        made = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+        temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
         before = None
         with contextlib.suppress(FileNotFoundError):
             before = file.stat()
-        handle = os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if before else mode)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if before else mode)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
                 if before is not None:
@@ -59,10 +59,10 @@ def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
                 opened.write(text)
                 opened.flush()
                 os.fsync(opened.fileno())
-            os.replace(made, file)
+            os.replace(temporary, file)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(made)
+                os.unlink(temporary)
             raise
     except OSError as error:
         raise ConfigurationError.of("TT9009", file=str(file), problem=error.strerror) from None

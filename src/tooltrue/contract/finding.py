@@ -12,7 +12,7 @@ from tooltrue.contract.display import display_safe
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.wording import sentence
 
-__all__ = ["Finding", "Severity", "is_blocked"]
+__all__ = ["ScanFinding", "Severity", "is_blocked"]
 
 
 class Severity(Enum):
@@ -22,7 +22,7 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ScanFinding:
     """A suspicious part of a definition: ``path`` leads to it from the definition, ``excerpt`` is safe to print."""
 
     code: str
@@ -49,5 +49,5 @@ class Finding:
         }
 
 
-def is_blocked(findings: Iterable[Finding]) -> bool:
+def is_blocked(findings: Iterable[ScanFinding]) -> bool:
     return any(one.severity is Severity.BLOCK for one in findings)

@@ -20,6 +20,7 @@ from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
+from tooltrue.wording import Worded
 
 __all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
 
@@ -95,41 +96,41 @@ def is_lock(value: Json) -> bool:
 def parse(data: bytes, file: str) -> Lock:
     """Parse a lock. ``file`` is its name in error messages."""
     if len(data) > _MAX_BYTES:
-        raise _refused(file, f"it is larger than {_MAX_BYTES} bytes")
+        raise _refused(file, Worded("TT9080", {"limit": _MAX_BYTES}))
     try:
-        said = decode(data)
+        document = decode(data)
     except ParseError as error:
         raise _refused(file, str(error).removesuffix(".")) from None
-    if not is_object(said) or not is_lock(said):
-        raise _refused(file, f"it has no {_MARK!r}")
-    if said[_MARK] != FORMAT or isinstance(said[_MARK], bool):
-        raise ConfigurationError.of("TT9004", file=file, format=repr(said[_MARK])[:40], known=FORMAT)
-    return _Reader(file, said).lock()
+    if not is_object(document) or not is_lock(document):
+        raise _refused(file, Worded("TT9081", {"key": _MARK}))
+    if document[_MARK] != FORMAT or isinstance(document[_MARK], bool):
+        raise ConfigurationError.of("TT9004", file=file, format=repr(document[_MARK])[:40], known=FORMAT)
+    return _LockReader(file, document).lock()
 
 
-def _refused(file: str, problem: str) -> ConfigurationError:
+def _refused(file: str, problem: str | Worded) -> ConfigurationError:
     return ConfigurationError.of("TT9003", file=file, problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _LockReader:
     file: str
-    said: Mapping[str, Json]
+    document: Mapping[str, Json]
 
     def lock(self) -> Lock:
-        unknown = self.said.keys() - {_MARK, "server", "sha256", "instructions", *_SECTIONS}
+        unknown = self.document.keys() - {_MARK, "server", "sha256", "instructions", *_SECTIONS}
         if unknown:
-            raise _refused(self.file, f"nobody knows what {min(unknown)!r} is")
-        server = self.member("server", self.said.get("server"))
+            raise _refused(self.file, Worded("TT9082", {"key": min(unknown)}))
+        server = self.member("server", self.document.get("server"))
         tools, prompts, resources = (self.section(name) for name in _SECTIONS)
         contract = self.contract(tools, prompts, resources, self.instructions())
         for section, entries in _sections(contract):
-            if entries.keys() != self.said.get(section, {}).keys():
-                raise _refused(self.file, f"{section!r} holds a definition under another name")
-        self.fits(("sha256",), self.said.get("sha256"), contract.pin)
+            if entries.keys() != self.document.get(section, {}).keys():
+                raise _refused(self.file, Worded("TT9083", {"section": section}))
+        self.fits(("sha256",), self.document.get("sha256"), contract.pin)
         name, version = server.get("name"), server.get("version")
         if not isinstance(name, str) or not isinstance(version, str):
-            raise _refused(self.file, "'server' needs 'name' and 'version'")
+            raise _refused(self.file, Worded("TT9084", {"name": "server", "members": "'name', 'version'"}))
         return Lock(contract, name, version)
 
     def contract(
@@ -142,31 +143,31 @@ class _Reader:
 
     def member(self, name: str, value: Json) -> dict[str, Json]:
         if not is_object(value):
-            raise _refused(self.file, f"{name!r} is not an object")
+            raise _refused(self.file, Worded("TT9085", {"name": name}))
         return value
 
     def instructions(self) -> str | None:
-        if "instructions" not in self.said:
+        if "instructions" not in self.document:
             return None
-        said = self.member("instructions", self.said["instructions"])
-        if not isinstance(said.get("text"), str):
-            raise _refused(self.file, "'instructions' needs 'text'")
-        self.fits(("instructions",), said.get("sha256"), digest(said["text"]))
-        return said["text"]
+        entry = self.member("instructions", self.document["instructions"])
+        if not isinstance(entry.get("text"), str):
+            raise _refused(self.file, Worded("TT9084", {"name": "instructions", "members": "'text'"}))
+        self.fits(("instructions",), entry.get("sha256"), digest(entry["text"]))
+        return entry["text"]
 
     def section(self, section: str) -> list[Definition]:
-        found: list[Definition] = []
-        for name, entry in self.member(section, self.said.get(section, {})).items():
-            said = self.member(name, entry)
-            definition = self.member(name, said.get("definition"))
-            digests = self.member(name, said.get("sha256"))
+        definitions: list[Definition] = []
+        for name, entry in self.member(section, self.document.get(section, {})).items():
+            record = self.member(name, entry)
+            definition = self.member(name, record.get("definition"))
+            digests = self.member(name, record.get("sha256"))
             for field, value in fields(definition).items():
                 self.fits((section, name, field), digests.get(field), value)
             if digests.keys() - definition.keys():
                 raise ConfigurationError.of("TT9005", file=self.file, path=place((section, name)))
-            found.append(definition)
-        return found
+            definitions.append(definition)
+        return definitions
 
-    def fits(self, path: tuple[str, ...], said: Json, expected: str) -> None:
-        if said != expected:
+    def fits(self, path: tuple[str, ...], actual: Json, expected: str) -> None:
+        if actual != expected:
             raise ConfigurationError.of("TT9005", file=self.file, path=place(path))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tooltrue.contract.reading import folded
+from tooltrue.contract.normalization import folded
 
 __all__ = ["is_mention", "without_quotations"]
 
@@ -55,19 +55,19 @@ def without_quotations(text: str) -> str:
     """Blank out quotations that are only mentioned. The text keeps its length."""
     if not any(mark in text for mark in "\"“„«「『'`"):
         return text
-    return _QUOTED.sub(lambda found: _blank(found) if _is_spoken_of(found) else found[0], text)
+    return _QUOTED.sub(lambda match: _blank(match) if _is_mention(match) else match[0], text)
 
 
-def _blank(found: re.Match[str]) -> str:
-    return found[0][0] + " " * (len(found[0]) - 2) + found[0][-1]
+def _blank(match: re.Match[str]) -> str:
+    return match[0][0] + " " * (len(match[0]) - 2) + match[0][-1]
 
 
-def _is_spoken_of(found: re.Match[str]) -> bool:
-    text = found.string
-    before = _tail(text[max(0, found.start() - _BEFORE) : found.start()])
+def _is_mention(match: re.Match[str]) -> bool:
+    text = match.string
+    before = _tail(text[max(0, match.start() - _BEFORE) : match.start()])
     if _OBEYED.search(before):
         return False
-    after = text[found.end() : found.end() + _AFTER]
+    after = text[match.end() : match.end() + _AFTER]
     end = _END.search(after)
     return _ABOUT.search(before) is not None or _ABOUT.search(after[: end.start()] if end else after) is not None
 

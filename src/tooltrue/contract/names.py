@@ -57,24 +57,24 @@ class Names:
         self._plain: dict[str, list[str]] = {}
         self._by_length: dict[int, list[tuple[int, str]]] = {}
         for name in sorted(set(names)):
-            self._skeletons.setdefault(_seen(name), []).append(name)
+            self._skeletons.setdefault(_bare_skeleton(name), []).append(name)
             self._plain.setdefault(_joined(name), []).append(name)
             self._by_length.setdefault(len(name), []).append((_letters(name), name))
 
     def like(self, name: str) -> Iterator[tuple[str, Likeness]]:
         """Yield each name that this one could be mistaken for, once, with the worst likeness. The name itself is left
         out."""
-        met = {name}
+        names = {name}
         for other in self._plain.get(_joined(name), ()):
-            if other not in met:
-                met.add(other)
+            if other not in names:
+                names.add(other)
                 yield other, Likeness.CASE
-        for other in self._skeletons.get(_seen(name), ()):
-            if other not in met:
-                met.add(other)
+        for other in self._skeletons.get(_bare_skeleton(name), ()):
+            if other not in names:
+                names.add(other)
                 yield other, Likeness.LOOKS
         for other in self._near(name):
-            if other not in met and _is_slip(name, other):
+            if other not in names and _is_slip(name, other):
                 yield other, Likeness.SLIP
 
     def _near(self, name: str) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _joined(name: str) -> str:
     return _BETWEEN.sub("", unicodedata.normalize("NFKC", name)).casefold()
 
 
-def _seen(name: str) -> str:
+def _bare_skeleton(name: str) -> str:
     """The skeleton of a name without its separators. They are removed last, so that ``r_n`` does not become ``m``."""
     return _BETWEEN.sub("", skeleton(name))
 
@@ -104,10 +104,10 @@ def _allowed(length: int) -> int:
 
 def _letters(name: str) -> int:
     """The letters of a name as a bit set."""
-    found = 0
+    bits = 0
     for letter in name.casefold():
-        found |= 1 << (ord(letter) & 63)
-    return found
+        bits |= 1 << (ord(letter) & 63)
+    return bits
 
 
 def _is_slip(name: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 
 from tooltrue.contract.contract import Path
 from tooltrue.contract.display import display_safe, excerpt
-from tooltrue.contract.finding import Finding, Severity
+from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.names import Likeness, Names
 
 __all__ = ["NOBODY", "Neighbours", "beside"]
@@ -58,7 +58,7 @@ NOBODY: Final = Neighbours({})
 
 def beside(
     name: str, texts: Iterable[tuple[Path, str]], neighbours: Neighbours, own: Container[str]
-) -> Iterator[Finding]:
+) -> Iterator[ScanFinding]:
     """Yield the findings about other servers' tools in a definition of this name with these texts. ``own`` are the
     tools of its own server, which it may mention."""
     if not neighbours:
@@ -67,8 +67,8 @@ def beside(
     texts = list(texts)
     words = {text for _, text in texts}
     for path, text in texts:
-        if path != ("name",) and (found := _reference(path, text, neighbours, own, words)) is not None:
-            yield found
+        if path != ("name",) and (finding := _reference(path, text, neighbours, own, words)) is not None:
+            yield finding
 
 
 # -- names that look like others ---------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ _SEVERITIES: Final = {
 }
 
 
-def _alike(name: str, neighbours: Neighbours) -> Iterator[Finding]:
+def _alike(name: str, neighbours: Neighbours) -> Iterator[ScanFinding]:
     for other, likeness in neighbours.names.like(name):
         server = neighbours.owner(other)
         if server is None:
@@ -88,7 +88,7 @@ def _alike(name: str, neighbours: Neighbours) -> Iterator[Finding]:
         code, severity = _SEVERITIES[likeness]
         severity = severity if neighbours.was_first(other) else Severity.WARN
         facts = {"other": display_safe(other), "server": display_safe(server)}
-        yield Finding(code, severity, ("name",), display_safe(name[:120]), facts)
+        yield ScanFinding(code, severity, ("name",), display_safe(name[:120]), facts)
 
 
 # -- orders about tools of others --------------------------------------------------------------------------------------
@@ -102,9 +102,9 @@ _ORDER: Final = re.compile(
 
 def _reference(
     path: Path, text: str, neighbours: Neighbours, own: Container[str], words: Container[str]
-) -> Finding | None:
+) -> ScanFinding | None:
     """Find a reference to a tool of another server. It is blocked if the text also gives an order about the tool."""
-    found: Finding | None = None
+    finding: ScanFinding | None = None
     for match in _WORD.finditer(text):
         name = match[0].rstrip(".-")
         server = neighbours.owner(name)
@@ -112,13 +112,13 @@ def _reference(
             continue
         nearby = text[max(0, match.start() - 80) : match.end() + 80].casefold()
         blocks = _is_distinct(name) and name not in words and neighbours.was_first(name) and _ORDER.search(nearby)
-        if found is None or blocks:
+        if finding is None or blocks:
             facts = {"other": display_safe(name), "server": display_safe(server)}
-            said = excerpt(text, match.start(), match.end() + 60)
-            found = Finding("TT9112", Severity.BLOCK if blocks else Severity.WARN, path, said, facts)
+            quote = excerpt(text, match.start(), match.end() + 60)
+            finding = ScanFinding("TT9112", Severity.BLOCK if blocks else Severity.WARN, path, quote, facts)
         if blocks:
             break
-    return found
+    return finding
 
 
 _CAMEL: Final = re.compile(r"[a-z]{2,}(?:[A-Z][a-z]{2,})+")

@@ -15,11 +15,11 @@ from typing import Final, TypeAlias
 from tooltrue.contract.display import excerpt
 from tooltrue.contract.mentions import without_quotations
 from tooltrue.contract.names import words
+from tooltrue.contract.normalization import PART, lowered, plain
 from tooltrue.contract.patterns import Pattern, candidates, triggers
-from tooltrue.contract.reading import PART, lowered, plain
-from tooltrue.contract.tokens import ascii_words, by_line, signs_in, words_of
+from tooltrue.contract.word_sets import ascii_words, by_line, signs_in, words_of
 
-__all__ = ["Order", "orders"]
+__all__ = ["OrderMatch", "orders"]
 
 _OVERLAP: Final = 1_024  # longer than any match of a pattern
 
@@ -39,11 +39,11 @@ def _on_one_line(text: str) -> str:
     """Join the lines of each paragraph, but not before a list item, a heading or a quotation."""
     if "\n" not in text:
         return text
-    text = _ENDED.sub("\n", text)
+    text = _TRAILING_BLANKS.sub("\n", text)
     return _WRAPPED.sub(" ", text) if text.isascii() else _WRAPPED.sub(_as_one_line, text)
 
 
-_ENDED: Final = re.compile(r"[ \t\r]{1,8}\n")
+_TRAILING_BLANKS: Final = re.compile(r"[ \t\r]{1,8}\n")
 _WRAPPED: Final = re.compile(r"\n(?<!\s\n)[ \t]{0,40}(?=[^\s\-*+#>|\d])")
 
 
@@ -65,7 +65,7 @@ def _is_name(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OrderMatch:
     pattern: Pattern
     excerpt: str
 
@@ -73,23 +73,23 @@ class Order:
 _Candidates: TypeAlias = list[tuple[Pattern, set[str]]]
 
 
-def orders(text: str) -> Iterator[Order]:
+def orders(text: str) -> Iterator[OrderMatch]:
     """Yield each pattern found in a text once, with an excerpt."""
-    left = [one for one in _plausible(text) if not one[0].keys or " " not in text]
-    for written, only_lines in _readings(text, any(one.by_line for one, _ in left)) if left else ():
-        found = _found(written, [one for one in left if one[0].by_line or not only_lines])
-        if found and (reading := without_quotations(written)) != written:
-            found = _found(reading, [one for one in left if one[0] in found])
-        left = [one for one in left if one[0] not in found]
-        yield from (Order(pattern, excerpt(written, *place)) for pattern, place in found.items())
+    remaining = [one for one in _plausible(text) if not one[0].keys or " " not in text]
+    for variant, only_lines in _readings(text, any(one.by_line for one, _ in remaining)) if remaining else ():
+        places = _matches(variant, [one for one in remaining if one[0].by_line or not only_lines])
+        if places and (reading := without_quotations(variant)) != variant:
+            places = _matches(reading, [one for one in remaining if one[0] in places])
+        remaining = [one for one in remaining if one[0] not in places]
+        yield from (OrderMatch(pattern, excerpt(variant, *place)) for pattern, place in places.items())
 
 
-def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
+def _matches(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
     """The given patterns that match a text, with their positions."""
     small, signs = lowered(reading), signs_in(reading)
     sentences = list(_sentences(reading))
     tokens: dict[tuple[int, int], set[str]] = {}
-    found: dict[Pattern, tuple[int, int]] = {}
+    matches: dict[Pattern, tuple[int, int]] = {}
     for pattern, needs in some:
         near = sorted({span for need in needs for span in _around(need, small, sentences)})
         for span in near:
@@ -97,8 +97,8 @@ def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
                 tokens[span] = words_of(reading[slice(*span)]) | signs
         spans = [span for span in near if pattern.may_be_in(tokens[span])]
         if spans and (place := pattern.first_in(reading if pattern.cased else small, spans)):
-            found[pattern] = place
-    return found
+            matches[pattern] = place
+    return matches
 
 
 def _around(word: str, text: str, sentences: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -117,9 +117,9 @@ def _plausible(text: str) -> _Candidates:
     plainly = words(text) if _is_name(text) else text
     if plainly.isascii():  # all sentences at once, first
         every = ascii_words(plainly)
-        found = [] if triggers().isdisjoint(every) else candidates([every], signs_in(text))
-        if not found or not _SENTENCE_END.search(plainly):
-            return found
+        possible = [] if triggers().isdisjoint(every) else candidates([every], signs_in(text))
+        if not possible or not _SENTENCE_END.search(plainly):
+            return possible
     return candidates(by_line(_SENTENCE_END.sub("\n", _on_one_line(plainly))), signs_in(text))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path as File
@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.mentions import is_mention
-from tooltrue.contract.reading import folded
-from tooltrue.contract.tokens import frequency, is_cjk, needed
+from tooltrue.contract.normalization import folded
+from tooltrue.contract.word_sets import frequency, is_cjk, needed
 
 __all__ = ["LANGUAGES", "Pattern", "candidates", "patterns", "triggers"]
 
@@ -36,14 +36,14 @@ class Need:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """A pattern that matches if all expressions of ``said`` match in one sentence, in any order. ``needs`` are groups
-    of alternatives; every match contains one alternative of each group. A match is excused if ``unless`` matches around
-    it; with ``mention`` also if the text only mentions the order."""
+    """A pattern that matches if all expressions of ``regexes`` match in one sentence, in any order. ``needs`` are
+    groups of alternatives; every match contains one alternative of each group. A match is excused if ``unless`` matches
+    around it; with ``mention`` also if the text only mentions the order."""
 
     code: str
     severity: Severity
     needs: tuple[Need, ...]
-    said: tuple[str, ...]
+    regexes: tuple[str, ...]
     unless: str = ""
     cased: bool = False
     keys: bool = False
@@ -55,7 +55,7 @@ class Pattern:
     @property
     def expressions(self) -> Iterator[re.Pattern[str]]:
         """The compiled expressions. They are compiled on first use: starting a server compiles none."""
-        return (_compiled(self.language, one) for one in self.said)
+        return (_compiled(self.language, one) for one in self.regexes)
 
     def may_be_in(self, have: Set[str]) -> bool:
         """Whether a text with these tokens has an alternative of each group."""
@@ -69,8 +69,8 @@ class Pattern:
         return next((place for start, end in sentences for place in self._places(text, start, end)), None)
 
     def _places(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        for found in next(self.expressions).finditer(text, start, end):
-            spans = [found.span()]
+        for match in next(self.expressions).finditer(text, start, end):
+            spans = [match.span()]
             for other in islice(self.expressions, 1, None):
                 also = other.search(text, start, end)
                 if also is None:
@@ -104,9 +104,9 @@ def patterns() -> tuple[Pattern, ...]:
 @functools.cache
 def _lexicon(language: str) -> Mapping[str, Any]:
     """The file of a language, or ``poison.toml``. Shared orders are included if the language has words for them."""
-    said = _read(f"lexicon/{language}.toml" if language else "poison.toml")
-    shared: list[Any] = _read("lexicon/shared.toml")["order"] if said.get("shared") else []
-    return {**said, "order": [*shared, *said.get("order", ())]}
+    entries = _read(f"lexicon/{language}.toml" if language else "poison.toml")
+    shared: list[Any] = _read("lexicon/shared.toml")["order"] if entries.get("shared") else []
+    return {**entries, "order": [*shared, *entries.get("order", ())]}
 
 
 @functools.cache
@@ -116,17 +116,17 @@ def _read(name: str) -> Mapping[str, Any]:
 
 def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
     marks = ["{marks}"] if "marks" in _lexicon(language).get("words", {}) else []  # else English words mark orders too
-    said: tuple[str, ...] = (row["say"],) if isinstance(row["say"], str) else tuple(row["say"])
+    regexes: tuple[str, ...] = (row["say"],) if isinstance(row["say"], str) else tuple(row["say"])
     return Pattern(
         row["code"],
         Severity(row["weight"]),
-        tuple(_needed(language, one) for one in (*marks, *row.get("needs", said))),
-        said,
+        tuple(_needed(language, one) for one in (*marks, *row.get("needs", regexes))),
+        regexes,
         unless=row.get("unless", ""),
         cased=row.get("cased", False),
         keys=row.get("keys", False),
         mention=row.get("mention", False),
-        by_line=any("\\n" in one for one in said),
+        by_line=any("\\n" in one for one in regexes),
         language=language,
     )
 
@@ -154,9 +154,9 @@ def _group(language: str, name: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def _compiled(language: str, said: str) -> re.Pattern[str]:
+def _compiled(language: str, regex: str) -> re.Pattern[str]:
     """Compile an expression in which groups and pieces are given by name."""
-    return re.compile(_NAME.sub(lambda found: _named(language, found[0][1:-1]), _plain(said)).replace("…", _GAP))
+    return re.compile(_NAME.sub(lambda match: _named(language, match[0][1:-1]), _plain(regex)).replace("…", _GAP))
 
 
 _GAP: Final = r"(?:[^\n.;!?]|\.(?=\S)){0,60}?"
@@ -169,16 +169,16 @@ def _named(language: str, name: str) -> str:
     return pieces[name] if name in pieces else _any(_group(language, name))
 
 
-def _plain(said: str) -> str:
-    return _FOREIGN.sub(lambda found: folded(found[0]), said)
+def _plain(regex: str) -> str:
+    return _FOREIGN.sub(lambda match: folded(match[0]), regex)
 
 
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f…]+")
 
 
 def _any(alternatives: Iterable[str]) -> str:
-    said = _tree(sorted(set(alternatives)))
-    return said if is_cjk(said) else rf"(?<!\w){said}(?!\w)"
+    tree = _tree(sorted(set(alternatives)))
+    return tree if is_cjk(tree) else rf"(?<!\w){tree}(?!\w)"
 
 
 def _tree(alternatives: Iterable[str]) -> str:
@@ -205,25 +205,60 @@ def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pat
     """The patterns that may match one of these sentences, which are given as sets of words; ``signs`` are those of the
     whole text. Each pattern comes with words of which every such sentence contains one. In the order of the lexicon,
     independent of the hash seed."""
-    by_need, telling = _by_need(), triggers()
-    found: dict[int, tuple[Pattern, set[str]]] = {}
+    by_need, trigger_words = _by_need(), triggers()
+    by_rank: dict[int, tuple[Pattern, set[str]]] = {}
     for have in sentences:
-        for need in telling & have:
-            have |= signs
-            for rank, one in by_need[need]:
-                if one.may_be_in(have):
-                    found.setdefault(rank, (one, set()))[1].add(need)
-    return [found[rank] for rank in sorted(found)]
+        if triggered := trigger_words & have:
+            met = _met(have | signs)
+            for need in triggered:
+                for rank, one, wanted in by_need[need]:
+                    if met & wanted == wanted:
+                        by_rank.setdefault(rank, (one, set()))[1].add(need)
+    return [by_rank[rank] for rank in sorted(by_rank)]
+
+
+def _met(have: Set[str]) -> int:
+    """The bits of the groups that a text with these tokens meets, found in one pass over the tokens: a comparison of
+    two numbers then stands for :meth:`Pattern.may_be_in`."""
+    meeting = _meeting()
+    met = 0
+    for token in meeting.keys() & have:
+        alone, together = meeting[token]
+        met |= alone
+        for words, bits in together:
+            if words <= have:
+                met |= bits
+    return met
 
 
 @functools.cache
-def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
-    """The patterns with their ranks, by each token of the group that the fewest texts have."""
-    found: dict[str, list[tuple[int, Pattern]]] = {}
+def _meeting() -> Mapping[str, tuple[int, Sequence[tuple[frozenset[str], int]]]]:
+    """Token → the bits of the groups that it meets alone, and those that it meets together with other words."""
+    found: dict[str, dict[frozenset[str], int]] = {}
+    for need, bit in _bits().items():
+        for token, alternatives in need.wholly.items():
+            bits = found.setdefault(token, {})
+            bits |= {words: bits.get(words, 0) | bit for words in alternatives}
+    return {token: (bits.pop(frozenset({token}), 0), tuple(bits.items())) for token, bits in found.items()}
+
+
+@functools.cache
+def _bits() -> Mapping[Need, int]:
+    """The bit of each group."""
+    return {need: 1 << place for place, need in enumerate({need: None for one in patterns() for need in one.needs})}
+
+
+@functools.cache
+def _by_need() -> Mapping[str, tuple[tuple[int, Pattern, int], ...]]:
+    """The patterns with their ranks and the bits of their groups, by each token of the group that the fewest texts
+    have."""
+    bits = _bits()
+    by_need: dict[str, list[tuple[int, Pattern, int]]] = {}
     for rank, one in enumerate(patterns()):
+        wanted = sum({bits[group] for group in one.needs})
         for need in min((group.tokens for group in one.needs), key=lambda tokens: sum(map(frequency, tokens))):
-            found.setdefault(need, []).append((rank, one))
-    return {need: tuple(those) for need, those in found.items()}
+            by_need.setdefault(need, []).append((rank, one, wanted))
+    return {need: tuple(those) for need, those in by_need.items()}
 
 
 @functools.cache

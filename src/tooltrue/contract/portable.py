@@ -20,10 +20,10 @@ from tooltrue.contract.display import display_safe
 from tooltrue.contract.profile import Profile
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.protocol.types import Tool, replaced
+from tooltrue.protocol.types import ToolDefinition, replaced
 from tooltrue.wording import sentence
 
-__all__ = ["Adjustment", "Fitted", "Quarantined", "alias", "aliases", "check", "fit", "fitting", "joined", "legal"]
+__all__ = ["Adjustment", "Fitted", "UnportableTool", "alias", "aliases", "check", "fit", "fitting", "joined", "legal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +54,40 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class UnportableTool:
     """A definition that this client or provider cannot accept."""
 
     original: str
     reasons: tuple[Adjustment, ...]
 
 
-def fit(definition: Tool | Definition, profile: Profile, *, server: str = "") -> Fitted | Quarantined:
+def fit(definition: ToolDefinition | Definition, profile: Profile, *, server: str = "") -> Fitted | UnportableTool:
     """Adapt a tool to ``profile``. Its name is prefixed with that of its server, if one is given."""
-    said = definition_of(definition)
-    original = str(said.get("name", ""))
+    fields = definition_of(definition)
+    original = str(fields.get("name", ""))
     name = alias(server, original, profile)
     work = _Work(profile)
     if name != (f"{server}_{original}" if server and not profile.name_template else original):
         work.adjust("TT9060", ("name",), name=original, alias=name)
-    description = work.description(said.get("description"))
-    schema = work.whole(said.get("inputSchema"))
+    description = work.description(fields.get("description"))
+    schema = work.whole(fields.get("inputSchema"))
     if schema is None or work.reasons:
-        return Quarantined(original, tuple(work.reasons))
+        return UnportableTool(original, tuple(work.reasons))
     return Fitted(original, name, description, schema, tuple(work.adjustments))
 
 
-def fitting(profile: Profile) -> Callable[[Tool], Tool]:
+def fitting(profile: Profile) -> Callable[[ToolDefinition], ToolDefinition]:
     """Return a function that adapts a tool to ``profile``. It raises ``DefinitionError`` with the reasons if that
     cannot be done."""
 
-    def fitted(tool: Tool) -> Tool:
-        found = fit(tool, profile)
-        if isinstance(found, Quarantined):
-            reasons = " ".join(f"{one.place}: {one.say()}" for one in found.reasons[:3])
+    def fitted(tool: ToolDefinition) -> ToolDefinition:
+        fit_result = fit(tool, profile)
+        if isinstance(fit_result, UnportableTool):
+            reasons = " ".join(f"{one.place}: {one.say()}" for one in fit_result.reasons[:3])
             raise DefinitionError.of("TT9070", name=tool.name, profile=profile.title, reasons=reasons)
-        return replaced(tool, name=found.name, description=found.description or None, inputSchema=dict(found.schema))
+        return replaced(
+            tool, name=fit_result.name, description=fit_result.description or None, inputSchema=dict(fit_result.schema)
+        )
 
     return fitted
 
@@ -95,18 +97,18 @@ def fitting(profile: Profile) -> Callable[[Tool], Tool]:
 
 def aliases(tools: Iterable[tuple[str, str]], profile: Profile) -> dict[tuple[str, str], str]:
     """A unique name for each (server, tool), independent of their order."""
-    found: dict[tuple[str, str], str] = {}
-    taken: set[str] = set()
-    known = sorted(set(tools), key=lambda one: (alias(*one, profile) != joined(*one, profile), one))
-    for server, tool in known:  # names that are legal as they are come first: no alias takes them
+    by_tool: dict[tuple[str, str], str] = {}
+    used_names: set[str] = set()
+    in_order = sorted(set(tools), key=lambda one: (alias(*one, profile) != joined(*one, profile), one))
+    for server, tool in in_order:  # names that are legal as they are come first: no alias takes them
         digits = _DIGITS
         name = alias(server, tool, profile)
-        while name in taken:
+        while name in used_names:
             name = _cut(joined(server, tool, profile), profile, digits)
             digits += 4
-        taken.add(name)
-        found[server, tool] = name
-    return found
+        used_names.add(name)
+        by_tool[server, tool] = name
+    return by_tool
 
 
 _DIGITS: Final = 8
@@ -197,8 +199,8 @@ class _Work:
     def refuse(self, code: str, path: Path, **facts: Any) -> None:
         self.reasons.append(Adjustment(code, path, facts))
 
-    def description(self, said: Json) -> str:
-        text, most = said if isinstance(said, str) else "", self.profile.description_length
+    def description(self, description: Json) -> str:
+        text, most = description if isinstance(description, str) else "", self.profile.description_length
         if most is None or len(text) <= most:
             return text
         self.adjust("TT9061", ("description",), length=len(text), limit=most)
@@ -211,11 +213,11 @@ class _Work:
             return None
         self.root = schema
         try:
-            found = self.node(schema, ("inputSchema",), ())
+            result = self.node(schema, ("inputSchema",), ())
         except _TooMuch:
             self.refuse("TT9067", ("inputSchema",), limit=_MAX_NODES)
             return None
-        return self.top(found if is_object(found) else dict[str, Json]())
+        return self.top(result if is_object(result) else dict[str, Json]())
 
     def top(self, schema: _Node) -> _Node:
         """Complete the top level: arguments are always an object, and some providers allow no alternatives there."""
@@ -225,15 +227,15 @@ class _Work:
         properties = schema.get("properties")
         if properties is None:
             properties = schema["properties"] = {}
-        found = [keyword for keyword in _ALTERNATIVES if keyword in schema]
-        if self.profile.top_level_alternatives or not found:
+        keywords = [keyword for keyword in _ALTERNATIVES if keyword in schema]
+        if self.profile.top_level_alternatives or not keywords:
             return schema
         if not properties:
-            self.refuse("TT9065", ("inputSchema",), keywords=", ".join(found))
-        found += [other for keyword in found for other in _TAKES_ALONG.get(keyword, ()) if other in schema]
-        for keyword in dict.fromkeys(found):
+            self.refuse("TT9065", ("inputSchema",), keywords=", ".join(keywords))
+        keywords += [other for keyword in keywords for other in _TAKES_ALONG.get(keyword, ()) if other in schema]
+        for keyword in dict.fromkeys(keywords):
             self.adjust("TT9062", ("inputSchema", keyword), keyword=keyword)
-        return {keyword: value for keyword, value in schema.items() if keyword not in found}
+        return {keyword: value for keyword, value in schema.items() if keyword not in keywords}
 
     def node(self, schema: Json, path: Path, followed: tuple[str, ...]) -> Json:
         """Adapt one schema to the profile. A value that is not a schema stays as it is: its validator will report
@@ -245,18 +247,18 @@ class _Work:
             raise _TooMuch
         if not self.profile.references:
             schema, followed = self.written_out(schema, path, followed)
-        found = self.without_refused(dict(schema), path)
+        result = self.without_refused(dict(schema), path)
         for rewrite in (self.values, self.kinds, self.alternatives):
-            found = rewrite(found, path)
-        for keyword in list(found):
-            if keyword not in found:  # removed along with another keyword
+            result = rewrite(result, path)
+        for keyword in list(result):
+            if keyword not in result:  # removed along with another keyword
                 continue
             before = self.weakened()
-            found[keyword] = self.inside(keyword, found[keyword], (*path, keyword), followed)
+            result[keyword] = self.inside(keyword, result[keyword], (*path, keyword), followed)
             if keyword in _FIXED and self.weakened() > before:
-                found = _without(found, keyword, *_TAKES_ALONG.get(keyword, ()))
+                result = _without(result, keyword, *_TAKES_ALONG.get(keyword, ()))
                 self.adjust("TT9062", (*path, keyword), keyword=keyword)  # weaker inside is stricter overall
-        return self.completed(found, path)
+        return self.completed(result, path)
 
     def weakened(self) -> int:
         return sum(one.code == "TT9062" for one in self.adjustments)
@@ -272,20 +274,20 @@ class _Work:
 
     def written_out(self, schema: _Node, path: Path, followed: tuple[str, ...]) -> tuple[_Node, tuple[str, ...]]:
         """Inline references and ``allOf`` lists of one; definitions are then no longer needed."""
-        found = _without(schema, *_DEFINITIONS)
+        result = _without(schema, *_DEFINITIONS)
         while True:
-            if "$ref" in found:
-                reference = found.pop("$ref")
+            if "$ref" in result:
+                reference = result.pop("$ref")
                 target = self.target(reference)
                 if not isinstance(reference, str) or reference in followed or not is_object(target):
                     self.refuse("TT9064", path, ref=str(reference)[:80])
-                    return found, followed
+                    return result, followed
                 followed = (*followed, reference)
-                found = self.joined(_without(target, *_DEFINITIONS), found, path)
-            elif "allOf" in self.profile.refused and is_object(only := _only(found.get("allOf"))):
-                found = self.joined(_without(only, *_DEFINITIONS), _without(found, "allOf"), path)
+                result = self.joined(_without(target, *_DEFINITIONS), result, path)
+            elif "allOf" in self.profile.refused and is_object(only := _only(result.get("allOf"))):
+                result = self.joined(_without(only, *_DEFINITIONS), _without(result, "allOf"), path)
             else:
-                return found, followed
+                return result, followed
 
     def joined(self, schema: _Node, beside: _Node, path: Path) -> _Node:
         """Merge a schema with the conditions beside it. If they conflict in a keyword, or would be read together, the
@@ -309,16 +311,20 @@ class _Work:
         return node
 
     def without_refused(self, schema: _Node, path: Path) -> _Node:
-        gone: set[str] = set()
+        removed_keywords: set[str] = set()
         for keyword in schema.keys() & self.profile.refused:
-            gone |= {keyword, *(other for other in _TAKES_ALONG.get(keyword, ()) if other in schema)}
-        if "oneOf" in gone and is_array(schema["oneOf"]) and "anyOf" not in schema.keys() | self.profile.refused:
-            gone.remove("oneOf")
+            removed_keywords |= {keyword, *(other for other in _TAKES_ALONG.get(keyword, ()) if other in schema)}
+        if (
+            "oneOf" in removed_keywords
+            and is_array(schema["oneOf"])
+            and "anyOf" not in schema.keys() | self.profile.refused
+        ):
+            removed_keywords.remove("oneOf")
             schema = {("anyOf" if keyword == "oneOf" else keyword): value for keyword, value in schema.items()}
             self.adjust("TT9062", (*path, "oneOf"), keyword="oneOf")  # weaker: any of them, not exactly one
-        for keyword in sorted(gone - _SAYS_NOTHING):
+        for keyword in sorted(removed_keywords - _SAYS_NOTHING):
             self.adjust("TT9062", (*path, keyword), keyword=keyword)
-        return {keyword: value for keyword, value in schema.items() if keyword not in gone}
+        return {keyword: value for keyword, value in schema.items() if keyword not in removed_keywords}
 
     def values(self, schema: _Node, path: Path) -> _Node:
         """Turn ``const`` into an enum; drop an enum with values that are not strings if only strings are allowed."""
@@ -337,12 +343,12 @@ class _Work:
         if self.profile.type_lists or not is_array(kinds):
             return schema
         self.adjust("TT9063", (*path, "type"), keyword="type")
-        named = [kind for kind in kinds if kind != "null"]
+        types = [kind for kind in kinds if kind != "null"]
         rest = {keyword: value for keyword, value in schema.items() if keyword != "type"}
-        if len(named) == 1 and len(named) == len(kinds):
-            return {"type": named[0], **rest}
-        if len(named) == 1 and "anyOf" not in rest:
-            return {"type": named[0], "nullable": True, **rest}
+        if len(types) == 1 and len(types) == len(kinds):
+            return {"type": types[0], **rest}
+        if len(types) == 1 and "anyOf" not in rest:
+            return {"type": types[0], "nullable": True, **rest}
         if "anyOf" in rest:
             self.adjust("TT9062", (*path, "type"), keyword="type")
             return rest
@@ -355,8 +361,8 @@ class _Work:
         if self.profile.type_beside_alternatives or "type" not in schema or not is_array(branches):
             return schema
         self.adjust("TT9063", (*path, "type"), keyword="type")
-        said = [{"type": schema["type"], **one} if is_object(one) else one for one in branches]
-        return {**{keyword: value for keyword, value in schema.items() if keyword != "type"}, "anyOf": said}
+        typed_branches = [{"type": schema["type"], **one} if is_object(one) else one for one in branches]
+        return {**{keyword: value for keyword, value in schema.items() if keyword != "type"}, "anyOf": typed_branches}
 
     def completed(self, schema: _Node, path: Path) -> _Node:
         """Add required keywords that follow from the rest of the schema; refuse it if a required type does not
@@ -385,7 +391,7 @@ _ONLY_OF: Final = {
 def _of_kind(schema: Mapping[str, Json], kind: str) -> _Node:
     """The conditions that apply to values of this type."""
     kind = "number" if kind == "integer" else kind
-    others = set[str]().union(*(said for name, said in _ONLY_OF.items() if name != kind))
+    others = set[str]().union(*(keywords for name, keywords in _ONLY_OF.items() if name != kind))
     return {keyword: value for keyword, value in schema.items() if keyword not in others}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from tooltrue.errors import ConfigurationError
 
-__all__ = ["Fact", "Profile", "known", "profile"]
+__all__ = ["Fact", "Profile", "profile", "profile_names"]
 
 _FOLDER = Path(__file__).with_name("profiles")
 
@@ -95,7 +95,7 @@ class Profile:
 
 
 @functools.cache
-def known() -> tuple[str, ...]:
+def profile_names() -> tuple[str, ...]:
     """The names of the available profiles."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
@@ -103,12 +103,12 @@ def known() -> tuple[str, ...]:
 @functools.cache
 def profile(name: str) -> Profile:
     """Load the profile of this name. ``ConfigurationError`` with the known names if there is no such profile."""
-    if name not in known():
-        raise ConfigurationError.of("TT9008", name=name, known=", ".join(known()))
-    said = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
-    facts = tuple(map(_fact, said.pop("fact", ())))
-    refused = frozenset(said.pop("refused", ()))
-    return Profile(name=name, facts=facts, refused=refused, **said)
+    if name not in profile_names():
+        raise ConfigurationError.of("TT9008", name=name, known=", ".join(profile_names()))
+    data = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    facts = tuple(map(_fact, data.pop("fact", ())))
+    refused = frozenset(data.pop("refused", ()))
+    return Profile(name=name, facts=facts, refused=refused, **data)
 
 
 def _fact(row: Mapping[str, Any]) -> Fact:

@@ -19,17 +19,17 @@ from tooltrue.caching import cache_short_texts
 from tooltrue.contract.contract import Contract, Definition, Path, definition_of
 from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.contract.encoded import decoded, may_be_encoded
-from tooltrue.contract.finding import Finding, Severity
+from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.neighbours import NOBODY, Neighbours, beside
-from tooltrue.contract.orders import Order, orders
-from tooltrue.contract.reading import PART, parts
+from tooltrue.contract.normalization import PART, parts
+from tooltrue.contract.orders import OrderMatch, orders
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.headers import find_mirrors
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script
-from tooltrue.protocol.names import is_name
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate, Tool
+from tooltrue.protocol.name_rules import is_name
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, ToolDefinition
 
 __all__ = ["MAX_CHARACTERS", "scan", "scan_contract", "scan_text"]
 
@@ -38,44 +38,44 @@ MAX_CHARACTERS: Final = 200_000
 
 
 def scan(
-    definition: Tool | Resource | ResourceTemplate | Prompt | Definition,
+    definition: ToolDefinition | ResourceDefinition | ResourceTemplate | Prompt | Definition,
     neighbours: Neighbours = NOBODY,
     own: frozenset[str] = frozenset(),
-) -> tuple[Finding, ...]:
+) -> tuple[ScanFinding, ...]:
     """Scan a definition. ``neighbours`` are tools of other servers, ``own`` the other tools of its own server, which it
     may mention."""
-    said = definition if isinstance(definition, dict) else definition_of(definition)
-    texts, size = _texts(said)
+    data = definition if isinstance(definition, dict) else definition_of(definition)
+    texts, size = _texts(data)
     if size > MAX_CHARACTERS:
-        return (Finding("TT9150", Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
-    return tuple(_worst(_scan(said, texts, neighbours, own)))
+        return (ScanFinding("TT9150", Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
+    return tuple(_worst(_scan(data, texts, neighbours, own)))
 
 
 def scan_text(
     text: str, path: Path = (), neighbours: Neighbours = NOBODY, own: frozenset[str] = frozenset()
-) -> tuple[Finding, ...]:
+) -> tuple[ScanFinding, ...]:
     """Scan a text, such as the instructions of a server."""
     return tuple(replace(one, path=path) for one in scan({"description": text}, neighbours, own))
 
 
-def scan_contract(contract: Contract, neighbours: Neighbours = NOBODY) -> tuple[Finding, ...]:
+def scan_contract(contract: Contract, neighbours: Neighbours = NOBODY) -> tuple[ScanFinding, ...]:
     """Scan everything that a server has published. Paths start at the contract."""
     own = frozenset(contract.tools)
-    found = list(scan_text(contract.instructions or "", ("instructions",), neighbours, own))
+    findings = list(scan_text(contract.instructions or "", ("instructions",), neighbours, own))
     for section, entries in contract.sections():
         for name, definition in sorted(entries.items()):
-            found += [replace(one, path=(section, name, *one.path)) for one in scan(definition, neighbours, own)]
-    return tuple(found)
+            findings += [replace(one, path=(section, name, *one.path)) for one in scan(definition, neighbours, own)]
+    return tuple(findings)
 
 
-def _worst(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _worst(findings: Iterable[ScanFinding]) -> Iterator[ScanFinding]:
     """Each code once per place, with the highest severity."""
-    met: dict[tuple[str, Path], Finding] = {}
+    worst: dict[tuple[str, Path], ScanFinding] = {}
     for one in findings:
-        known = met.setdefault((one.code, one.path), one)
-        if _WEIGHTS[one.severity] > _WEIGHTS[known.severity]:
-            met[one.code, one.path] = one
-    yield from met.values()
+        previous = worst.setdefault((one.code, one.path), one)
+        if _WEIGHTS[one.severity] > _WEIGHTS[previous.severity]:
+            worst[one.code, one.path] = one
+    yield from worst.values()
 
 
 _WEIGHTS: Final = {Severity.NOTE: 0, Severity.WARN: 1, Severity.BLOCK: 2}
@@ -83,85 +83,85 @@ _WEIGHTS: Final = {Severity.NOTE: 0, Severity.WARN: 1, Severity.BLOCK: 2}
 
 def _scan(
     definition: dict[str, Json], texts: list[str], neighbours: Neighbours, own: frozenset[str]
-) -> Iterator[Finding]:
+) -> Iterator[ScanFinding]:
     name = definition.get("name")
     name = name if isinstance(name, str) and "uri" not in definition else ""
     if name and not is_name(name):
         yield from _odd_name(name)
-    given = _given(texts)
-    read = _strings(definition) if neighbours or given or _may_hide(texts) or any(map(_goes_on, texts)) else []
-    for one in read:
+    by_text = _orders_by_text(texts)
+    strings = _strings(definition) if neighbours or by_text or _may_hide(texts) or any(map(_goes_on, texts)) else []
+    for one in strings:
         yield from _hiding(one)
         if len(one.text) > _LONG_TEXT:
             yield from _out_of_sight(one)
-    found = list(_ordered(read, given))
-    yield from _weighed([*found, *_divided(found, read)])
+    findings = list(_ordered(strings, by_text))
+    yield from _weighed([*findings, *_divided(findings, strings)])
     if "x-mcp-header" in texts:
         yield from _headers(definition)
     yield from _icons(definition)
     if neighbours:
-        yield from beside(name, [(one.path, one.text) for one in read], neighbours, own)
+        yield from beside(name, [(one.path, one.text) for one in strings], neighbours, own)
 
 
 # -- orders ------------------------------------------------------------------------------------------------------------
 
 
-class _Given(NamedTuple):
+class _OrderFinding(NamedTuple):
     """A finding caused by a text; ``in_keys``: only if the text is a name."""
 
-    finding: Finding
+    finding: ScanFinding
     in_keys: bool = False
 
 
-def _given(texts: list[str]) -> dict[str, tuple[_Given, ...]]:
+def _orders_by_text(texts: list[str]) -> dict[str, tuple[_OrderFinding, ...]]:
     """The orders in each text that has some. Their places are determined later, since most definitions have no
     orders."""
-    return {text: said for text in texts if len(text) >= _SHORT and (said := _given_by(text))}
+    return {text: text_orders for text in texts if len(text) >= _SHORT and (text_orders := _orders_in(text))}
 
 
 _SHORT: Final = 6  # the length of the shortest order
 
 
 @cache_short_texts(4096, longest=200)  # many tools share texts
-def _given_by(text: str) -> tuple[_Given, ...]:
+def _orders_in(text: str) -> tuple[_OrderFinding, ...]:
     """The orders in one text."""
-    said = [_Given(_finding(one), one.pattern.keys) for one in orders(text)]
-    return (*said, *map(_Given, _encoded(text))) if may_be_encoded(text) else tuple(said)
+    order_findings = [_OrderFinding(_finding(one), one.pattern.keys) for one in orders(text)]
+    return (*order_findings, *map(_OrderFinding, _encoded(text))) if may_be_encoded(text) else tuple(order_findings)
 
 
-def _finding(order: Order) -> Finding:
-    return Finding(order.pattern.code, order.pattern.severity, (), order.excerpt)
+def _finding(order: OrderMatch) -> ScanFinding:
+    return ScanFinding(order.pattern.code, order.pattern.severity, (), order.excerpt)
 
 
-def _encoded(text: str) -> Iterator[Finding]:
+def _encoded(text: str) -> Iterator[ScanFinding]:
     """Orders that are only present in another encoding, and not openly as well."""
     openly: set[str] | None = None
-    for said in decoded(text[:_MOST_DECODED]):
-        codes = {one.pattern.code for one in orders(said) if _is_heavy(one)}
+    for reading in decoded(text[:_MOST_DECODED]):
+        codes = {one.pattern.code for one in orders(reading) if _is_heavy(one)}
         if codes and openly is None:
             openly = {one.pattern.code for one in orders(text)}
         if codes - (openly or set()):
-            yield Finding("TT9128", Severity.BLOCK, (), display_safe(said[:120]))
+            yield ScanFinding("TT9128", Severity.BLOCK, (), display_safe(reading[:120]))
             return
 
 
 _MOST_DECODED: Final = 20_000
 
 
-def _is_heavy(order: Order) -> bool:
+def _is_heavy(order: OrderMatch) -> bool:
     return order.pattern.severity is not Severity.NOTE and not order.pattern.keys
 
 
-def _ordered(read: Iterable[_Read], given: Mapping[str, tuple[_Given, ...]]) -> Iterator[Finding]:
-    for path, text, is_key in read:
-        yield from (replace(one.finding, path=path) for one in given.get(text, ()) if is_key or not one.in_keys)
+def _ordered(strings: Iterable[_String], by_text: Mapping[str, tuple[_OrderFinding, ...]]) -> Iterator[ScanFinding]:
+    for path, text, is_key in strings:
+        yield from (replace(one.finding, path=path) for one in by_text.get(text, ()) if is_key or not one.in_keys)
 
 
-def _divided(found: list[Finding], read: list[_Read]) -> Iterator[Finding]:
+def _divided(findings: list[ScanFinding], strings: list[_String]) -> Iterator[ScanFinding]:
     """Find an order that is split over several fields, which a model reads one after the other."""
-    if len(read) < 2 or any(one.severity is not Severity.NOTE for one in found):
+    if len(strings) < 2 or any(one.severity is not Severity.NOTE for one in findings):
         return
-    own_first = sorted(read, key=lambda one: len(one.path) > 1)  # in the order in which models see them
+    own_first = sorted(strings, key=lambda one: len(one.path) > 1)  # in the order in which models see them
     together = " ".join(one.text for one in own_first if not one.is_key)[:PART]
     yield from (replace(_finding(one), severity=Severity.WARN) for one in orders(together) if _is_heavy(one))
 
@@ -177,17 +177,17 @@ _GOING_ON: Final = re.compile(
 )
 
 
-def _weighed(found: list[Finding]) -> list[Finding]:
+def _weighed(findings: list[ScanFinding]) -> list[ScanFinding]:
     """Raise notes to warnings if notes of two different kinds occur in one definition."""
-    if len({one.code for one in found}) < 2 or any(one.severity is not Severity.NOTE for one in found):
-        return found
-    return [replace(one, severity=Severity.WARN) for one in found]
+    if len({one.code for one in findings}) < 2 or any(one.severity is not Severity.NOTE for one in findings):
+        return findings
+    return [replace(one, severity=Severity.WARN) for one in findings]
 
 
 # -- texts of a definition ---------------------------------------------------------------------------------------------
 
 
-class _Read(NamedTuple):
+class _String(NamedTuple):
     """A string or key of a definition, and its path."""
 
     path: Path
@@ -197,36 +197,36 @@ class _Read(NamedTuple):
 
 def _texts(value: Json) -> tuple[list[str], int]:
     """Each custom string and key once, and the size of the whole definition."""
-    found: list[str] = []
+    strings: list[str] = []
     nodes: list[Json] = [value]
     for node in nodes:  # breadth first: nested values are appended
         if isinstance(node, str):
-            found.append(node)
+            strings.append(node)
         elif is_object(node):
-            found += node
+            strings += node
             nodes += node.values()
         elif is_array(node):
             nodes += node
-    texts = [text for text in dict.fromkeys(found) if text not in _WELL_KNOWN]
-    return texts, len(nodes) - 1 + sum(map(len, found))
+    texts = [text for text in dict.fromkeys(strings) if text not in _WELL_KNOWN]
+    return texts, len(nodes) - 1 + sum(map(len, strings))
 
 
-def _strings(value: Json) -> list[_Read]:
+def _strings(value: Json) -> list[_String]:
     """Every custom string and key with its path, in document order. Not needed for most definitions, which are found
     harmless before."""
-    found: list[_Read] = []
+    strings: list[_String] = []
     waiting: list[tuple[Path, Json]] = [((), value)]
     while waiting:
         path, node = waiting.pop()
         if isinstance(node, str):
             if node not in _VALUES:
-                found.append(_Read(path, node))
+                strings.append(_String(path, node))
         elif is_object(node):
-            found += [_Read((*path, key), key, True) for key in node if key not in _KEYWORDS]
+            strings += [_String((*path, key), key, True) for key in node if key not in _KEYWORDS]
             waiting += [((*path, key), inner) for key, inner in reversed(node.items())]
         elif is_array(node):
             waiting += [((*path, index), inner) for index, inner in reversed(list(enumerate(node)))]
-    return found
+    return strings
 
 
 _KEYWORDS: Final = frozenset(
@@ -260,19 +260,19 @@ _KINDS: Final = {
 }
 
 
-def _hiding(read: _Read) -> Iterator[Finding]:
-    path, text, is_key = read
+def _hiding(string: _String) -> Iterator[ScanFinding]:
+    path, text, is_key = string
     if text.isascii() and text.isprintable():
         return
-    found: dict[str, int] = {}
-    if not may_hide(text) or "".join(cleaned(part, found) for part in parts(text)) == text:
+    counts: dict[str, int] = {}
+    if not may_hide(text) or "".join(cleaned(part, counts) for part in parts(text)) == text:
         return
-    for kind in sorted(found):
+    for kind in sorted(counts):
         code, many = _KINDS[kind]
-        severity = Severity.BLOCK if is_key or found[kind] >= many else Severity.WARN
-        yield Finding(code, severity, path, excerpt(text, *_first_hidden(text)), {"count": found[kind]})
+        severity = Severity.BLOCK if is_key or counts[kind] >= many else Severity.WARN
+        yield ScanFinding(code, severity, path, excerpt(text, *_first_hidden(text)), {"count": counts[kind]})
     if tags := "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) < 0xE007F):
-        yield Finding("TT9126", Severity.BLOCK, path, display_safe(tags[:120]))
+        yield ScanFinding("TT9126", Severity.BLOCK, path, display_safe(tags[:120]))
 
 
 def _first_hidden(text: str) -> tuple[int, int]:
@@ -298,53 +298,53 @@ _WIDE: Final = re.compile(r"[ \t\n][ \t\n]{19}")  # any match of _BLANKS has one
 _BLANKS: Final = re.compile(r"[ \t]{80}|\n[ \t]{0,8}(?:\n[ \t]{0,8}){19}|<!--|\bdisplay:\s?none\b")
 
 
-def _out_of_sight(read: _Read) -> Iterator[Finding]:
+def _out_of_sight(string: _String) -> Iterator[ScanFinding]:
     """Find text that a person does not see because of its position."""
-    path, text, _ = read
+    path, text, _ = string
     for match in _BLANKS.finditer(text):
         if text[match.end() :].strip():
-            yield Finding("TT9127", Severity.WARN, path, excerpt(text, match.end(), match.end() + 80))
+            yield ScanFinding("TT9127", Severity.WARN, path, excerpt(text, match.end(), match.end() + 80))
             return
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-def _odd_name(name: str) -> Iterator[Finding]:
+def _odd_name(name: str) -> Iterator[ScanFinding]:
     """Judge a name outside of the protocol's character set. A Chinese name is not portable; a mix of scripts is a
     disguise."""
     scripts = {_script(char) for char in name if char.isalpha()}
     mixed = len(scripts) > 1 and bool(scripts & _PASS_FOR_LATIN)
     disguised = not name.isascii() and latin(name).isascii()
     if mixed or disguised:
-        yield Finding(
+        yield ScanFinding(
             "TT9131", Severity.BLOCK, ("name",), display_safe(name[:120]), {"plain": display_safe(latin(name)[:120])}
         )
     elif name != name.strip() or any(not char.isprintable() for char in name):
-        yield Finding("TT9130", Severity.BLOCK, ("name",), display_safe(repr(name[:120])))
+        yield ScanFinding("TT9130", Severity.BLOCK, ("name",), display_safe(repr(name[:120])))
     else:
-        yield Finding("TT9129", Severity.NOTE, ("name",), display_safe(name[:120]))
+        yield ScanFinding("TT9129", Severity.NOTE, ("name",), display_safe(name[:120]))
 
 
 _PASS_FOR_LATIN: Final = LOOK_LATIN | {"FULLWIDTH", "LATIN?"}
 
 
 def _script(char: str) -> str:
-    said = script(char)
-    return "LATIN?" if said == "LATIN" and not char.isascii() and latin(char).isascii() else said
+    name = script(char)
+    return "LATIN?" if name == "LATIN" and not char.isascii() and latin(char).isascii() else name
 
 
 # -- headers and icons -------------------------------------------------------------------------------------------------
 
 
-def _headers(definition: dict[str, Json]) -> Iterator[Finding]:
+def _headers(definition: dict[str, Json]) -> Iterator[ScanFinding]:
     schema = definition.get("inputSchema")
     if is_object(schema):
         try:
             find_mirrors(schema)
         except DefinitionError as error:
             problem = error.facts.get("problem", "")
-            yield Finding(
+            yield ScanFinding(
                 "TT9141", Severity.BLOCK, ("inputSchema",), display_safe(str(problem)[:120]), {"problem": problem}
             )
 
@@ -352,17 +352,17 @@ def _headers(definition: dict[str, Json]) -> Iterator[Finding]:
 _PICTURE: Final = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif|bmp|x-icon)[;,]", re.IGNORECASE)
 
 
-def _icons(definition: dict[str, Json]) -> Iterator[Finding]:
+def _icons(definition: dict[str, Json]) -> Iterator[ScanFinding]:
     icons = definition.get("icons")
     for index, icon in enumerate(icons if is_array(icons) else ()):
         source = icon.get("src") if is_object(icon) else None
         path = ("icons", index, "src")
         if not isinstance(source, str):
-            yield Finding("TT9142", Severity.BLOCK, path, "")
+            yield ScanFinding("TT9142", Severity.BLOCK, path, "")
         elif _is_vector(icon, source):
-            yield Finding("TT9143", Severity.WARN, path, display_safe(source[:120]))
+            yield ScanFinding("TT9143", Severity.WARN, path, display_safe(source[:120]))
         elif not source.lower().startswith("https://") and not _PICTURE.match(source):
-            yield Finding("TT9142", Severity.BLOCK, path, display_safe(source[:120]))
+            yield ScanFinding("TT9142", Severity.BLOCK, path, display_safe(source[:120]))
 
 
 def _is_vector(icon: Mapping[str, Json], source: str) -> bool:

@@ -2,7 +2,7 @@
 no.
 
 The scope of an approval, the place of tickets and the consumption of grants are the same as on a server
-(:mod:`tooltrue.policy.layers.confirm`); only the way to the person differs. A *front* puts a question and returns the
+(:mod:`tooltrue.policy.layers.confirm`); only the way to the person differs. A prompter puts a question and returns the
 answer (:mod:`tooltrue.host.prompters`); without one, a call waits as a ticket.
 """
 
@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 from tooltrue.contract.contract import fields
 from tooltrue.errors import ConfigurationError, InvalidArguments, SchemaError, ToolError
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.consent.approvals import Approvals, Request
-from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
+from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.question import AnsweredGrant, StandingGrant, TicketGrant
 from tooltrue.policy.layers.confirm import Confirm, Confirming, previewed
 from tooltrue.policy.layers.validate import check_arguments
@@ -33,14 +33,14 @@ from tooltrue.wording import sentence
 
 __all__ = [
     "Always",
-    "Answer",
+    "ApprovalAnswer",
     "ApprovalPrompter",
-    "Asking",
-    "Edit",
+    "ApprovalQuestion",
+    "EditedArguments",
     "No",
     "Once",
-    "Question",
-    "Session",
+    "PromptLimits",
+    "ThisSession",
     "apply_edits",
     "ask_person",
 ]
@@ -51,13 +51,13 @@ _log = logging.getLogger("tooltrue")
 # -- questions and answers ---------------------------------------------------------------------------------------------
 
 
-class Question(Value, frozen=True):
+class ApprovalQuestion(Value, frozen=True):
     """One call that a person decides about. ``text`` is all that they have to see, with invisible characters escaped.
 
     ``tool`` has the schema that edited arguments have to match; ``problem`` is the mistake in the last answer.
     """
 
-    wanted: Request
+    request: ApprovalRequest
     tool: Tool
     text: str
     problem: str = ""
@@ -67,7 +67,7 @@ class Once(Value, frozen=True):
     """Yes, to this call."""
 
 
-class Session(Value, frozen=True):
+class ThisSession(Value, frozen=True):
     """Yes, to this call and each identical one for a while."""
 
 
@@ -78,7 +78,7 @@ class Always(Value, frozen=True):
     pattern: Mapping[str, Any]
 
 
-class Edit(Value, frozen=True):
+class EditedArguments(Value, frozen=True):
     """Run the call with these arguments instead: they are validated, authorized and shown again."""
 
     arguments: Mapping[str, Any]
@@ -90,11 +90,13 @@ class No(Value, frozen=True):
     reason: str = ""
 
 
-Answer: TypeAlias = Once | Session | Always | Edit | No
-ApprovalPrompter: TypeAlias = Callable[[Question], Awaitable[Answer]]
+ApprovalAnswer: TypeAlias = Once | ThisSession | Always | EditedArguments | No
+_AUDIT_WORDS: Mapping[type[ApprovalAnswer], str] = {Once: "once", ThisSession: "session", Always: "always"}
+
+ApprovalPrompter: TypeAlias = Callable[[ApprovalQuestion], Awaitable[ApprovalAnswer]]
 
 
-class Asking(Value, frozen=True):
+class PromptLimits(Value, frozen=True):
     """Limits for questions. ``seconds`` is how long a question waits for its answer; then it counts as a no.
     ``always_seconds``: how long the approval of a pattern holds. ``waiting``: questions open at once, at the most.
     ``no_seconds``: how long the identical call is refused after a no, without asking again. ``edits`` of one call at
@@ -109,7 +111,7 @@ class Asking(Value, frozen=True):
     def __post_init__(self) -> None:
         for name in ("seconds", "always_seconds", "waiting", "no_seconds", "edits"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Asking({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of("TT4009", name=f"PromptLimits({name}=…)", wanted="a number above 0")
 
 
 # -- the layers --------------------------------------------------------------------------------------------------------
@@ -117,10 +119,10 @@ class Asking(Value, frozen=True):
 
 def ask_person(
     settings: Confirm,
-    asking: Asking,
+    asking: PromptLimits,
     approvals: Approvals,
     facts: Facts,
-    front: ApprovalPrompter | None,
+    prompter: ApprovalPrompter | None,
     common: Task,
     *,
     server: str,
@@ -129,13 +131,13 @@ def ask_person(
 ) -> Callable[[Provider], Provider]:
     """Run a call that needs approval only after the person has approved exactly that call. ``common`` is the task of
     calls without one."""
-    desk = _PromptQueue(front)
+    queue = _PromptQueue(prompter)
     return lambda inner: _AskPerson(
-        inner, settings, approvals, facts, server, instance, "", language, asking, desk, common
+        inner, settings, approvals, facts, server, instance, "", language, asking, queue, common
     )
 
 
-def apply_edits(settings: Asking, language: str) -> Callable[[Provider], Provider]:
+def apply_edits(settings: PromptLimits, language: str) -> Callable[[Provider], Provider]:
     """Pass a call that the person has edited through all layers below again, as if the model had sent it."""
     return lambda inner: _ApplyEdits(inner, settings, language)
 
@@ -149,7 +151,7 @@ class _Changed(Exception):
 
 
 class _ApplyEdits(Wrapper, frozen=True):
-    settings: Asking
+    settings: PromptLimits
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -159,10 +161,10 @@ class _ApplyEdits(Wrapper, frozen=True):
             except _Changed as changed:
                 call = _with(call, changed.arguments)
                 continue
-            return self._told(outcome, call) if edits else outcome
+            return self._with_notice(outcome, call) if edits else outcome
         raise ToolError.of("TT2427", tool=call.name)
 
-    def _told(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
+    def _with_notice(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
         if isinstance(outcome, InputRequiredResult):
             return outcome
         notice = sentence("TT2426", self.language, {"tool": call.name, "arguments": _json(call.arguments)})
@@ -183,16 +185,16 @@ def _json(arguments: Mapping[str, Any]) -> str:
     return encode(arguments).decode()
 
 
-_Said: TypeAlias = Answer | ToolError | None
+_Outcome: TypeAlias = ApprovalAnswer | ToolError | None
 """The outcome of a question: the answer, the reason why it was not put, or ``None`` without an answer."""
 
 
 class _PromptQueue:
     """The queue of questions to the one person. ``open``: waiting or displayed questions, by the call's key."""
 
-    def __init__(self, front: ApprovalPrompter | None) -> None:
-        self.front = front
-        self.open: dict[str, asyncio.Future[_Said]] = {}
+    def __init__(self, prompter: ApprovalPrompter | None) -> None:
+        self.prompter = prompter
+        self.open: dict[str, asyncio.Future[_Outcome]] = {}
         self._turn: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -206,165 +208,172 @@ class _PromptQueue:
 
 
 class _AskPerson(Confirming, frozen=True):
-    asking: Asking
-    desk: _PromptQueue
+    asking: PromptLimits
+    queue: _PromptQueue
     common: Task
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
-        wanted = self._wanted(call, tool)
-        if (grant := await self._standing(wanted)) is not None:
+        request = self._request(call, tool)
+        if (grant := await self._existing_grant(request)) is not None:
             return grant
-        if self.desk.front is None:
-            raise await self._ticket(await previewed(wanted, tool, self.language), "TT2420")
-        turn = self.desk.turn
-        if (same := self.desk.open.get(wanted.key)) is not None:
-            return await self._as_the_other(wanted, await asyncio.shield(same))
-        if len(self.desk.open) >= self.asking.waiting:
-            raise ToolError.of("TT2425", tool=wanted.tool, limit=self.asking.waiting)
+        if self.queue.prompter is None:
+            raise await self._ticket(await previewed(request, tool, self.language), "TT2420")
+        turn = self.queue.turn
+        if (same := self.queue.open.get(request.key)) is not None:
+            return await self._as_the_other(request, await asyncio.shield(same))
+        if len(self.queue.open) >= self.asking.waiting:
+            raise ToolError.of("TT2425", tool=request.tool, limit=self.asking.waiting)
         # Registered before the next await: an identical call that comes meanwhile shares this question.
-        answer: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
-        self.desk.open[wanted.key] = answer
+        answer: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        self.queue.open[request.key] = answer
         try:
-            if (refusal := await self._not_to_be_asked(wanted)) is not None:
+            if (refusal := await self._not_to_be_asked(request)) is not None:
                 answer.set_result(refusal)
                 raise refusal
             async with self._waiting(call), turn:
-                return await self._asked_in_turn(self.desk.front, wanted, call, tool, answer)
+                return await self._ask_in_turn(self.queue.prompter, request, call, tool, answer)
         finally:
-            self.desk.open.pop(wanted.key, None)
+            self.queue.open.pop(request.key, None)
             if not answer.done():
                 answer.set_result(None)
 
-    async def _as_the_other(self, wanted: Request, said: _Said) -> Grant:
+    async def _as_the_other(self, request: ApprovalRequest, outcome: _Outcome) -> Grant:
         """Share the answer of the identical call that was asked about first. A yes to a single run does not cover this
         one."""
-        match said:
+        match outcome:
             case None:
-                raise ToolError.of("TT2422", tool=wanted.tool)
+                raise ToolError.of("TT2422", tool=request.tool)
             case ToolError():
-                raise said
-            case Session() | Always():
+                raise outcome
+            case ThisSession() | Always():
                 return StandingGrant("the person")
             case No():
-                raise _refusal(wanted, said)
-            case Once() | Edit():
-                raise ToolError.of("TT2423", tool=wanted.tool)
+                raise _refusal(request, outcome)
+            case Once() | EditedArguments():
+                raise ToolError.of("TT2423", tool=request.tool)
 
-    async def _not_to_be_asked(self, wanted: Request) -> ToolError | None:
+    async def _not_to_be_asked(self, request: ApprovalRequest) -> ToolError | None:
         """The reason not to ask the person, if there is one."""
-        if (before := await self.facts.get(_denied(wanted))) is not None:
-            return ToolError.of("TT2424", tool=wanted.tool, reason=before.decode() or "-")
-        if wait := await self._take("questions:", wanted, self.settings.questions, 60.0):
-            return ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
+        if (before := await self.facts.get(_denied(request))) is not None:
+            return ToolError.of("TT2424", tool=request.tool, reason=before.decode() or "-")
+        if wait := await self._take("questions:", request, self.settings.questions, 60.0):
+            return ToolError.of("TT2408", tool=request.tool, seconds=wait)
         return None
 
     @contextlib.asynccontextmanager
     async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
         """Stop the clock of the task while a person is asked."""
         task = call.context.task or self.common
-        task.asks()
+        task.begin_question()
         try:
             yield
         finally:
-            task.asked()
+            task.end_question()
 
-    async def _asked_in_turn(
-        self, front: ApprovalPrompter, wanted: Request, call: ToolCall, tool: Tool, answer: asyncio.Future[_Said]
+    async def _ask_in_turn(
+        self,
+        prompter: ApprovalPrompter,
+        request: ApprovalRequest,
+        call: ToolCall,
+        tool: Tool,
+        answer: asyncio.Future[_Outcome],
     ) -> Grant:
-        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile covered this call too
+        if (grant := await self._existing_grant(request)) is not None:  # an answer meanwhile covered this call too
             # A grant for a single run does not cover the identical calls that wait.
-            answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
+            answer.set_result(Once() if isinstance(grant, TicketGrant) else ThisSession())
             return grant
-        wanted = await previewed(wanted, tool, self.language)
-        text = await self._text(wanted, tool)
+        request = await previewed(request, tool, self.language)
+        text = await self._text(request, tool)
         if len(text) > self.settings.max_shown:
-            raise await self._ticket(wanted, "TT2406")
+            raise await self._ticket(request, "TT2406")
         problem = ""
         for _ in range(self.asking.edits):
-            said = await self._said(front, Question(wanted, tool, text, problem))
-            match said:
+            reply = await self._person_answer(prompter, ApprovalQuestion(request, tool, text, problem))
+            match reply:
                 case None:
                     with_note(call, "not answered by the person")
-                    raise ToolError.of("TT2422", tool=wanted.tool)
+                    raise ToolError.of("TT2422", tool=request.tool)
                 case No():
-                    answer.set_result(said)
-                    with_note(call, f"denied by the person: {said.reason}" if said.reason else "denied by the person")
-                    await self.facts.put(_denied(wanted), said.reason.encode(), self.asking.no_seconds)
-                    raise _refusal(wanted, said)
-                case Edit():
+                    answer.set_result(reply)
+                    with_note(call, f"denied by the person: {reply.reason}" if reply.reason else "denied by the person")
+                    await self.facts.put(_denied(request), reply.reason.encode(), self.asking.no_seconds)
+                    raise _refusal(request, reply)
+                case EditedArguments():
                     try:
-                        arguments = check_arguments(tool, dict(said.arguments))
+                        arguments = check_arguments(tool, dict(reply.arguments))
                     except InvalidArguments as error:
                         problem = error.say(self.language)
                         continue
-                    answer.set_result(said)
+                    answer.set_result(reply)
                     raise _Changed(arguments)
-                case Once() | Session() | Always():
+                case Once() | ThisSession() | Always():
                     try:
-                        grant = await self._granted(wanted, said)
+                        grant = await self._granted(request, reply)
                     except (ConfigurationError, SchemaError) as error:  # an invalid pattern, or one for other calls
                         problem = error.say(self.language)
                         continue
-                    await self.approvals.note_last(wanted, fields(tool.definition))
-                    answer.set_result(said)
-                    with_note(call, f"agreed to by the person: {type(said).__name__.lower()}")
+                    await self.approvals.note_last(request, fields(tool.definition))
+                    answer.set_result(reply)
+                    with_note(call, f"agreed to by the person: {_AUDIT_WORDS[type(reply)]}")
                     return grant
-        raise ToolError.of("TT2427", tool=wanted.tool)
+        raise ToolError.of("TT2427", tool=request.tool)
 
-    async def _said(self, front: ApprovalPrompter, question: Question) -> Answer | None:
+    async def _person_answer(self, prompter: ApprovalPrompter, question: ApprovalQuestion) -> ApprovalAnswer | None:
         """The answer of the person, or ``None`` if there is none in time."""
         try:
             async with asyncio.timeout(self.asking.seconds):
-                return await front(question)
+                return await prompter(question)
         except (TimeoutError, EOFError):
             return None
         except Exception:  # noqa: BLE001 - of whoever asks: it is logged, and a no
-            _log.exception("%s was refused: nobody could be asked", question.wanted.tool)
+            _log.exception("%s was refused: nobody could be asked", question.request.tool)
             return None
 
-    async def _granted(self, wanted: Request, said: Once | Session | Always) -> Grant:
-        match said:
+    async def _granted(self, request: ApprovalRequest, answer: Once | ThisSession | Always) -> Grant:
+        match answer:
             case Once():
                 return AnsweredGrant(
-                    self.facts, self.approvals, wanted, secrets.token_hex(16), by="the person, this once"
+                    self.facts, self.approvals, request, secrets.token_hex(16), by="the person, this once"
                 )
-            case Session():
-                await self.approvals.remember(wanted, "session", self.settings.session_seconds)
+            case ThisSession():
+                await self.approvals.remember(request, "session", self.settings.session_seconds)
             case Always():
-                await self.approvals.remember(wanted, "pattern", self.asking.always_seconds, said.pattern)
-        return StandingGrant("the person, for a while" if isinstance(said, Session) else "the person, for a pattern")
+                await self.approvals.remember(request, "pattern", self.asking.always_seconds, answer.pattern)
+        return StandingGrant(
+            "the person, for a while" if isinstance(answer, ThisSession) else "the person, for a pattern"
+        )
 
-    async def _text(self, wanted: Request, tool: Tool) -> str:
+    async def _text(self, request: ApprovalRequest, tool: Tool) -> str:
         """All facts for the decision. Neither a model nor a server controls the layout."""
-        names = {"server": wanted.server or "-", "tool": wanted.tool, "effect": wanted.effect}
-        parts = [sentence("TT2430", self.language, {key: shown_text(name) for key, name in names.items()})]
-        parts += [shown_text(wanted.reason)] if wanted.reason else []
-        parts += [shown(wanted.arguments)]
-        parts += await self._changes(wanted, tool)
-        parts += [shown_text(wanted.preview)] if wanted.preview else []
+        names = {"server": request.server or "-", "tool": request.tool, "effect": request.effect}
+        parts = [sentence("TT2430", self.language, {key: display_text(name) for key, name in names.items()})]
+        parts += [display_text(request.reason)] if request.reason else []
+        parts += [display_arguments(request.arguments)]
+        parts += await self._changes(request, tool)
+        parts += [display_text(request.preview)] if request.preview else []
         return "\n\n".join(parts)
 
-    async def _changes(self, wanted: Request, tool: Tool) -> list[str]:
+    async def _changes(self, request: ApprovalRequest, tool: Tool) -> list[str]:
         """The differences from the person's last approval of this tool."""
-        last = await self.approvals.last(wanted)
+        last = await self.approvals.last(request)
         if last is None:
             return []
         now = fields(tool.definition)
         parts = sorted(name for name in {*now, *last.fields} if now.get(name) != last.fields.get(name))
-        said = [sentence("TT2431", self.language, {"fields": ", ".join(parts)})] if parts else []
+        lines = [sentence("TT2431", self.language, {"fields": ", ".join(parts)})] if parts else []
         before = {
             name: value
             for name, value in last.arguments.items()
-            if name not in wanted.arguments or wanted.arguments[name] != value
+            if name not in request.arguments or request.arguments[name] != value
         }
-        return [*said, *([f"{sentence('TT2432', self.language, {})}\n{shown(before)}"] if before else [])]
+        return [*lines, *([f"{sentence('TT2432', self.language, {})}\n{display_arguments(before)}"] if before else [])]
 
 
-def _denied(wanted: Request) -> str:
-    return "said no:" + wanted.key
+def _denied(request: ApprovalRequest) -> str:
+    return "said no:" + request.key
 
 
-def _refusal(wanted: Request, said: No) -> ToolError:
-    if not said.reason:
-        return ToolError.of("TT2401", tool=wanted.tool)
-    return ToolError.of("TT2421", tool=wanted.tool, reason=said.reason)
+def _refusal(request: ApprovalRequest, answer: No) -> ToolError:
+    if not answer.reason:
+        return ToolError.of("TT2401", tool=request.tool)
+    return ToolError.of("TT2421", tool=request.tool, reason=answer.reason)

@@ -17,7 +17,7 @@ from tooltrue.client.answers import Answers, Elicit
 from tooltrue.crashes import log_crash
 from tooltrue.errors import MethodNotFound, ParseError, ToolError, TooltrueError, UnknownTool
 from tooltrue.host.models.model import ToolReply, ToolUse, Turn
-from tooltrue.host.models.uses import as_written
+from tooltrue.host.models.tool_uses import as_written
 from tooltrue.host.replies import refusal, reply
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, Value, replaced
@@ -25,12 +25,12 @@ from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import CallRecord, RequestContext, ToolCall
 
-__all__ = ["Caller", "Ended", "Hooks", "Step"]
+__all__ = ["EndedCall", "Hooks", "ResolvedCall", "ToolCaller"]
 
 _log = logging.getLogger("tooltrue")
 
 
-class Step(Value, frozen=True):
+class ResolvedCall(Value, frozen=True):
     """A call that is about to run: the model's own call, and the tool and arguments it resolves to."""
 
     use: ToolUse
@@ -38,14 +38,14 @@ class Step(Value, frozen=True):
     arguments: dict[str, Json]
 
 
-class Ended(Value, frozen=True):
+class EndedCall(Value, frozen=True):
     """A call that has been answered. ``step`` is ``None`` where the model's call could not be read. ``trail`` is the
     record that the layers have made of it: the deciding rule, and any failure."""
 
     reply: ToolReply
     seconds: float
     trail: CallRecord
-    step: Step | None = None
+    step: ResolvedCall | None = None
 
     @property
     def size(self) -> int:
@@ -73,9 +73,9 @@ class Hooks:
     text: Callable[[str], None] = _nothing
     thinking: Callable[[str], None] = _nothing
     turn: Callable[[Turn], None] = _nothing
-    before: Callable[[Step], Refusal | Awaitable[Refusal]] = _nothing
-    after: Callable[[Ended], None] = _nothing
-    progress: Callable[[Step, float, float | None, str | None], None] = _nothing
+    before: Callable[[ResolvedCall], Refusal | Awaitable[Refusal]] = _nothing
+    after: Callable[[EndedCall], None] = _nothing
+    progress: Callable[[ResolvedCall, float, float | None, str | None], None] = _nothing
     elicit: Elicit | None = None
 
 
@@ -83,7 +83,7 @@ class Hooks:
 class _Channel:
     """Passes the progress of a running call to the hooks."""
 
-    step: Step
+    step: ResolvedCall
     hooks: Hooks
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
@@ -94,7 +94,7 @@ class _Channel:
     def detach(self) -> None: ...
 
 
-class Caller:
+class ToolCaller:
     """Calls tools of ``toolset`` for a model. Every call gets ``context`` with its own channel and rounds."""
 
     def __init__(self, toolset: Toolset, hooks: Hooks, context: RequestContext, language: str) -> None:
@@ -112,13 +112,13 @@ class Caller:
         except ToolError as error:
             answer = refusal(use, error.say(self._language))
         else:
-            said = self._hooks.before(step)
-            refused = await said if inspect.isawaitable(said) else said
+            decision = self._hooks.before(step)
+            refused = await decision if inspect.isawaitable(decision) else decision
             answer = await self._run(step, names, trail) if refused is None else refusal(use, refused)
-        self._hooks.after(Ended(answer, perf_counter() - began, trail, step))
+        self._hooks.after(EndedCall(answer, perf_counter() - began, trail, step))
         return answer
 
-    async def _run(self, step: Step, names: Mapping[str, str], trail: CallRecord) -> ToolReply:
+    async def _run(self, step: ResolvedCall, names: Mapping[str, str], trail: CallRecord) -> ToolReply:
         try:
             return reply(step.use, await self._outcome(step, trail))
         except UnknownTool:
@@ -133,30 +133,30 @@ class Caller:
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._crashed(step, error)
 
-    async def _outcome(self, step: Step, trail: CallRecord) -> CallToolResult:
+    async def _outcome(self, step: ResolvedCall, trail: CallRecord) -> CallToolResult:
         """The result after all questions are answered: each round runs the call from its start (tools/rounds.py)."""
         rounds, channel = Rounds(), _Channel(step, self._hooks)
         while True:
-            trail.taken = False  # each round is the same operation
-            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, kept=[])
+            trail.claimed = False  # each round is the same operation
+            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[])
             outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context))
             if not isinstance(outcome, InputRequiredResult):
                 return outcome
-            rounds = Rounds(remembered(outcome, rounds), await self._answered(step, outcome))
+            rounds = Rounds(remembered(outcome, rounds), await self._input_responses(step, outcome))
 
-    async def _answered(self, step: Step, outcome: InputRequiredResult) -> dict[str, Json]:
+    async def _input_responses(self, step: ResolvedCall, outcome: InputRequiredResult) -> dict[str, Json]:
         try:
             return {key: await self._answers.to(request) for key, request in (outcome.inputRequests or {}).items()}
         except MethodNotFound:
             raise ToolError.of("TT9512", name=step.use.name) from None
 
-    def _crashed(self, step: Step, error: BaseException) -> ToolReply:
+    def _crashed(self, step: ResolvedCall, error: BaseException) -> ToolReply:
         id = secrets.token_hex(4)
         log_crash("tool %s failed, error %s", step.tool, id, error=error)
         return refusal(step.use, ToolError.of("TT2004", tool=step.use.name, id=id).say(self._language))
 
 
-def _read(use: ToolUse, names: Mapping[str, str]) -> Step:
+def _read(use: ToolUse, names: Mapping[str, str]) -> ResolvedCall:
     """Raises ``ToolError`` for an unknown tool, and for arguments that are not a JSON object, or an ambiguous one: with
     duplicate keys, other parsers take the last."""
     if use.name not in names:
@@ -167,7 +167,7 @@ def _read(use: ToolUse, names: Mapping[str, str]) -> Step:
         raise ToolError.of("TT9511", name=use.name, problem=str(error)) from None
     if not is_object(arguments):
         raise ToolError.of("TT9511", name=use.name, problem="it is not an object")
-    return Step(use, names[use.name], arguments)
+    return ResolvedCall(use, names[use.name], arguments)
 
 
 def _unknown(use: ToolUse, names: Mapping[str, str]) -> ToolError:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
-from tooltrue.host.inspection import Quarantined
-from tooltrue.host.naming import alias
+from tooltrue.host.aliases import alias
+from tooltrue.host.inspection import QuarantinedDefinition
 from tooltrue.host.remote import Remote
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import (
@@ -27,11 +27,11 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
-    Change,
     CompletionGet,
     Entry,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -39,12 +39,12 @@ from tooltrue.tools.vocabulary import (
     Unwatch,
 )
 
-__all__ = ["Catalogue", "Part", "Row"]
+__all__ = ["Catalogue", "CataloguePart", "CatalogueRow"]
 
 T = TypeVar("T")
 
 
-class Part(Value, frozen=True):
+class CataloguePart(Value, frozen=True):
     """A server's place in the catalogue: its mark, and the names that the operator gives to some of its tools."""
 
     remote: Remote
@@ -55,11 +55,11 @@ class Part(Value, frozen=True):
         return self.rename.get(name) or alias(self.mark, name)
 
 
-class Row(Value, frozen=True):
+class CatalogueRow(Value, frozen=True):
     """A line of the catalogue: the name here, and the tool it stands for. ``tool`` has the name here."""
 
     alias: str
-    part: Part
+    part: CataloguePart
     name: str
     tool: Tool
 
@@ -73,7 +73,7 @@ class Row(Value, frozen=True):
 
 
 class _PromptRow(Value, frozen=True):
-    part: Part
+    part: CataloguePart
     name: str
     prompt: wire.Prompt
 
@@ -89,29 +89,29 @@ class Catalogue:
     A resource that two servers list belongs to the one that stands earlier, in whichever order they start.
     """
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[CataloguePart]) -> None:
         self._parts = tuple(parts)
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, CatalogueRow] = {}
         self._listed: tuple[Tool, ...] = ()
         self._prompts: dict[str, _PromptRow] = {}
         self._lists: dict[str, tuple[Any, ...]] = {"resources": (), "templates": (), "prompts": ()}
-        self._aside: tuple[Quarantined, ...] = ()
-        self._watchers: list[Callable[[Change], None]] = []
+        self._aside: tuple[QuarantinedDefinition, ...] = ()
+        self._watchers: list[Callable[[ProviderChange], None]] = []
         for part in self._parts:
             part.remote.watch(self._changed)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[CatalogueRow, ...]:
         """All tools, available or not, by their names here."""
         return tuple(self._rows.values())
 
     @property
-    def quarantined(self) -> tuple[Quarantined, ...]:
+    def quarantined(self) -> tuple[QuarantinedDefinition, ...]:
         """The quarantined definitions, with the reason for each."""
         return (*(one for part in self._parts for one in part.remote.quarantined), *self._aside)
 
-    def _changed(self, change: Change) -> None:
-        aside: list[Quarantined] = []
+    def _changed(self, change: ProviderChange) -> None:
+        aside: list[QuarantinedDefinition] = []
         self._rows = self._table(aside)
         self._listed = tuple(row.tool for row in self._rows.values())
         self._prompts = self._prompt_table(aside)
@@ -124,30 +124,30 @@ class Catalogue:
         for changed in tuple(self._watchers):
             changed(change)
 
-    def _table(self, aside: list[Quarantined]) -> dict[str, Row]:
-        rows: dict[str, Row] = {}
+    def _table(self, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
+        rows: dict[str, CatalogueRow] = {}
         every = [(part, tool) for part in self._parts for tool in part.remote.tools]
         # A name that the operator has given takes precedence over an equal name made from a label.
         for part, tool in sorted(every, key=lambda pair: pair[1].name not in pair[0].rename):
             name = part.called(tool.name)
             if name in rows:
                 problem = DefinitionError.of("TT9263", name=name, other=f"{rows[name].server}: {rows[name].name}")
-                aside.append(Quarantined(part.remote.server, "tool", tool.name, problem))
+                aside.append(QuarantinedDefinition(part.remote.server, "tool", tool.name, problem))
                 continue
-            known = self._rows.get(name)
-            if known is None or known.part is not part or known.tool.input is not tool.input:
-                known = Row(name, part, tool.name, _called(tool, name))
-            rows[name] = known  # the same object, so that callers who remember it recognize it
+            row = self._rows.get(name)
+            if row is None or row.part is not part or row.tool.input is not tool.input:
+                row = CatalogueRow(name, part, tool.name, _called(tool, name))
+            rows[name] = row  # the same object, so that callers who remember it recognize it
         return dict(sorted(rows.items()))
 
-    def _prompt_table(self, aside: list[Quarantined]) -> dict[str, _PromptRow]:
+    def _prompt_table(self, aside: list[QuarantinedDefinition]) -> dict[str, _PromptRow]:
         table: dict[str, _PromptRow] = {}
         for part in self._parts:
             for prompt in part.remote.prompts:
                 name = alias(part.mark, prompt.name)
                 if name in table:
                     problem = DefinitionError.of("TT9263", name=name, other=table[name].part.remote.server)
-                    aside.append(Quarantined(part.remote.server, "prompt", prompt.name, problem))
+                    aside.append(QuarantinedDefinition(part.remote.server, "prompt", prompt.name, problem))
                 else:
                     table[name] = _PromptRow(part, prompt.name, replaced(prompt, name=name))
         return dict(sorted(table.items()))
@@ -157,20 +157,20 @@ class Catalogue:
         kind: Literal["resource", "template"],
         listed: Callable[[Remote], tuple[T, ...]],
         key: Callable[[T], str],
-        aside: list[Quarantined],
+        aside: list[QuarantinedDefinition],
     ) -> tuple[T, ...]:
         """The entries of all servers, without duplicates, sorted."""
-        found: dict[str, tuple[str, T]] = {}
+        owners: dict[str, tuple[str, T]] = {}
         for part in self._parts:
             for entry in listed(part.remote):
                 server = part.remote.server
-                owner, _ = found.setdefault(key(entry), (server, entry))
+                owner, _ = owners.setdefault(key(entry), (server, entry))
                 if owner != server:
                     problem = DefinitionError.of("TT9264", servers=f"{owner}, {server}")
-                    aside.append(Quarantined(server, kind, key(entry), problem))
-        return tuple(entry for _, (_, entry) in sorted(found.items()))
+                    aside.append(QuarantinedDefinition(server, kind, key(entry), problem))
+        return tuple(entry for _, (_, entry) in sorted(owners.items()))
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None
 
@@ -182,7 +182,7 @@ class Catalogue:
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self.row(name).tool
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> CatalogueRow:
         """The row of a name. Raises ``UnknownTool`` if there is none."""
         row = self._rows.get(name)
         if row is None:
@@ -200,7 +200,7 @@ class Catalogue:
     def offers(self) -> frozenset[str]:
         return frozenset[str]().union(*(part.remote.offers() for part in self._parts))
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return self._lists["resources"]
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -224,32 +224,32 @@ class Catalogue:
     async def _owner(self, operation: ResourceRead | CompletionGet) -> tuple[Remote, tuple[Entry, ...]]:
         """The server that owns a resource or template: a listed resource goes before templates, then the earlier
         server."""
-        found: list[tuple[Remote, tuple[Entry, ...]]] = []
+        owners: list[tuple[Remote, tuple[Entry, ...]]] = []
         for part in self._parts:
             with contextlib.suppress(UnknownEntry):
-                found.append((part.remote, await part.remote.find_entries(operation)))
-        fixed = [one for one in found if isinstance(one[1][0], wire.Resource)]
-        owner = next(iter(fixed or found), None)
+                owners.append((part.remote, await part.remote.find_entries(operation)))
+        fixed = [one for one in owners if isinstance(one[1][0], wire.ResourceDefinition)]
+        owner = next(iter(fixed or owners), None)
         if owner is None:
             raise unknown(operation)
         return owner
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        remote, _ = await self._owner(read)
-        outcome = await remote.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        remote, _ = await self._owner(request)
+        outcome = await remote.read_resource(request)
         if isinstance(outcome, InputRequiredResult):
             return outcome
         addresses = list(dict.fromkeys(part.uri for part in outcome.contents))[:_MOST_ADDRESSES]
-        own = {uri for uri in addresses if await self._may_name(remote, uri, read)}
-        parts = [part if part.uri in own else replaced(part, uri=read.uri) for part in outcome.contents]
+        own = {uri for uri in addresses if await self._may_name(remote, uri, request)}
+        parts = [part if part.uri in own else replaced(part, uri=request.uri) for part in outcome.contents]
         return replaced(outcome, contents=parts)
 
-    async def _may_name(self, remote: Remote, uri: str, read: ResourceRead) -> bool:
+    async def _may_name(self, remote: Remote, uri: str, request: ResourceRead) -> bool:
         """Whether a part of a resource of this server may have this address: not one of another server."""
-        if uri == read.uri:
+        if uri == request.uri:
             return True
         try:
-            owner, _ = await self._owner(replaced(read, uri=uri))
+            owner, _ = await self._owner(replaced(request, uri=uri))
         except UnknownEntry:
             return True
         return owner is remote

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tooltrue.client.client import Target
-from tooltrue.client.config import AskInput, Config, Launch, ServerConfig, resolved
+from tooltrue.client.config import AskInput, HostConfig, Launch, ServerConfig, resolved
 from tooltrue.host.launches import ApproveLaunch, Launches
 
 if TYPE_CHECKING:
@@ -16,24 +16,24 @@ __all__ = ["connect"]
 
 async def connect(
     one: ServerConfig,
-    config: Config,
+    config: HostConfig,
     launches: Launches,
     approve: ApproveLaunch | None,
     ask_input: AskInput | None = None,
-    known: dict[str, str] | None = None,
+    input_answers: dict[str, str] | None = None,
     *,
     is_of_a_file: bool = True,
 ) -> tuple[Target, dict[str, Any]]:
     """The target, and the settings of :class:`Client` for it. ``ConfigurationError`` where a variable is missing, or no
     person has agreed. An address needs approval only for servers of a file."""
-    way = await resolved(one, config, ask_input, known)
-    if isinstance(way, Launch) or is_of_a_file:
-        await launches.check(one.label, config.name, way, approve)
-    if isinstance(way, Launch):
-        return way.argv, {"env": way.env, "cwd": way.cwd, "revision": one.revision}
-    is_told = any(name.lower() == "authorization" for name in way.headers)
-    auth = None if is_told else _signed_in(way.url)
-    return way.url, {"headers": way.headers, "auth": auth, "revision": one.revision, "transport": one.transport}
+    target = await resolved(one, config, ask_input, input_answers)
+    if isinstance(target, Launch) or is_of_a_file:
+        await launches.check(one.label, config.name, target, approve)
+    if isinstance(target, Launch):
+        return target.argv, {"env": target.env, "cwd": target.cwd, "revision": one.revision}
+    is_told = any(name.lower() == "authorization" for name in target.headers)
+    auth = None if is_told else _signed_in(target.url)
+    return target.url, {"headers": target.headers, "auth": auth, "revision": one.revision, "transport": one.transport}
 
 
 def _signed_in(url: str) -> Auth | None:

@@ -11,18 +11,18 @@ from tooltrue.tools.vocabulary import Effect
 
 __all__ = ["Effects", "effects_by"]
 
-Effects: TypeAlias = Callable[[wire.Tool], Effect]
+Effects: TypeAlias = Callable[[wire.ToolDefinition], Effect]
 
 _WORSE: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
 
 
-def effects_by(said: Callable[[str], Effect | None], *, hints: bool = False) -> Effects:
-    """Classify tools by effect. ``said`` returns the operator's classification of a tool by its name. Without one a
-    tool counts as destructive, unless ``hints`` trusts the server's annotations. With one, annotations can only tighten
-    it."""
+def effects_by(configured: Callable[[str], Effect | None], *, hints: bool = False) -> Effects:
+    """Classify tools by effect. ``configured`` returns the operator's classification of a tool by its name. Without one
+    a tool counts as destructive, unless ``hints`` trusts the server's annotations. With one, annotations can only
+    tighten it."""
 
-    def effect(tool: wire.Tool) -> Effect:
-        ruled, claimed = said(tool.name), _claimed(tool.annotations)
+    def effect(tool: wire.ToolDefinition) -> Effect:
+        ruled, claimed = configured(tool.name), _claimed(tool.annotations)
         if ruled is None:
             return (claimed or "destructive") if hints else "destructive"
         return _WORSE[max(_WORSE.index(ruled), _WORSE.index(claimed or "read"))]

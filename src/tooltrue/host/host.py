@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -13,30 +13,30 @@ from typing import Any, Literal, Self, TypeAlias, overload
 
 from tooltrue.client.answers import Elicitation, Reply, Sample
 from tooltrue.client.client import Client, Progress, Result, Target
-from tooltrue.client.config import AskInput, Config, ServerConfig, read_config
-from tooltrue.client.questions import QuestionGate, QuestionLimits
+from tooltrue.client.config import AskInput, HostConfig, ServerConfig, read_config
+from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, ToolError, TooltrueError
 from tooltrue.host.admission import Judge, scanned
+from tooltrue.host.aliases import check_alias, marks
 from tooltrue.host.approval_prompts import ApprovalPrompter
-from tooltrue.host.catalogue import Catalogue, Part, Row
+from tooltrue.host.catalogue import Catalogue, CataloguePart, CatalogueRow
 from tooltrue.host.connect import connect
 from tooltrue.host.effects import effects_by
-from tooltrue.host.exposed import Exposed, exposed
-from tooltrue.host.guarding import Hosting
-from tooltrue.host.guarding import guarding as guarded_by
-from tooltrue.host.inspection import Quarantined, Suspicion
+from tooltrue.host.exposed_tools import ExposedTools, exposed
+from tooltrue.host.host_guard import Hosting
+from tooltrue.host.host_guard import guarding as guarded_by
+from tooltrue.host.inspection import QuarantinedDefinition, SuspiciousDefinition
 from tooltrue.host.launches import ApproveLaunch, Launches
-from tooltrue.host.logs import Heard, Listening
-from tooltrue.host.models.model import Given, Model
-from tooltrue.host.naming import check_alias, marks
+from tooltrue.host.logs import LogForwarder, OnServerLog
+from tooltrue.host.models.model import Model, ModelInput
 from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
-from tooltrue.host.run import Run, run
+from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.policy.audit.settings import Audit
-from tooltrue.policy.config import read
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
@@ -50,10 +50,10 @@ from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import (
     LOCAL,
-    Change,
     Channel,
     Effect,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -103,7 +103,7 @@ class Announcement(Value, frozen=True):
 class Host:
     """``async with Host(servers) as host``: the tools of all servers, by stable names, behind one guard.
 
-    ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
+    ``servers`` is a file's :class:`HostConfig`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
     ``approve_launch`` is shown each command before it is started for the first time, and after each change; without it,
     a command that has not been approved before is refused. ``ask_input`` supplies the inputs of a file; ``elicit`` and
     ``sample`` answer the requests of servers, each server within ``questions``, restarts included; ``roots`` are the
@@ -119,7 +119,7 @@ class Host:
 
     def __init__(
         self,
-        servers: Config | Mapping[str, ServerConfig | Target],
+        servers: HostConfig | Mapping[str, ServerConfig | Target],
         *,
         approve_launch: ApproveLaunch | None = None,
         ask_input: AskInput | None = None,
@@ -127,7 +127,7 @@ class Host:
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
         questions: QuestionLimits | None = None,
-        heard: Heard | None = None,
+        heard: OnServerLog | None = None,
         pins: Pins | bool = True,
         judge: Judge = scanned,
         front: ApprovalPrompter | None = None,
@@ -140,7 +140,7 @@ class Host:
         patience: Patience | None = None,
         launches: Launches | None = None,
     ) -> None:
-        self.config = servers if isinstance(servers, Config) else _config_of(servers)
+        self.config = servers if isinstance(servers, HostConfig) else _config_of(servers)
         self.patience = patience or Patience()
         self._approve_launch = approve_launch
         self._ask_input = ask_input
@@ -148,25 +148,28 @@ class Host:
         self._sample = sample
         self._roots = roots
         self._questions = questions or QuestionLimits()
-        self._heard = heard
+        self._on_log = heard
         self._launches = launches or Launches()
         self._inputs: dict[str, str] = {}
         self._at_person = asyncio.Lock()  # one question after the other
         self._pins: dict[str, Pin] = {}
-        if pins is not False and isinstance(servers, Config):
-            kept = Pins() if pins is True else pins
-            self._pins = {one.label: kept.of(servers.name, one) for one in servers.servers}
-        self._is_of_a_file = isinstance(servers, Config)
+        if pins is not False and isinstance(servers, HostConfig):
+            store = Pins() if pins is True else pins
+            self._pins = {one.label: store.of(servers.name, one) for one in servers.servers}
+        self._is_of_a_file = isinstance(servers, HostConfig)
         self._queues: set[asyncio.Queue[Announcement]] = set()
         self._stack = AsyncExitStack()
 
         named = marks(one.label for one in self.config.servers)
         self._lives = {one.label: self._life_of(one, judge) for one in self.config.servers}
         self.catalogue = Catalogue(
-            [Part(self._lives[one.label].remote, named[one.label], dict(one.rename)) for one in self.config.servers]
+            [
+                CataloguePart(self._lives[one.label].remote, named[one.label], dict(one.rename))
+                for one in self.config.servers
+            ]
         )
         self._names: frozenset[str] = frozenset()
-        self._held: frozenset[tuple[str, str]] = frozenset()
+        self._quarantined: frozenset[tuple[str, str]] = frozenset()
         self._warned: frozenset[tuple[str, str]] = frozenset()
         self.catalogue.watch(self._changed)
 
@@ -186,14 +189,14 @@ class Host:
         remote = Remote(
             one.label,
             instance=instance_of(self.config.name, one),
-            effects=effects_by(_said(one), hints=one.hints),
+            effects=effects_by(_configured_effects(one), hints=one.hints),
             visible=_visible(one),
             seconds=one.seconds,
             judge=self._pins[one.label].judge if one.label in self._pins else judge,
             neighbours=partial(self._neighbours, one.label),
         )
         patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
-        life = Life(remote, self._connecting(one), patience, self._told)
+        life = Life(remote, self._connecting(one), patience, self._announce_state)
         remote.trouble = life.doubt
         return life
 
@@ -256,7 +259,7 @@ class Host:
     def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
         # One gate per server: its connections come and go.
         gate = QuestionGate(self._questions, one.label)
-        listening = None if self._heard is None else Listening(one.label, self._heard)
+        listening = None if self._on_log is None else LogForwarder(one.label, self._on_log)
 
         async def connect(wake: Wake) -> Client:
             target, settings = await self._reached(one)
@@ -301,16 +304,16 @@ class Host:
         return tuple(_status(life) for life in self._lives.values())
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[CatalogueRow, ...]:
         """Which name stands for which tool of which server, and whether that tool is available now."""
         return self.catalogue.rows
 
     @property
-    def quarantined(self) -> tuple[Quarantined, ...]:
+    def quarantined(self) -> tuple[QuarantinedDefinition, ...]:
         """The quarantined definitions, with the reason for each."""
         return self.catalogue.quarantined
 
-    async def list_tools(self) -> list[wire.Tool]:
+    async def list_tools(self) -> list[wire.ToolDefinition]:
         """The tools that the guard allows, by their names here."""
         return [tool.definition for tool in await self.tools()]
 
@@ -318,30 +321,30 @@ class Host:
     async def tools(self) -> tuple[Tool, ...]: ...
 
     @overload
-    async def tools(self, provider: str) -> Exposed: ...
+    async def tools(self, provider: str) -> ExposedTools: ...
 
-    async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | Exposed:
+    async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | ExposedTools:
         """The same tools as layers see them; or in the format of ``openai``, ``openai-responses``, ``anthropic`` or
         ``gemini``, with a mapping from the model's names back to tools, and the tools that were left out."""
         tools = await self.provider.list_tools(self.context())
         return tools if provider is None else exposed((tool.definition for tool in tools), provider)
 
     @property
-    def suspicions(self) -> tuple[Suspicion, ...]:
+    def suspicions(self) -> tuple[SuspiciousDefinition, ...]:
         """Findings in definitions that are listed nevertheless. A person should see them."""
         return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
 
     @property
     def reviews(self) -> tuple[Review, ...]:
         """Changes published by servers that await acceptance."""
-        found = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
-        return tuple(review for review in found if review is not None)
+        reviews = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
+        return tuple(review for review in reviews if review is not None)
 
     def accept(self, review: Review, names: Sequence[str] | None = None) -> None:
         """Accept a review on behalf of a person: the tools in ``names``, or all of it. They appear at once.
         ``ConfigurationError`` where the server has published something else since."""
         self._pins[review.server].accept(review, names)
-        self._lives[review.server].wake.look_again()
+        self._lives[review.server].wake.refresh_now()
 
     @property
     def audit_log(self) -> Log:
@@ -358,22 +361,22 @@ class Host:
         finally:
             self._queues.discard(queue)
 
-    def _told(self, life: Life) -> None:
+    def _announce_state(self, life: Life) -> None:
         self._announce(Announcement("server", life.name, life.state, life.reason))
 
-    def _changed(self, change: Change) -> None:
-        before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
-        if lost := before - self._names:
+    def _changed(self, change: ProviderChange) -> None:
+        names_before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
+        if lost := names_before - self._names:
             self._announce(Announcement("lost", names=tuple(sorted(lost))))
-        if found := self._names - before:
-            self._announce(Announcement("found", names=tuple(sorted(found))))
-        if lost or found:
+        if added := self._names - names_before:
+            self._announce(Announcement("found", names=tuple(sorted(added))))
+        if lost or added:
             for life in self._lives.values():
-                life.wake.look_beside()
-        held_before, self._held = self._held, frozenset((one.server, one.name) for one in self.catalogue.quarantined)
-        self._announce_new("held", self._held - held_before)
-        warned_before, self._warned = self._warned, frozenset((one.server, one.name) for one in self.suspicions)
-        self._announce_new("warned", self._warned - warned_before)
+                life.wake.reinspect()
+        before, self._quarantined = self._quarantined, _names_of(self.catalogue.quarantined)
+        self._announce_new("held", self._quarantined - before)
+        before, self._warned = self._warned, _names_of(self.suspicions)
+        self._announce_new("warned", self._warned - before)
 
     def _announce_new(self, kind: Literal["held", "warned"], named: Set[tuple[str, str]]) -> None:
         for server in sorted({server for server, _ in named}):
@@ -393,7 +396,7 @@ class Host:
     def _task_of_none(self) -> Task:
         """A task for a call that belongs to no task. It carries the taint of all other such calls."""
         task = self.task()
-        task.meets_with(self._common)
+        task.share_taint(self._common)
         return task
 
     def context(self, channel: Channel = SILENT, *, task: Task | None = None) -> RequestContext:
@@ -415,14 +418,14 @@ class Host:
         """Call a tool by its name here, through the guard. A failure is a result with ``is_error``, for the model;
         ``UnknownTool`` is raised. The call is part of ``task``, made by :meth:`task`. Without one, it has a budget of
         its own, and carries the taint of all other calls without a task."""
-        channel = SILENT if progress is None else _Progress(progress)
+        channel = SILENT if progress is None else _ProgressChannel(progress)
         context = self.context(channel, task=task or self._task_of_none())
         outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
         if isinstance(outcome, InputRequiredResult):
             raise ToolError.of("TT2009")
         return Result.of(outcome)
 
-    async def run(self, model: Model, messages: Given, *, task: Task | None = None, **settings: Any) -> Run:
+    async def run(self, model: Model, messages: ModelInput, *, task: Task | None = None, **settings: Any) -> RunResult:
         """Let ``model`` answer with the available tools, through the guard, as part of ``task``, or of a new one.
         Messages of an earlier run bring its taint along. ``settings`` are those of :func:`tooltrue.host.run.run`.
         Raises ``ModelError``."""
@@ -437,7 +440,7 @@ class Host:
             outcome = await self.provider.read_resource(ResourceRead(uri, self.context(task=part)))
         finally:
             if task is None:
-                self._common.meet_all(part.has_met())
+                self._common.add_all_taint(part.current_taint())
         if not isinstance(outcome, ReadResourceResult):
             raise ToolError.of("TT2009")
         return outcome.contents
@@ -453,26 +456,30 @@ class Host:
         return outcome
 
 
-class _Progress:
+class _ProgressChannel:
     """The channel that reports the progress of one call."""
 
-    def __init__(self, told: Progress) -> None:
-        self._told = told
+    def __init__(self, report: Progress) -> None:
+        self._report = report
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        self._told(progress, total, message)
+        self._report(progress, total, message)
 
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
     def detach(self) -> None: ...
 
 
+def _names_of(definitions: Iterable[QuarantinedDefinition | SuspiciousDefinition]) -> frozenset[tuple[str, str]]:
+    return frozenset((one.server, one.name) for one in definitions)
+
+
 def _status(life: Life) -> ServerStatus:
     facts = life.client.facts if life.client is not None else None
-    known = {} if facts is None else {"server": facts.name, "version": facts.version, "revision": facts.revision}
+    identity = {} if facts is None else {"server": facts.name, "version": facts.version, "revision": facts.revision}
     tools = len(life.remote.tools)
     return ServerStatus(
-        life.name, life.state, life.reason, tools, life.starts, instructions=life.remote.instructions, **known
+        life.name, life.state, life.reason, tools, life.starts, instructions=life.remote.instructions, **identity
     )
 
 
@@ -482,19 +489,19 @@ def _settings(
     """The settings of the layers, overridden by the operator's file."""
     guard = replaced(guard, server=guard.server or "host")
     if rules is not None:
-        operators = read(rules)
+        operators = read_operator_config(rules)
         guard, hosting = operators.over(guard, guard.server), hosting.over(operators)
     if audit is not None:
         guard = replaced(guard, audit=Audit.of(audit))
     return replaced(guard, audit=guard.audit.at(guard.server)), hosting
 
 
-def _config_of(servers: Mapping[str, ServerConfig | Target]) -> Config:
+def _config_of(servers: Mapping[str, ServerConfig | Target]) -> HostConfig:
     every = tuple(
         one if isinstance(one, ServerConfig) else ServerConfig(label, label, hints=_is_here(one), target=one)
         for label, one in servers.items()
     )
-    return Config("", Path.cwd(), every)
+    return HostConfig("", Path.cwd(), every)
 
 
 def _is_here(target: Target) -> bool:
@@ -513,7 +520,7 @@ def _visible(one: ServerConfig) -> Callable[[str], bool]:
     return visible
 
 
-def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
+def _configured_effects(one: ServerConfig) -> Callable[[str], Effect | None]:
     """The effect that the operator's file gives a tool; if several patterns match, the worst."""
     worst: tuple[Effect, ...] = ("destructive", "open-world", "write", "read")
     unknown = set(one.effects) - set(worst)
@@ -523,10 +530,10 @@ def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
         (effect, globs(one.effects[effect])) for effect in worst if one.effects.get(effect)
     ]
 
-    def said(name: str) -> Effect | None:
+    def effect_of(name: str) -> Effect | None:
         return next((effect for effect, pattern in patterns if pattern.match(name)), None)
 
-    return said
+    return effect_of
 
 
 def _check_renamed(one: ServerConfig) -> None:

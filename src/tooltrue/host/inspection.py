@@ -14,22 +14,31 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from tooltrue.client.client import Client
 from tooltrue.contract.contract import Contract, fields
-from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError, MethodNotFound, RpcError
-from tooltrue.host.admission import Judge, Judged, poisoned
+from tooltrue.host.admission import AdmissionVerdict, Judge, poisoned
 from tooltrue.host.effects import Effects
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.schema import FOREIGN, Schema, compile_schema
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.uris import Template, is_uri, read_template
 from tooltrue.tools.vocabulary import Tool
 
-__all__ = ["MAX_BYTES", "MAX_TOOLS", "Inspection", "Inspector", "Published", "Quarantined", "Suspicion", "published"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_TOOLS",
+    "Inspection",
+    "Inspector",
+    "PublishedDefinitions",
+    "QuarantinedDefinition",
+    "SuspiciousDefinition",
+    "published",
+]
 
 _log = logging.getLogger("tooltrue")
 
@@ -42,7 +51,7 @@ T = TypeVar("T")
 Kind: TypeAlias = Literal["tool", "resource", "template", "prompt"]
 
 
-class Quarantined(Value, frozen=True):
+class QuarantinedDefinition(Value, frozen=True):
     """A definition that a server publishes and that is not listed."""
 
     server: str
@@ -51,24 +60,24 @@ class Quarantined(Value, frozen=True):
     problem: DefinitionError
 
 
-class Suspicion(Value, frozen=True):
+class SuspiciousDefinition(Value, frozen=True):
     """A definition that is listed despite its findings. A person should see them."""
 
     server: str
     kind: Kind
     name: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ScanFinding, ...]
 
 
 # -- published definitions ---------------------------------------------------------------------------------------------
 
 
-class Published(Value, frozen=True):
+class PublishedDefinitions(Value, frozen=True):
     """All that a server publishes at one time."""
 
-    tools: tuple[wire.Tool, ...] = ()
+    tools: tuple[wire.ToolDefinition, ...] = ()
     prompts: tuple[wire.Prompt, ...] = ()
-    resources: tuple[wire.Resource, ...] = ()
+    resources: tuple[wire.ResourceDefinition, ...] = ()
     templates: tuple[wire.ResourceTemplate, ...] = ()
     instructions: str | None = None
 
@@ -76,12 +85,12 @@ class Published(Value, frozen=True):
         """``DefinitionError`` where there is more than the limits of inspection allow."""
         parts = {name: len(encode(getattr(self, name))) for name in self.__struct_fields__}
         if len(self.tools) > MAX_TOOLS or sum(parts.values()) > MAX_BYTES:
-            said = ", ".join(f"{name} {size}" for name, size in parts.items())
-            facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": said}
+            sizes = ", ".join(f"{name} {size}" for name, size in parts.items())
+            facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": sizes}
             raise DefinitionError.of("TT9260", **facts, most=MAX_TOOLS, limit=MAX_BYTES)
 
 
-async def published(server: str, client: Client, before: Published) -> Published:
+async def published(server: str, client: Client, before: PublishedDefinitions) -> PublishedDefinitions:
     """Fetch the lists of the server, as far as it declares the capability. If it fails to list resources or prompts,
     those of ``before`` are kept. ``TransportError`` or ``RpcError`` where it fails to list its tools."""
     offered = client.facts.capabilities
@@ -99,7 +108,7 @@ async def published(server: str, client: Client, before: Published) -> Published
             except RpcError as error:
                 _log.warning("server %s does not list its %s: error %d", server, kind, error.number)
                 lists[kind] = getattr(before, kind)
-    return Published(**lists, instructions=client.facts.instructions)
+    return PublishedDefinitions(**lists, instructions=client.facts.instructions)
 
 
 # -- admitted definitions ----------------------------------------------------------------------------------------------
@@ -110,11 +119,11 @@ class Inspection(Value, frozen=True):
 
     tools: Mapping[str, Tool]
     prompts: Mapping[str, wire.Prompt]
-    resources: Mapping[str, wire.Resource]
+    resources: Mapping[str, wire.ResourceDefinition]
     templates: Mapping[str, tuple[wire.ResourceTemplate, Template]]
     instructions: str | None
-    quarantined: tuple[Quarantined, ...]
-    suspicions: tuple[Suspicion, ...]
+    quarantined: tuple[QuarantinedDefinition, ...]
+    suspicions: tuple[SuspiciousDefinition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,39 +137,39 @@ class Inspector:
     seconds: float | None
     judge: Judge
 
-    def at(self, said: Published, neighbours: Neighbours, known: Mapping[str, Tool]) -> Inspection:
-        """Inspect definitions and return the admitted ones. An unchanged tool of ``known`` stays the very same object.
+    def at(self, listing: PublishedDefinitions, neighbours: Neighbours, current: Mapping[str, Tool]) -> Inspection:
+        """Inspect definitions and return the admitted ones. An unchanged tool of ``current`` stays the same object.
 
         ``DefinitionError`` where there is more than the limits allow.
         """
-        said.check_size(self.server)
+        listing.check_size(self.server)
         notes = _Notes(self.server)
-        tools = notes.firsts("tool", [one for one in said.tools if self.visible(one.name)], lambda one: one.name)
-        prompts = notes.firsts("prompt", said.prompts, lambda one: one.name)
-        templates = notes.firsts("template", said.templates, lambda one: one.uriTemplate)
+        tools = notes.firsts("tool", [one for one in listing.tools if self.visible(one.name)], lambda one: one.name)
+        prompts = notes.firsts("prompt", listing.prompts, lambda one: one.name)
+        templates = notes.firsts("template", listing.templates, lambda one: one.uriTemplate)
         contract = Contract.of(
-            tools.values(), said.instructions, prompts=prompts.values(), resources=templates.values()
+            tools.values(), listing.instructions, prompts=prompts.values(), resources=templates.values()
         )
-        judged = self.judge(contract, neighbours)
+        verdict = self.judge(contract, neighbours)
         own = frozenset(tools)
         return Inspection(
-            notes.admitted("tool", tools, judged, lambda one: self._tool_of(one, known)),
-            notes.admitted("prompt", prompts, judged, _plain),
-            notes.scanned(notes.firsts("resource", said.resources, lambda one: one.uri), neighbours, own),
-            notes.admitted("template", templates, judged, lambda one: (_plain(one), read_template(one.uriTemplate))),
-            None if judged.holds_instructions else said.instructions,
+            notes.admitted("tool", tools, verdict, lambda one: self._tool_of(one, current)),
+            notes.admitted("prompt", prompts, verdict, _plain),
+            notes.scanned(notes.firsts("resource", listing.resources, lambda one: one.uri), neighbours, own),
+            notes.admitted("template", templates, verdict, lambda one: (_plain(one), read_template(one.uriTemplate))),
+            None if verdict.holds_instructions else listing.instructions,
             tuple(notes.quarantined),
             tuple(notes.suspicions),
         )
 
-    def _tool_of(self, definition: wire.Tool, known: Mapping[str, Tool]) -> Tool:
-        before = known.get(definition.name)
+    def _tool_of(self, definition: wire.ToolDefinition, current: Mapping[str, Tool]) -> Tool:
+        before = current.get(definition.name)
         if before is not None and before.definition is definition:
             return before
         same = before is not None and fields(before.definition) == fields(definition)
         return before if before is not None and same else self._tool(definition)
 
-    def _tool(self, definition: wire.Tool) -> Tool:
+    def _tool(self, definition: wire.ToolDefinition) -> Tool:
         """``DefinitionError`` for text that a model or a person must not be shown, or a schema that cannot be
         enforced."""
         if not is_name(definition.name):
@@ -187,8 +196,8 @@ class _Notes:
     """The findings of one inspection."""
 
     server: str
-    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
-    suspicions: list[Suspicion] = field(default_factory=list[Suspicion])
+    quarantined: list[QuarantinedDefinition] = field(default_factory=list[QuarantinedDefinition])
+    suspicions: list[SuspiciousDefinition] = field(default_factory=list[SuspiciousDefinition])
 
     def firsts(self, kind: Kind, entries: Iterable[T], key: Callable[[T], str]) -> dict[str, T]:
         """The entries that have a name. Of two with the same name the first counts, even if it is rejected later."""
@@ -202,29 +211,29 @@ class _Notes:
         return firsts
 
     def admitted(
-        self, kind: Kind, entries: Mapping[str, Any], judged: Judged, admit: Callable[[Any], T]
+        self, kind: Kind, entries: Mapping[str, Any], verdict: AdmissionVerdict, admit: Callable[[Any], T]
     ) -> dict[str, T]:
         """The definitions that are not quarantined, as converted by ``admit``."""
-        found: dict[str, T] = {}
+        definitions: dict[str, T] = {}
         for name, definition in entries.items():
             entry = (_SECTIONS[kind], name)
             try:
                 admitted = admit(definition)
-                if entry in judged.held:
-                    raise judged.held[entry]
+                if entry in verdict.quarantined:
+                    raise verdict.quarantined[entry]
             except DefinitionError as problem:
                 self._put_aside(kind, name, problem)
                 continue
-            found[name] = admitted
-            self._suspect(kind, name, judged.findings.get(entry, ()))
-        return found
+            definitions[name] = admitted
+            self._suspect(kind, name, verdict.findings.get(entry, ()))
+        return definitions
 
     def scanned(
-        self, entries: Mapping[str, wire.Resource], neighbours: Neighbours, own: frozenset[str]
-    ) -> dict[str, wire.Resource]:
+        self, entries: Mapping[str, wire.ResourceDefinition], neighbours: Neighbours, own: frozenset[str]
+    ) -> dict[str, wire.ResourceDefinition]:
         """The resources that pass the scan. They are data that comes and goes, so none of them needs acceptance by a
         person."""
-        found: dict[str, wire.Resource] = {}
+        resources: dict[str, wire.ResourceDefinition] = {}
         for uri, resource in entries.items():
             try:
                 if not is_uri(uri):
@@ -236,16 +245,16 @@ class _Notes:
             except DefinitionError as problem:
                 self._put_aside("resource", uri, problem)
                 continue
-            found[uri] = resource
+            resources[uri] = resource
             self._suspect("resource", uri, findings)
-        return found
+        return resources
 
     def _put_aside(self, kind: Kind, name: str, problem: DefinitionError) -> None:
-        self.quarantined.append(Quarantined(self.server, kind, name, problem))
+        self.quarantined.append(QuarantinedDefinition(self.server, kind, name, problem))
 
-    def _suspect(self, kind: Kind, name: str, findings: tuple[Finding, ...]) -> None:
+    def _suspect(self, kind: Kind, name: str, findings: tuple[ScanFinding, ...]) -> None:
         if findings:
-            self.suspicions.append(Suspicion(self.server, kind, name, findings))
+            self.suspicions.append(SuspiciousDefinition(self.server, kind, name, findings))
 
 
 def _plain(definition: T) -> T:

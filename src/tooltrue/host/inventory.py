@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tooltrue.client.config import Config, ServerConfig, read_config
+from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.launches import unpinned
 from tooltrue.jsonrpc.messages import decode, encode, is_object
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.types import Value
 
-__all__ = ["Configured", "Found", "inventory"]
+__all__ = ["ConfigFile", "Configured", "inventory"]
 
 _HOME: Final = (
     ("Claude Desktop", ".config/Claude/claude_desktop_config.json"),
@@ -53,7 +53,7 @@ class Configured(Value, frozen=True):
     unpinned: tuple[str, ...] = ()
 
 
-class Found(Value, frozen=True):
+class ConfigFile(Value, frozen=True):
     """A file, and the servers it names; ``problem`` is why it cannot be read."""
 
     host: str
@@ -62,10 +62,10 @@ class Found(Value, frozen=True):
     problem: str = ""
 
 
-def inventory(places: Sequence[Path] = (), home: Path | None = None) -> list[Found]:
+def inventory(places: Sequence[Path] = (), home: Path | None = None) -> list[ConfigFile]:
     """The files in the home and in ``places``: files, or folders of projects; by default the current folder."""
     candidates = dict.fromkeys(_candidates(places or (Path.cwd(),), home or Path.home()))
-    return [found for host, file in candidates for found in _look(host, file)]
+    return [entry for host, file in candidates for entry in _read_file(host, file)]
 
 
 def _candidates(places: Sequence[Path], home: Path) -> Iterator[tuple[str, Path]]:
@@ -77,37 +77,37 @@ def _candidates(places: Sequence[Path], home: Path) -> Iterator[tuple[str, Path]
             yield "", place
 
 
-def _look(host: str, file: Path) -> Iterator[Found]:
+def _read_file(host: str, file: Path) -> Iterator[ConfigFile]:
     if host and not file.is_file():
         return
     try:
-        yield _found(host, read_config(file))
+        yield _config_file(host, read_config(file))
     except ConfigurationError as error:
         if not (host and file.name in _SHARED and error.code == "TT9202"):
-            yield Found(host, str(file), problem=str(error))
+            yield ConfigFile(host, str(file), problem=str(error))
     if file.name == ".claude.json":
         yield from _of_projects(host, file)
 
 
-def _of_projects(host: str, file: Path) -> Iterator[Found]:
+def _of_projects(host: str, file: Path) -> Iterator[ConfigFile]:
     """The project servers of Claude Code, which it keeps in the file of the home, below each project's folder."""
     try:
-        said = decode(file.read_bytes())
+        document = decode(file.read_bytes())
     except (OSError, ParseError):
         return  # already reported
-    projects = said.get("projects") if is_object(said) else None
+    projects = document.get("projects") if is_object(document) else None
     for folder, project in (projects if is_object(projects) else {}).items():
         servers = project.get("mcpServers") if is_object(project) else None
         if servers:
             name = f"{file} ({folder})"
             try:
-                yield _found(host, read_config(name, encode({"mcpServers": servers}).decode()))
+                yield _config_file(host, read_config(name, encode({"mcpServers": servers}).decode()))
             except ConfigurationError as error:
-                yield Found(host, name, problem=str(error))
+                yield ConfigFile(host, name, problem=str(error))
 
 
-def _found(host: str, config: Config) -> Found:
-    return Found(host, config.name, tuple(map(_configured, config.servers)))
+def _config_file(host: str, config: HostConfig) -> ConfigFile:
+    return ConfigFile(host, config.name, tuple(map(_configured, config.servers)))
 
 
 def _configured(one: ServerConfig) -> Configured:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from tooltrue.client.config import Endpoint, Input, Launch, is_secret, refers_only
+from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, refers_only
 from tooltrue.contract.contract import digest
 from tooltrue.contract.files import alone, write_whole
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.packages import unpinned
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.audit.masking import MASKED, Masks
-from tooltrue.policy.consent.argument_display import shown_json, shown_text
+from tooltrue.policy.audit.argument_masking import MASKED, Masks
+from tooltrue.policy.consent.argument_display import display_json, display_text
 from tooltrue.protocol.types import Value
 from tooltrue.state.places import state_folder
 
@@ -60,30 +60,30 @@ class Launches:
     def file(self) -> Path:
         return (self._folder or state_folder()) / "launches.json"
 
-    async def check(self, server: str, file: str, launch: Launch | Endpoint, ask: ApproveLaunch | None) -> None:
+    async def check(self, server: str, file: str, launch: Launch | RemoteEndpoint, ask: ApproveLaunch | None) -> None:
         """Return once this very command may start, or the variables an endpoint takes may go there: it was approved
         before, or is approved now. Otherwise raise ``ConfigurationError``, which says how to approve it."""
-        if isinstance(launch, Endpoint) and not launch.takes:
+        if isinstance(launch, RemoteEndpoint) and not launch.takes:
             return
         request = self.request(server, file, launch)
         if self.is_approved(request.digest):
             return
-        said = False if ask is None else ask(request)
-        if not (await said if inspect.isawaitable(said) else said):
-            if isinstance(launch, Endpoint):
+        approval = False if ask is None else ask(request)
+        if not (await approval if inspect.isawaitable(approval) else approval):
+            if isinstance(launch, RemoteEndpoint):
                 code = "TT9248" if ask is None else "TT9249"
-                takes = shown_text(", ".join(launch.takes))
+                takes = display_text(", ".join(launch.takes))
                 raise ConfigurationError.of(code, server=server, file=file, origin=_origin(launch), takes=takes)
             code = "TT9240" if ask is None else "TT9241"
             raise ConfigurationError.of(code, server=server, file=file, command=_line(launch))
         self.approve(request)
 
-    def request(self, server: str, file: str, launch: Launch | Endpoint) -> LaunchRequest:
+    def request(self, server: str, file: str, launch: Launch | RemoteEndpoint) -> LaunchRequest:
         name, text = digest(_approved(launch)), described(launch)
-        said = self._read().get("last", {}).get(_place(server, file))
-        before = said if isinstance(said, str) and said != text else None
-        warnings = unpinned(launch.shown) if isinstance(launch, Launch) else ()
-        return LaunchRequest(server, file, name, text, warnings, before, isinstance(launch, Endpoint))
+        previous = self._read().get("last", {}).get(_place(server, file))
+        before = previous if isinstance(previous, str) and previous != text else None
+        warnings = unpinned(launch.display) if isinstance(launch, Launch) else ()
+        return LaunchRequest(server, file, name, text, warnings, before, isinstance(launch, RemoteEndpoint))
 
     def is_approved(self, name: str) -> bool:
         return name in self._read().get("approved", {})
@@ -92,11 +92,11 @@ class Launches:
         """Record that a person has agreed to ``request`` as shown."""
         self._make_folder()
         with alone(self.file):
-            known = self._read()
+            approvals = self._read()
             entry = {"server": request.server, "file": request.file, "command": request.text, "at": self._clock()}
-            known.setdefault("approved", {})[request.digest] = entry
-            known.setdefault("last", {})[_place(request.server, request.file)] = request.text
-            self._write(known)
+            approvals.setdefault("approved", {})[request.digest] = entry
+            approvals.setdefault("last", {})[_place(request.server, request.file)] = request.text
+            self._write(approvals)
 
     def all(self) -> dict[str, dict[str, Any]]:
         """The approvals: digest → server, file, command, time."""
@@ -105,24 +105,24 @@ class Launches:
     def revoke(self, name: str) -> bool:
         """Revoke all approvals whose digest starts with this prefix. Returns whether one existed."""
         with alone(self.file):
-            known = self._read()
-            found = [one for one in known.get("approved", {}) if one.startswith(name)]
-            for one in found:
-                del known["approved"][one]
-            if found:
-                self._write(known)
-        return bool(found)
+            approvals = self._read()
+            digests = [one for one in approvals.get("approved", {}) if one.startswith(name)]
+            for one in digests:
+                del approvals["approved"][one]
+            if digests:
+                self._write(approvals)
+        return bool(digests)
 
     def _read(self) -> dict[str, Any]:
         try:
-            known = decode(self.file.read_bytes())
+            approvals = decode(self.file.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ParseError) as error:
             raise ConfigurationError.of("TT9242", file=self.file, problem=error) from None
-        if not is_object(known) or not all(is_object(known.get(part, {})) for part in ("approved", "last")):
+        if not is_object(approvals) or not all(is_object(approvals.get(part, {})) for part in ("approved", "last")):
             raise ConfigurationError.of("TT9242", file=self.file, problem="it is not what was written there")
-        return known
+        return approvals
 
     def _make_folder(self) -> None:
         try:
@@ -130,52 +130,54 @@ class Launches:
         except OSError as error:
             raise ConfigurationError.of("TT9009", file=self.file, problem=error.strerror) from None
 
-    def _write(self, known: dict[str, Any]) -> None:
+    def _write(self, approvals: dict[str, Any]) -> None:
         """Write atomically, readable by the owner only."""
-        write_whole(self.file, json.dumps(known, indent=1, sort_keys=True), 0o600)
+        write_whole(self.file, json.dumps(approvals, indent=1, sort_keys=True), 0o600)
 
 
 def _place(server: str, file: str) -> str:
     return f"{os.path.abspath(file)}#{server}"
 
 
-def _approved(launch: Launch | Endpoint) -> dict[str, Any]:
+def _approved(launch: Launch | RemoteEndpoint) -> dict[str, Any]:
     """All that decides which process runs. Of secret variables, the values written in the file, not the resolved
     ones."""
     inputs = [[one.id, one.default, *one.options] for one in launch.inputs]
-    if isinstance(launch, Endpoint):
+    if isinstance(launch, RemoteEndpoint):
         return {"origin": _origin(launch), "takes": list(launch.takes), "inputs": inputs}
     return {
-        "argv": list(launch.shown),
+        "argv": list(launch.display),
         "cwd": launch.cwd,
-        "env": {name: digest(value) for name, value in launch.written.items()},
+        "env": {name: digest(value) for name, value in launch.env_written.items()},
         "inputs": inputs,
     }
 
 
 def _line(launch: Launch) -> str:
-    words: list[str] = Masks().mask(list(launch.shown), None)[0]
-    return shown_text(" ".join(word if re.fullmatch(r"[\w@%+=:,./-]+", word) else repr(word) for word in words))
+    words: list[str] = Masks().mask(list(launch.display), None)[0]
+    return display_text(" ".join(word if re.fullmatch(r"[\w@%+=:,./-]+", word) else repr(word) for word in words))
 
 
-def _origin(endpoint: Endpoint) -> str:
+def _origin(endpoint: RemoteEndpoint) -> str:
     """The origin of the address: the path concerns only the server at that origin."""
-    parts = urlsplit(endpoint.shown)
-    return shown_text(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    parts = urlsplit(endpoint.display)
+    return display_text(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
 
-def described(launch: Launch | Endpoint) -> str:
+def described(launch: Launch | RemoteEndpoint) -> str:
     """The whole launch as text for a person: nothing in it is hidden or left out."""
     inputs = [one for one in map(_of_the_file, launch.inputs) if one]
-    answers = [f"{'inputs' if place == 0 else '':<9}{said}" for place, said in enumerate(inputs)]
-    if isinstance(launch, Endpoint):
-        takes = [f"{'sends' if place == 0 else '':<9}{shown_text(name)}" for place, name in enumerate(launch.takes)]
+    answers = [f"{'inputs' if place == 0 else '':<9}{line}" for place, line in enumerate(inputs)]
+    if isinstance(launch, RemoteEndpoint):
+        takes = [f"{'sends' if place == 0 else '':<9}{display_text(name)}" for place, name in enumerate(launch.takes)]
         return "\n".join([f"to       {_origin(launch)}", *takes, *answers])
-    lines = [f"command  {shown_text(launch.shown[0])}"]
-    words: list[str] = Masks().mask(list(launch.shown[1:]), None)[0]  # values that look like keys are masked
-    lines += [f"         {shown_json(word)}" for word in words]
-    lines += [f"in       {shown_text(launch.cwd)}"]
-    values = [f"{shown_text(name)} = {_as_written(name, value)}" for name, value in sorted(launch.written.items())]
+    lines = [f"command  {display_text(launch.display[0])}"]
+    words: list[str] = Masks().mask(list(launch.display[1:]), None)[0]  # values that look like keys are masked
+    lines += [f"         {display_json(word)}" for word in words]
+    lines += [f"in       {display_text(launch.cwd)}"]
+    values = [
+        f"{display_text(name)} = {_as_written(name, value)}" for name, value in sorted(launch.env_written.items())
+    ]
     lines += [f"{'with' if place == 0 else '':<9}{value}" for place, value in enumerate(values)]
     return "\n".join([*lines, *answers])
 
@@ -185,11 +187,13 @@ def _as_written(name: str, value: str) -> str:
     variable."""
     if is_secret(name) and not refers_only(value):
         return MASKED
-    return shown_text(Masks().text(value))
+    return display_text(Masks().text(value))
 
 
 def _of_the_file(one: Input) -> str:
     """The default and the options that the file gives for an input."""
-    said = [f"default {shown_json(Masks().text(one.default))}"] if one.default is not None else []
-    said += [f"one of {', '.join(shown_json(Masks().text(option)) for option in one.options)}"] if one.options else []
-    return f"{shown_text(one.id)}: {'; '.join(said)}" if said else ""
+    parts = [f"default {display_json(Masks().text(one.default))}"] if one.default is not None else []
+    parts += (
+        [f"one of {', '.join(display_json(Masks().text(option)) for option in one.options)}"] if one.options else []
+    )
+    return f"{display_text(one.id)}: {'; '.join(parts)}" if parts else ""

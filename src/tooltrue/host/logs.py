@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from tooltrue.client.notifications import LogMessage
-from tooltrue.client.questions import TokenBucket
+from tooltrue.client.question_limits import TokenBucket
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import Value
 
-__all__ = ["Heard", "Listening", "ServerLog"]
+__all__ = ["LogForwarder", "OnServerLog", "ServerLog"]
 
 MAX_TEXT: Final = 2_000
 _MAX_LOGGER: Final = 100
@@ -34,15 +34,15 @@ class ServerLog(Value, frozen=True):
     left_out: int = 0
 
 
-Heard: TypeAlias = Callable[[ServerLog], None]
+OnServerLog: TypeAlias = Callable[[ServerLog], None]
 
 
 @dataclass(slots=True)
-class Listening:
+class LogForwarder:
     """Receives the log messages of one server and passes them on: a burst of 30, then one a second."""
 
     server: str
-    told: Heard
+    on_log: OnServerLog
     clock: Callable[[], float] = time.monotonic
     _masks: Masks = field(default_factory=Masks)
     _bucket: TokenBucket = field(init=False)
@@ -57,9 +57,9 @@ class Listening:
             return
         left_out, self._left_out = self._left_out, 0
         level = message.level if message.level in LOG_LEVELS else "info"
-        said = message.data if isinstance(message.data, str) else encode(message.data).decode(errors="replace")
+        text = message.data if isinstance(message.data, str) else encode(message.data).decode(errors="replace")
         logger = self._plain(message.logger or "", _MAX_LOGGER)
-        self.told(ServerLog(self.server, level, self._plain(said, MAX_TEXT), logger, left_out))
+        self.on_log(ServerLog(self.server, level, self._plain(text, MAX_TEXT), logger, left_out))
 
     def _plain(self, text: str, most: int) -> str:
         return self._masks.text(cleaned(text[:most], {})) + (" […]" if len(text) > most else "")

@@ -72,15 +72,15 @@ def _after(words: Sequence[str], verb: tuple[str, ...]) -> list[str] | None:
     """The words behind those of ``verb``, between which there may be options; ``None`` if they do not match."""
     if tuple(words[:1]) != verb[:1]:
         return None
-    wanted, rest = list(verb[1:]), iter(words[1:])
-    while wanted:
+    missing, rest = list(verb[1:]), iter(words[1:])
+    while missing:
         word = next(rest, None)
-        if word is None or (not word.startswith("-") and word != wanted[0]):
+        if word is None or (not word.startswith("-") and word != missing[0]):
             return None
         if word in _TAKES_WORD:
             next(rest, None)
-        elif word == wanted[0]:
-            wanted.pop(0)
+        elif word == missing[0]:
+            missing.pop(0)
     return list(rest)
 
 
@@ -100,19 +100,19 @@ class _Runner:
     is_fetched: Callable[[str], bool] = lambda word: True
 
     def fetches(self, words: Sequence[str]) -> list[str]:
-        found: list[str] = []
+        packages: list[str] = []
         is_named = False
         rest = iter(words)
         for word in rest:
             option, equals, value = word.partition("=")
             if word.startswith("-") and option in self.names | self.adds:
-                found += _listed(value if equals else next(rest, ""))
+                packages += _listed(value if equals else next(rest, ""))
                 is_named = is_named or option in self.names
             elif word in self.takes_word:
                 next(rest, None)
             elif not word.startswith("-"):
-                return [*found, word] if not is_named and self.is_fetched(word) else found
-        return found
+                return [*packages, word] if not is_named and self.is_fetched(word) else packages
+        return packages
 
 
 def _listed(value: str) -> list[str]:

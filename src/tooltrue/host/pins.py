@@ -18,12 +18,12 @@ from pathlib import Path
 from tooltrue.client.client import Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract, Definition, digest
-from tooltrue.contract.diff import Change, Class, Diff, diff
-from tooltrue.contract.finding import Finding, is_blocked
+from tooltrue.contract.diff import Class, ContractChange, Diff, diff
+from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.lock import Lock, find, read, write
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
-from tooltrue.host.admission import Entry, Judged, scanned, suspicious
+from tooltrue.host.admission import AdmissionVerdict, Entry, scanned, suspicious
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.approvals import place_of
 from tooltrue.protocol.types import replaced
@@ -40,7 +40,7 @@ class Review:
     server: str
     digest: str
     changes: Diff
-    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict[str, tuple[Finding, ...]])
+    findings: Mapping[str, tuple[ScanFinding, ...]] = field(default_factory=dict[str, tuple[ScanFinding, ...]])
 
     @property
     def names(self) -> frozenset[str]:
@@ -48,13 +48,13 @@ class Review:
         return frozenset({one.subject for one in self.changes.changes if one.subject} | self.findings.keys())
 
     def data(self) -> dict[str, Json]:
-        findings = {name: [one.data() for one in found] for name, found in self.findings.items()}
+        findings = {name: [one.data() for one in those] for name, those in self.findings.items()}
         return {**self.changes.data(), "findings": findings}
 
     def lines(self, language: str = "en") -> Iterator[str]:
         yield from self.changes.lines(language)
-        for name, found in self.findings.items():
-            yield from (f"{one.severity.value:<9} {name} {one.place}  {one.say(language)}" for one in found)
+        for name, findings in self.findings.items():
+            yield from (f"{one.severity.value:<9} {name} {one.place}  {one.say(language)}" for one in findings)
 
 
 def instance_of(file: str, server: ServerConfig) -> str:
@@ -64,11 +64,11 @@ def instance_of(file: str, server: ServerConfig) -> str:
 
 
 def _key(file: str, server: ServerConfig) -> str:
-    way: list[str] = [server.url] if server.url is not None else [server.command or "", *server.args]
+    address: list[str] = [server.url] if server.url is not None else [server.command or "", *server.args]
     target: Target | None = server.target
     if isinstance(target, str | Sequence):  # it stands in no file
-        way = [target] if isinstance(target, str) else list(target)
-    return digest([os.path.abspath(file), server.label, way])[:32]
+        address = [target] if isinstance(target, str) else list(target)
+    return digest([os.path.abspath(file), server.label, address])[:32]
 
 
 class Pins:
@@ -96,42 +96,44 @@ class Pin:
     unseen: set[Entry] = field(default_factory=set[Entry], compare=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def judge(self, contract: Contract, neighbours: Neighbours) -> Judged:
+    def judge(self, contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
         """Decide which published definitions to quarantine. ``ConfigurationError`` where the pin cannot be read."""
-        seen = scanned(contract, neighbours)
+        scan = scanned(contract, neighbours)
         with self.lock:
-            accepted = self._accepted(contract, seen)
-            held = dict(self._held(contract, accepted, seen))
-            judged = Judged(held, contract.instructions != accepted.instructions, seen.findings)
-            self._wait(contract if held or judged.holds_instructions else None)
-        return judged
+            accepted = self._accepted(contract, scan)
+            quarantined = dict(self._quarantined(contract, accepted, scan))
+            verdict = AdmissionVerdict(quarantined, contract.instructions != accepted.instructions, scan.findings)
+            self._wait(contract if quarantined or verdict.holds_instructions else None)
+        return verdict
 
-    def _accepted(self, contract: Contract, seen: Judged) -> Contract:
+    def _accepted(self, contract: Contract, scan: AdmissionVerdict) -> Contract:
         """The accepted contract, without unreviewed definitions found poisoned since; on first use, all that is not
         poisoned."""
         if not self.file.exists():
-            kept = _only(contract, lambda entry: entry not in seen.held)
-            kept = replaced(kept, instructions=None) if seen.holds_instructions else kept
-            self.unseen.update(_entries(kept))
-            self._write(self.file, kept)
-            return kept
+            pinned = _only(contract, lambda entry: entry not in scan.quarantined)
+            pinned = replaced(pinned, instructions=None) if scan.holds_instructions else pinned
+            self.unseen.update(_entries(pinned))
+            self._write(self.file, pinned)
+            return pinned
         accepted = read(self.file).contract
         now, before = _entries(contract), _entries(accepted)
-        if taken_back := {one for one in self.unseen & seen.held.keys() if now.get(one) == before.get(one)}:
+        if taken_back := {one for one in self.unseen & scan.quarantined.keys() if now.get(one) == before.get(one)}:
             self.unseen.difference_update(taken_back)
             accepted = _only(accepted, lambda entry: entry not in taken_back)
             self._write(self.file, accepted)
         return accepted
 
-    def _held(self, contract: Contract, accepted: Contract, seen: Judged) -> Iterator[tuple[Entry, DefinitionError]]:
+    def _quarantined(
+        self, contract: Contract, accepted: Contract, scan: AdmissionVerdict
+    ) -> Iterator[tuple[Entry, DefinitionError]]:
         before = _entries(accepted)
-        changes: defaultdict[Entry, list[Change]] = defaultdict(list)
+        changes: defaultdict[Entry, list[ContractChange]] = defaultdict(list)
         for change in diff(accepted, contract).changes:
             changes[(str(change.path[0]), change.subject)].append(change)
         for entry, definition in _entries(contract).items():
             changed = Diff(tuple(changes[entry]))
-            if entry in seen.held and definition != before.get(entry):
-                yield entry, seen.held[entry]
+            if entry in scan.quarantined and definition != before.get(entry):
+                yield entry, scan.quarantined[entry]
             elif _counts(changed):
                 yield entry, _changed(entry, changed, is_new=entry not in before)
 
@@ -143,19 +145,19 @@ class Pin:
             return None
         accepted, published = pinned.contract, waiting.contract
         changes = diff(accepted, published)
-        found: dict[str, tuple[Finding, ...]] = {}
+        findings: dict[str, tuple[ScanFinding, ...]] = {}
         for (section, name), what in suspicious(published, neighbours).items():
             if is_blocked(what) and _counts(changes.of(name, section)):
-                found[name] = (*found.get(name, ()), *what)
-        return Review(self.server, published.pin, changes, found)
+                findings[name] = (*findings.get(name, ()), *what)
+        return Review(self.server, published.pin, changes, findings)
 
-    def accept(self, shown: Review, names: Collection[str] | None = None) -> None:
-        """Accept the definitions called ``names`` as they are in ``shown``; without ``names``, all of it with the
+    def accept(self, review: Review, names: Collection[str] | None = None) -> None:
+        """Accept the definitions called ``names`` as they are in ``review``; without ``names``, all of it with the
         instructions, and definitions that are gone leave the pin. ``ConfigurationError`` where another contract is
         pending by now."""
         with self.lock:
             waiting = find(self.waiting)
-            if waiting is None or waiting.contract.pin != shown.digest:
+            if waiting is None or waiting.contract.pin != review.digest:
                 raise ConfigurationError.of("TT9247", server=self.server)
             published = waiting.contract
             if names is None:
@@ -163,9 +165,9 @@ class Pin:
                 self._write(self.file, published)
                 self._wait(None)
                 return
-            taken = _only(published, lambda entry: entry[1] in names)
-            self.unseen.difference_update(_entries(taken))
-            self._write(self.file, _with(read(self.file).contract, taken))
+            accepted = _only(published, lambda entry: entry[1] in names)
+            self.unseen.difference_update(_entries(accepted))
+            self._write(self.file, _with(read(self.file).contract, accepted))
 
     def _wait(self, contract: Contract | None) -> None:
         if contract is None:
@@ -188,10 +190,10 @@ def _entries(contract: Contract) -> dict[Entry, Definition]:
     return {(section, name): one for section, entries in contract.sections() for name, one in entries.items()}
 
 
-def _only(contract: Contract, wanted: Callable[[Entry], bool]) -> Contract:
+def _only(contract: Contract, is_included: Callable[[Entry], bool]) -> Contract:
     """The contract reduced to these definitions."""
     sections = {
-        section: {name: one for name, one in entries.items() if wanted((section, name))}
+        section: {name: one for name, one in entries.items() if is_included((section, name))}
         for section, entries in contract.sections()
     }
     return replaced(contract, **sections)

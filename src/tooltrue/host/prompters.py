@@ -1,6 +1,6 @@
 """Ways to put a question to a person: a function of the program that embeds the host, or a terminal.
 
-Without either there is no front, and calls wait as tickets for ``tooltrue approvals``.
+Without either there is no prompter, and calls wait as tickets for ``tooltrue approvals``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,18 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from tooltrue.errors import ParseError
-from tooltrue.host.approval_prompts import Always, Answer, ApprovalPrompter, Edit, No, Once, Question, Session
+from tooltrue.host.approval_prompts import (
+    Always,
+    ApprovalAnswer,
+    ApprovalPrompter,
+    ApprovalQuestion,
+    EditedArguments,
+    No,
+    Once,
+    ThisSession,
+)
 from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.consent.argument_display import shown_text
+from tooltrue.policy.consent.argument_display import display_text
 from tooltrue.protocol.terminal import printable
 from tooltrue.wording import sentence
 
@@ -28,21 +37,21 @@ ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
 """Shows a prompt and returns the line that was typed, without its end. ``EOFError`` at the end of input."""
 
 
-def callback(function: Callable[[Question], Any]) -> ApprovalPrompter:
-    """A front from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other value
-    is a no. It may be ``async``."""
+def callback(function: Callable[[ApprovalQuestion], Any]) -> ApprovalPrompter:
+    """A prompter from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other
+    value is a no. It may be ``async``."""
 
-    async def front(question: Question) -> Answer:
-        said = function(question)
-        return _answer(await said if inspect.isawaitable(said) else said)
+    async def prompter(question: ApprovalQuestion) -> ApprovalAnswer:
+        reply = function(question)
+        return _answer(await reply if inspect.isawaitable(reply) else reply)
 
-    return front
+    return prompter
 
 
-def _answer(said: object) -> Answer:
-    if isinstance(said, Once | Session | Always | Edit | No):
-        return said
-    return Once() if said is True else No()
+def _answer(reply: object) -> ApprovalAnswer:
+    if isinstance(reply, Once | ThisSession | Always | EditedArguments | No):
+        return reply
+    return Once() if reply is True else No()
 
 
 def terminal(language: str = "en") -> ApprovalPrompter | None:
@@ -51,11 +60,11 @@ def terminal(language: str = "en") -> ApprovalPrompter | None:
         return None
     ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
 
-    async def front(question: Question) -> Answer:
+    async def prompter(question: ApprovalQuestion) -> ApprovalAnswer:
         async with at_terminal():
             return await ask(question)
 
-    return front
+    return prompter
 
 
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
@@ -119,24 +128,24 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en") -> ApprovalPrompter:
+def prompting(read_line: ReadLine, write: Callable[[str], None], language: str = "en") -> ApprovalPrompter:
     """Show the question in full, and read one word as the answer, after a no also the reason on the same line. An empty
     line is a no, and so are repeated invalid answers."""
 
     def say(code: str, **facts: object) -> str:
         return sentence(code, language, facts)
 
-    async def front(question: Question) -> Answer:
+    async def prompter(question: ApprovalQuestion) -> ApprovalAnswer:
         write(f"\n{question.text}\n\n")
         if question.problem:
-            write(f"{shown_text(question.problem)}\n")
+            write(f"{display_text(question.problem)}\n")
         for _ in range(_MISSES):
-            word, _, reason = (await read(say("TT2433"))).strip().partition(" ")
+            word, _, reason = (await read_line(say("TT2433"))).strip().partition(" ")
             match _WORDS.get(word.lower()):
                 case "once" if not reason:
                     return Once()
                 case "session" if not reason:
-                    return Session()
+                    return ThisSession()
                 case "always" if not reason:
                     return await always(question)
                 case "edit" if not reason:
@@ -148,21 +157,21 @@ def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en"
                     continue
         return No()
 
-    async def always(question: Question) -> Answer:
-        arguments = question.wanted.arguments
-        said = await read(say("TT2435", names=", ".join(arguments) or "-"))
-        free = {name for part in said.split(",") if (name := part.strip())}
+    async def always(question: ApprovalQuestion) -> ApprovalAnswer:
+        arguments = question.request.arguments
+        names = await read_line(say("TT2435", names=", ".join(arguments) or "-"))
+        free = {name for part in names.split(",") if (name := part.strip())}
         return Always(_pattern(arguments, free))
 
-    async def edited() -> Edit | None:
+    async def edited() -> EditedArguments | None:
         try:
-            said = decode((await read(say("TT2436"))).encode(errors="surrogateescape"))
+            edited_arguments = decode((await read_line(say("TT2436"))).encode(errors="surrogateescape"))
         except ParseError as error:
             write(f"{error.say(language)}\n")
             return None
-        return Edit(said) if is_object(said) else None
+        return EditedArguments(edited_arguments) if is_object(edited_arguments) else None
 
-    return front
+    return prompter
 
 
 def _pattern(arguments: Any, free: set[str]) -> dict[str, Any]:

@@ -25,7 +25,14 @@ from tooltrue.errors import (
 )
 from tooltrue.host.admission import Judge, scanned
 from tooltrue.host.effects import Effects, effects_by
-from tooltrue.host.inspection import Inspection, Inspector, Published, Quarantined, Suspicion, published
+from tooltrue.host.inspection import (
+    Inspection,
+    Inspector,
+    PublishedDefinitions,
+    QuarantinedDefinition,
+    SuspiciousDefinition,
+    published,
+)
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
@@ -48,12 +55,12 @@ from tooltrue.tools.null import SILENT
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
-    Change,
     CompletionGet,
     Entry,
     Kind,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -75,7 +82,7 @@ class Remote:
     that label.
 
     ``attach`` gives it a connection, ``detach`` takes it away, ``refresh`` fetches and inspects everything again,
-    ``look_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
+    ``inspect_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
     when a call finds the connection broken. ``suspicions`` are the findings in definitions that are listed
     nevertheless.
     """
@@ -93,25 +100,25 @@ class Remote:
         trouble: Callable[[], None] = lambda: None,
     ) -> None:
         self.server = server
-        self.quarantined: tuple[Quarantined, ...] = ()
-        self.suspicions: tuple[Suspicion, ...] = ()
+        self.quarantined: tuple[QuarantinedDefinition, ...] = ()
+        self.suspicions: tuple[SuspiciousDefinition, ...] = ()
         self.instructions: str | None = None
-        self._looking = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
+        self._inspector = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
         self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
         self._neighbours = neighbours
         self.trouble = trouble
         self._client: Client | None = None
         self._why_not: Exception = TransportError.of("TT5001")
-        self._published: Published | None = None
+        self._published: PublishedDefinitions | None = None
         self._tools: Mapping[str, Tool] = {}
         self._listed: tuple[Tool, ...] = ()
-        self._resources: Mapping[str, wire.Resource] = {}
+        self._resources: Mapping[str, wire.ResourceDefinition] = {}
         self._templates: Mapping[str, tuple[wire.ResourceTemplate, Template]] = {}
         self._prompts: Mapping[str, wire.Prompt] = {}
         self._offers: frozenset[str] = frozenset()
         self._lists: dict[str, tuple[Any, ...]] = {}
-        self._watchers: list[Callable[[Change], None]] = []
+        self._watchers: list[Callable[[ProviderChange], None]] = []
 
     @property
     def is_there(self) -> bool:
@@ -123,7 +130,7 @@ class Remote:
         return self._listed
 
     @property
-    def resources(self) -> tuple[wire.Resource, ...]:
+    def resources(self) -> tuple[wire.ResourceDefinition, ...]:
         return self._list("resources", self._resources)
 
     @property
@@ -152,30 +159,30 @@ class Remote:
         await self._refresh(self._here())
 
     async def _refresh(self, client: Client) -> None:
-        said = await published(self.server, client, self._published or Published())
+        listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
-        await self._look(said)
-        self._published = said
+        await self._inspect(listing)
+        self._published = listing
 
-    async def look_again(self) -> None:
+    async def inspect_again(self) -> None:
         """Inspect the known definitions again: other servers' tools have changed, and definitions here may refer to
         them."""
         if self._published is not None:
-            await self._look(self._published)
+            await self._inspect(self._published)
 
-    async def _look(self, said: Published) -> None:
-        look = partial(self._looking.at, said, self._neighbours(), self._tools)
-        self._put(await self._lane.run(look))
+    async def _inspect(self, listing: PublishedDefinitions) -> None:
+        inspect = partial(self._inspector.at, listing, self._neighbours(), self._tools)
+        self._put(await self._lane.run(inspect))
 
-    def _put(self, seen: Inspection) -> None:
-        changed: list[Kind] = [*self._put_tools(seen.tools), *self._put_library(seen)]
-        self.instructions = seen.instructions
-        notes = seen.quarantined, seen.suspicions
+    def _put(self, inspection: Inspection) -> None:
+        changed: list[Kind] = [*self._put_tools(inspection.tools), *self._put_library(inspection)]
+        self.instructions = inspection.instructions
+        notes = inspection.quarantined, inspection.suspicions
         if (self.quarantined, self.suspicions) != notes:
             self.quarantined, self.suspicions = notes
             changed = changed or ["tools"]
         for kind in changed:
-            self._tell(Change(kind))
+            self._announce(ProviderChange(kind))
 
     def _put_tools(self, tools: Mapping[str, Tool]) -> list[Kind]:
         listed = tuple(tool for _, tool in sorted(tools.items()))
@@ -184,22 +191,26 @@ class Remote:
         self._tools, self._listed = tools, listed
         return ["tools"]
 
-    def _put_library(self, seen: Inspection) -> list[Kind]:
+    def _put_library(self, inspection: Inspection) -> list[Kind]:
         changed: list[Kind] = []
-        if (seen.resources, seen.templates) != (self._resources, self._templates):
+        if (inspection.resources, inspection.templates) != (self._resources, self._templates):
             changed.append("resources")
-        if seen.prompts != self._prompts:
+        if inspection.prompts != self._prompts:
             changed.append("prompts")
         if changed:
-            self._resources, self._templates, self._prompts = seen.resources, seen.templates, seen.prompts
+            self._resources, self._templates, self._prompts = (
+                inspection.resources,
+                inspection.templates,
+                inspection.prompts,
+            )
             self._lists = {}
         return changed
 
-    def _tell(self, change: Change) -> None:
+    def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None
 
@@ -225,7 +236,7 @@ class Remote:
         try:
             return _outcome(await client.call_tool(call.name, arguments, timeout=self._seconds, progress=progress))
         except RpcError as error:
-            return failed(ToolError.of("TT9253", server=self.server, tool=name, said=_said(error)).say())
+            return failed(ToolError.of("TT9253", server=self.server, tool=name, said=_refusal_text(error)).say())
         except RequestTimeout as error:
             raise ToolTimeout.of("TT9252", server=self.server, tool=name, problem=error) from None
         except InvalidAnswer as error:
@@ -244,7 +255,7 @@ class Remote:
     def offers(self) -> frozenset[str]:
         return self._offers
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return self.resources
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -274,9 +285,9 @@ class Remote:
                     return (self._templates[name][0],)
         raise unknown(operation)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        await self.find_entries(read)
-        return await self._asking("resources/read", _read(self._here(), read.uri))
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        await self.find_entries(request)
+        return await self._asking("resources/read", _read(self._here(), request.uri))
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         await self.find_entries(get)
@@ -292,7 +303,7 @@ class Remote:
         try:
             return await self._in_time(method, answer)
         except RpcError as error:
-            raise ToolError.of("TT9254", server=self.server, said=_said(error)) from None
+            raise ToolError.of("TT9254", server=self.server, said=_refusal_text(error)) from None
         except InvalidAnswer as error:
             raise ToolError.of("TT9603", server=self.server, problem=_plain_text(error)) from None
         except TransportError as error:
@@ -319,7 +330,7 @@ def _plain_text(error: Exception) -> str:
     return cleaned(str(error), {})[:_MOST_WORDS]
 
 
-def _said(error: RpcError) -> str:
+def _refusal_text(error: RpcError) -> str:
     """A server's refusal in its own words: untrusted, so it is cut and cleaned."""
     return f"{_plain_text(error)} ({error.number})"
 
@@ -334,9 +345,9 @@ def _block(block: Any) -> Any:
     """An embedded resource as its own type: the wire does not tag it."""
     if not isinstance(block, EmbeddedResource) or not is_object(block.resource):
         return block
-    said = block.resource
-    uri, kind, meta = str(said.get("uri", "")), said.get("mimeType"), said.get("_meta")
+    resource = block.resource
+    uri, kind, meta = str(resource.get("uri", "")), resource.get("mimeType"), resource.get("_meta")
     kind, meta = kind if isinstance(kind, str) else None, meta if is_object(meta) else None
-    if isinstance(said.get("blob"), str):
-        return replaced(block, resource=BlobResource(uri, said["blob"], kind, meta))
-    return replaced(block, resource=TextResource(uri, str(said.get("text", "")), kind, meta))
+    if isinstance(resource.get("blob"), str):
+        return replaced(block, resource=BlobResource(uri, resource["blob"], kind, meta))
+    return replaced(block, resource=TextResource(uri, str(resource.get("text", "")), kind, meta))

@@ -19,7 +19,7 @@ from tooltrue.protocol.types import (
 __all__ = ["refusal", "reply"]
 
 # The types that all providers with vision accept.
-_SEEN = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+_IMAGE_TYPES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 
 
 def reply(use: ToolUse, result: CallToolResult) -> ToolReply:
@@ -39,7 +39,7 @@ def _part(block: object) -> Part:
     match block:
         case TextContent():
             return block.text
-        case ImageContent() if block.mimeType in _SEEN:
+        case ImageContent() if block.mimeType in _IMAGE_TYPES:
             return Picture(block.data, block.mimeType)
         case ImageContent():
             return Picture(block.data, block.mimeType).stand_in
@@ -49,7 +49,7 @@ def _part(block: object) -> Part:
             return "\n".join(filter(None, (f"[resource {block.name}: {block.uri}]", block.description)))
         case EmbeddedResource(resource=TextResource() as resource):
             return f"[resource {resource.uri}]\n{resource.text}"
-        case EmbeddedResource(resource=BlobResource(mimeType=str(kind)) as resource) if kind in _SEEN:
+        case EmbeddedResource(resource=BlobResource(mimeType=str(kind)) as resource) if kind in _IMAGE_TYPES:
             return Picture(resource.blob, kind)
         case EmbeddedResource(resource=BlobResource() as resource):
             kind = resource.mimeType or "of an unknown kind"

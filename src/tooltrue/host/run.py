@@ -13,13 +13,13 @@ from typing import Literal, TypeAlias
 from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import profile
 from tooltrue.errors import ToolError
-from tooltrue.host.calls import Caller, Hooks
-from tooltrue.host.exposed import Exposed, Fit, exposed
+from tooltrue.host.calls import Hooks, ToolCaller
+from tooltrue.host.exposed_tools import ExposedTools, Fit, exposed
 from tooltrue.host.models.model import (
     Delta,
-    Given,
     Message,
     Model,
+    ModelInput,
     ModelMessage,
     Stop,
     ToolMessage,
@@ -36,7 +36,7 @@ from tooltrue.tools.tasks import Task, TaskTaint
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 
-__all__ = ["Conversation", "Run", "RunLimits", "run"]
+__all__ = ["Conversation", "RunLimits", "RunResult", "run"]
 
 _EARLIER = "(an earlier run)"  # a source that is no server
 
@@ -64,7 +64,7 @@ class RunLimits(Value, frozen=True):
     at_once: int = 8
 
 
-class Run(Value, frozen=True):
+class RunResult(Value, frozen=True):
     """The result of a run. ``text`` is the model's last text. ``stop`` is the model's own reason (``end``, ``length``,
     ``refused``), or the limit that was reached: ``steps``, ``tokens`` or ``time``; ``stopped`` if the task of the
     context was stopped (:class:`tooltrue.tools.tasks.Task`), with ``reason``. ``messages`` is the whole conversation,
@@ -80,7 +80,7 @@ class Run(Value, frozen=True):
 
 async def run(
     model: Model,
-    messages: Given,
+    messages: ModelInput,
     toolset: Toolset,
     *,
     hooks: Hooks | None = None,
@@ -88,7 +88,7 @@ async def run(
     context: MakeContext = local,
     fit: Fit | None = None,
     language: str = "en",
-) -> Run:
+) -> RunResult:
     """Let ``model`` answer ``messages`` with the tools of ``toolset``. Raises ``ModelError``, and any exception of a
     hook.
 
@@ -123,21 +123,21 @@ class Conversation:
         self._limits = limits or RunLimits()
         self._toolset = toolset
         self._context = context
-        self._catalogue = _Catalogue(toolset, model.shape, fit or fitting(profile(model.profile)))
+        self._catalogue = _Catalogue(toolset, model.tool_format, fit or fitting(profile(model.profile)))
         self._language = language
         self._task: Task | None = None
 
-    async def exposed(self) -> Exposed:
+    async def exposed(self) -> ExposedTools:
         """The tools as the model is shown them."""
         return await self._catalogue.exposed(self._context())
 
-    async def say(self, given: Given) -> Run:
+    async def say(self, messages: ModelInput) -> RunResult:
         """Add messages, and run until the model makes no more calls or a limit is reached. Raises ``ModelError``."""
-        self.messages += read_messages(given)
-        context = self._begun()
+        self.messages += read_messages(messages)
+        context = self._new_context()
         self._task = context.task
-        caller = Caller(self._toolset, self._hooks, context, self._language)
-        progress, clock = _Progress(Usage()), asyncio.timeout(self._limits.seconds)
+        caller = ToolCaller(self._toolset, self._hooks, context, self._language)
+        progress, clock = _RunProgress(Usage()), asyncio.timeout(self._limits.seconds)
         try:
             async with clock:
                 return self._run(await self._until_done(caller, context, progress), progress)
@@ -146,23 +146,23 @@ class Conversation:
                 raise
             return self._run("time", progress)
 
-    def _begun(self) -> RequestContext:
+    def _new_context(self) -> RequestContext:
         """The context of another run. Its task carries the taint of the messages."""
         context = self._context()
         if (task := context.task) is not None:
             for message in self.messages:
                 if isinstance(message, ToolMessage):
-                    task.meet_all(message.met or _unknown(message))
+                    task.add_all_taint(message.taint or _unknown(message))
         return context
 
-    def _run(self, stop: Why, progress: _Progress) -> Run:
-        return Run(progress.text, stop, progress.used, progress.steps, tuple(self.messages), progress.reason)
+    def _run(self, stop: Why, progress: _RunProgress) -> RunResult:
+        return RunResult(progress.text, stop, progress.used, progress.steps, tuple(self.messages), progress.reason)
 
-    async def _until_done(self, caller: Caller, context: RequestContext, progress: _Progress) -> Why:
+    async def _until_done(self, caller: ToolCaller, context: RequestContext, progress: _RunProgress) -> Why:
         most = self._limits.tokens
         while progress.steps < self._limits.steps:
-            shown = await self._catalogue.exposed(context)
-            turn = await self.model.answer(self.messages, shown.tools, self._heard)
+            exposed_tools = await self._catalogue.exposed(context)
+            turn = await self.model.answer(self.messages, exposed_tools.tools, self._pass_on)
             self.usage += turn.usage
             progress.add(turn)
             if context.task is not None:
@@ -174,13 +174,13 @@ class Conversation:
             if most is not None and progress.used.total >= most:
                 self._close(turn.message, {}, "TT9515")
                 return "tokens"
-            await self._call(turn, lambda use, names=shown.names: caller.call(use, names))
+            await self._call(turn, lambda use, names=exposed_tools.names: caller.call(use, names))
             if context.task is not None and context.task.stopped:
                 progress.reason = context.task.stopped
                 return "stopped"
         return "steps"
 
-    def _heard(self, delta: Delta) -> None:
+    def _pass_on(self, delta: Delta) -> None:
         (self._hooks.text if delta.kind == "text" else self._hooks.thinking)(delta.text)
 
     async def _call(self, turn: Turn, call: _Calling) -> None:
@@ -216,7 +216,7 @@ class Conversation:
             return refusal(use, error.say(self._language))
 
         replies = tuple(done.get(number) or unanswered(use) for number, use in enumerate(message.uses))
-        self.messages += [message, ToolMessage(replies, None if self._task is None else self._task.has_met())]
+        self.messages += [message, ToolMessage(replies, None if self._task is None else self._task.current_taint())]
 
 
 def _unknown(message: ToolMessage) -> TaskTaint:
@@ -226,7 +226,7 @@ def _unknown(message: ToolMessage) -> TaskTaint:
 
 
 @dataclass(slots=True)
-class _Progress:
+class _RunProgress:
     """The progress of a run."""
 
     used: Usage
@@ -243,18 +243,18 @@ class _Progress:
 class _Catalogue:
     """The tools in the form the model is shown, converted again only when the list has changed."""
 
-    def __init__(self, toolset: Toolset, shape: str, fit: Fit) -> None:
+    def __init__(self, toolset: Toolset, tool_format: str, fit: Fit) -> None:
         self._toolset = toolset
-        self._shape = shape
+        self._tool_format = tool_format
         self._fit = fit
         self._listed: tuple[Tool, ...] | None = None
-        self._exposed = Exposed((), {})
+        self._exposed = ExposedTools((), {})
 
-    async def exposed(self, context: RequestContext) -> Exposed:
+    async def exposed(self, context: RequestContext) -> ExposedTools:
         listed = await self._toolset.list_tools(context)
         if listed is not self._listed:
             self._listed = listed
-            self._exposed = exposed((tool.definition for tool in listed), self._shape, self._fit)
+            self._exposed = exposed((tool.definition for tool in listed), self._tool_format, self._fit)
         return self._exposed
 
 

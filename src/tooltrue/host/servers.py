@@ -52,7 +52,7 @@ class Wake:
     def __init__(self) -> None:
         self.lost: Exception | None = None
         self.is_doubted = False
-        self.is_beside_others = False
+        self.needs_inspection = False
         self._has_changed = False
         self._rests = False
         self._pause = _FIRST_REST_SECONDS
@@ -72,13 +72,13 @@ class Wake:
         if not self._rests:
             self._event.set()
 
-    def look_beside(self) -> None:
+    def reinspect(self) -> None:
         """Request an inspection because the tools of another server have changed: definitions here may refer to
         them."""
-        self.is_beside_others = True
+        self.needs_inspection = True
         self._event.set()
 
-    def look_again(self) -> None:
+    def refresh_now(self) -> None:
         """Request a refresh of the lists now."""
         self._has_changed, self._rests = True, False
         self._event.set()
@@ -110,12 +110,12 @@ needs to answer. ``ConfigurationError`` means that this server must not be start
 
 @dataclass
 class Life:
-    """One server. ``remote`` is its provider in every state; ``told`` is called with each new state."""
+    """One server. ``remote`` is its provider in every state; ``on_change`` is called with each new state."""
 
     remote: Remote
     connect: Connect
     patience: Patience
-    told: Callable[[Life], None] = lambda life: None
+    on_change: Callable[[Life], None] = lambda life: None
     state: State = "starting"
     reason: TooltrueError | None = None
     starts: int = 0
@@ -151,7 +151,7 @@ class Life:
             pause = min(pause * 2, self.patience.longest)
 
     def end(self) -> None:
-        """Mark the server as ended, without a call of ``told``."""
+        """Mark the server as ended, without a call of ``on_change``."""
         self.state = "ended"
         self.remote.detach(ConnectionLost.of("TT5001"))
 
@@ -164,7 +164,7 @@ class Life:
             self.remote.detach(reason or ConnectionLost.of("TT9232", server=self.name))
         if state != "starting":
             self.settled.set()
-        self.told(self)
+        self.on_change(self)
 
     async def _live(self) -> None:
         """Run one life, from the start until the connection is lost; the loss is raised."""
@@ -177,7 +177,7 @@ class Life:
             self._turn("ready")
             while True:
                 await wake.wait()
-                await self._look(client, wake)
+                await self._handle_events(client, wake)
 
     @contextlib.asynccontextmanager
     async def _opened(self, client: Client) -> AsyncGenerator[None]:
@@ -209,15 +209,15 @@ class Life:
                 await self.wake.wait()
         return self.wake.lost or error
 
-    async def _look(self, client: Client, wake: Wake) -> None:
+    async def _handle_events(self, client: Client, wake: Wake) -> None:
         if wake.lost is not None:
             raise wake.lost
         if wake.is_doubted:
             wake.is_doubted = False
             await client.ping()
         if wake.takes_change():
-            wake.is_beside_others = False
+            wake.needs_inspection = False
             await self.remote.refresh()
-        if wake.is_beside_others:
-            wake.is_beside_others = False
-            await self.remote.look_again()
+        if wake.needs_inspection:
+            wake.needs_inspection = False
+            await self.remote.inspect_again()

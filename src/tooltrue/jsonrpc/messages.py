@@ -21,13 +21,13 @@ from tooltrue.errors import InvalidRequest, ParseError, RpcError
 __all__ = [
     "MAX_CONTAINERS",
     "MAX_DEPTH",
-    "Answer",
     "Failure",
     "Id",
     "Json",
     "Message",
     "Notification",
-    "Request",
+    "RpcRequest",
+    "RpcResponse",
     "answered_id",
     "answered_ids",
     "canonical",
@@ -82,7 +82,7 @@ def is_array(value: object) -> TypeGuard[list[Json]]:
     return isinstance(value, list)
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
+class RpcRequest(msgspec.Struct, frozen=True, gc=False):
     """A request: the sender waits for the answer with this ``id``."""
 
     id: Id
@@ -97,7 +97,7 @@ class Notification(msgspec.Struct, frozen=True, gc=False):
     params: dict[str, Json]
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class RpcResponse(msgspec.Struct, frozen=True, gc=False):
     """The result of the request with this ``id``."""
 
     id: Id
@@ -111,7 +111,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     error: RpcError
 
 
-Message: TypeAlias = Request | Notification | Answer | Failure
+Message: TypeAlias = RpcRequest | Notification | RpcResponse | Failure
 
 
 def decode(data: bytes) -> Json:
@@ -136,7 +136,7 @@ def decode(data: bytes) -> Json:
 
 # The effect of each bracket on the depth: 1 for an opening one, -1 (as an unsigned byte) for a closing one.
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-_ALL_BUT_BRACKETS, _ALL_BUT_COLONS = (bytes(set(range(256)) - set(kept)) for kept in (b'[]{}"', b':"'))
+_ALL_BUT_BRACKETS, _ALL_BUT_COLONS = (bytes(set(range(256)) - set(signs)) for signs in (b'[]{}"', b':"'))
 
 
 def _check_nesting(data: bytes) -> None:
@@ -161,8 +161,8 @@ def _outside_strings(data: bytes, dropped: bytes) -> bytes:
 
 def _check_keys(data: bytes, again: bytes) -> None:
     """Raise ``ParseError`` for a duplicate key in ``data``; ``again`` is its re-encoding, which has each key once."""
-    members, read = (_outside_strings(text, _ALL_BUT_COLONS).count(b":") for text in (data, again))
-    if members != read:
+    members, distinct = (_outside_strings(text, _ALL_BUT_COLONS).count(b":") for text in (data, again))
+    if members != distinct:
         _careful.decode(data.decode())
 
 
@@ -182,11 +182,11 @@ def _inside(value: Json) -> Iterable[Json]:
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen:
+            if key in keys:
                 raise ParseError.of("TT1003", key=repr(key[:40]))
-            seen.add(key)
+            keys.add(key)
     return members
 
 
@@ -206,7 +206,7 @@ def parse(value: Json) -> Message:
     except InvalidRequest as error:
         error.is_answer = "method" not in value and not value.keys().isdisjoint(("result", "error"))
         if error.is_answer:
-            error.answers = _meant(value.get("id"))
+            error.answers = _id_value(value.get("id"))
         raise
 
 
@@ -219,13 +219,13 @@ def _message(value: dict[str, Json]) -> Message:
     if "result" in value and "error" in value:
         raise _invalid('it has both "result" and "error", where exactly one belongs', id)
     if "result" in value and id is not None:
-        return Answer(id, value["result"])
+        return RpcResponse(id, value["result"])
     if "error" in value:
         return Failure(id, _received(value["error"], id))
     raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
 
 
-def _meant(id: Json) -> Id | None:
+def _id_value(id: Json) -> Id | None:
     """The id that an answer carries. A whole float counts as an integer: some languages have floating point only."""
     if type(id) is float and id.is_integer():
         return int(id)
@@ -250,34 +250,34 @@ def answered_id(frame: bytes) -> Id | None:
         members = decode(b"{%b}" % (head[1] + (tail[1][1:] if tail else b"")).rstrip(b","))
     except ParseError:
         return None
-    return None if "method" in members else _meant(members.get("id"))
+    return None if "method" in members else _id_value(members.get("id"))
 
 
 def answered_ids(frame: bytes, limit: int) -> list[Id]:
     """The ids of the first ``limit`` answers in an array that is refused as a whole; like :func:`answered_id`."""
-    return [id for id in map(_answered, islice(_elements(frame), limit)) if id is not None]
+    return [id for id in map(_response_id, islice(_elements(frame), limit)) if id is not None]
 
 
-def _answered(part: bytes) -> Id | None:
+def _response_id(part: bytes) -> Id | None:
     try:
         value = decode(part)
     except ParseError:
         return answered_id(part)
     is_answer = is_object(value) and "method" not in value and not value.keys().isdisjoint(("result", "error"))
-    return _meant(value.get("id")) if is_answer else None
+    return _id_value(value.get("id")) if is_answer else None
 
 
 def _elements(frame: bytes) -> Iterator[bytes]:
     """The raw elements of an array, at any nesting depth and even if it is truncated. Takes one pass."""
     begin, depth = 0, 0
-    for found in _STRUCTURE.finditer(frame):
-        sign = found[0]
+    for match in _STRUCTURE.finditer(frame):
+        sign = match[0]
         depth += _LEVELS.get(sign, 0)
         if begin == 0:
-            begin = found.end()
+            begin = match.end()
         elif depth == 0 or (depth == 1 and sign == b","):
-            yield frame[begin : found.start()]
-            begin = found.end()
+            yield frame[begin : match.start()]
+            begin = match.end()
     if depth:
         yield frame[begin:]
 
@@ -302,7 +302,7 @@ def _read_id(message: dict[str, Json]) -> Id | None:
     return None
 
 
-def _call(message: dict[str, Json], id: Id | None) -> Request | Notification:
+def _call(message: dict[str, Json], id: Id | None) -> RpcRequest | Notification:
     method, params = message["method"], message.get("params", {})
     if not isinstance(method, str):
         raise _invalid('"method" must be a string', id)
@@ -310,7 +310,7 @@ def _call(message: dict[str, Json], id: Id | None) -> Request | Notification:
         return Notification(method, params if is_object(params) else {})
     if not is_object(params):
         raise _invalid('"params" must be an object', id)
-    return Request(id, method, params)
+    return RpcRequest(id, method, params)
 
 
 def _invalid(problem: str, id: Id | None) -> InvalidRequest:

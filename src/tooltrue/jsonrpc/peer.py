@@ -57,14 +57,15 @@ from tooltrue.errors import (
     RpcError,
     TransportError,
 )
+from tooltrue.jsonrpc.deadlines import Deadlines, RequestDeadline
 from tooltrue.jsonrpc.messages import (
-    Answer,
     Failure,
     Id,
     Json,
     Message,
     Notification,
-    Request,
+    RpcRequest,
+    RpcResponse,
     answered_id,
     answered_ids,
     decode,
@@ -75,9 +76,8 @@ from tooltrue.jsonrpc.messages import (
     is_array,
     parse,
 )
-from tooltrue.jsonrpc.patience import Limit, Patience
 
-__all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Exchange", "Handler", "Peer", "internal_error"]
+__all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Handler", "NotificationChannel", "Peer", "internal_error"]
 
 MAX_BATCH = 100
 MAX_RUNNING = 4_096
@@ -86,13 +86,13 @@ _REASON_LENGTH = 200
 _log = logging.getLogger("tooltrue")
 
 
-class Exchange(Protocol):
+class NotificationChannel(Protocol):
     """The caller of a request, as its handler sees it before the answer: it accepts notifications."""
 
     def notify(self, method: str, params: Json) -> None: ...
 
 
-class Dialogue(Exchange, Protocol):
+class Dialogue(NotificationChannel, Protocol):
     """An exchange that can also send requests to the caller before its answer is sent."""
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
@@ -111,7 +111,7 @@ class Handler(Protocol):
     @property
     def takes_batches(self) -> bool: ...
 
-    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         """Return the encoded result, or raise ``RpcError``. Cancelled if the caller no longer wants the answer."""
         ...
 
@@ -151,7 +151,7 @@ class _Wait:
     def __init__(self, future: asyncio.Future[Json], method: str) -> None:
         self.future = future
         self.method = method
-        self.limit: Limit | None = None
+        self.limit: RequestDeadline | None = None
 
 
 class _Call:
@@ -195,7 +195,7 @@ class Peer:
         *,
         language: str = "en",
         unreadable: Callable[[RpcError], None] | None = None,
-        patience: Patience | None = None,
+        patience: Deadlines | None = None,
         lost: Callable[[Exception], None] | None = None,
     ) -> None:
         self._write = write
@@ -206,8 +206,8 @@ class Peer:
         self._running: dict[Id, _Call] = {}
         self._ending: set[asyncio.Task[None]] = set()  # batches, and cancelled requests that still run
         self._waiting: dict[Id, _Wait] = {}
-        self._held: asyncio.Event | None = None
-        self.patience = patience or Patience()
+        self._released: asyncio.Event | None = None
+        self.patience = patience or Deadlines()
         self._last_id = 0
         self.dropped = Dropped()
         self._closed = False
@@ -230,12 +230,12 @@ class Peer:
     def _undecoded(self, error: ParseError, frame: bytes) -> None:
         """Fail the pending requests whose answers the frame holds, as far as their ids can be recognized."""
         is_batch = frame.lstrip().startswith(b"[") and self._handler.takes_batches
-        meant = [
+        ids = [
             id for id in (answered_ids(frame, MAX_BATCH) if is_batch else [answered_id(frame)]) if id in self._waiting
         ]
-        for id in meant:
+        for id in ids:
             self._refuse(id, str(error).rstrip("."))
-        if not meant:
+        if not ids:
             self._drop(str(error))
 
     def _misread(self, error: RpcError) -> None:
@@ -258,16 +258,16 @@ class Peer:
 
     def _take(self, message: Message, reply: Callable[[bytes], None]) -> None:
         match message:
-            case Request():
+            case RpcRequest():
                 self._begin(message, reply)
             case Notification():
                 self._note(message)
-            case Answer(id, result):
+            case RpcResponse(id, result):
                 self._settle(id, result, None)
             case Failure(id, error):
                 self._settle(id, None, error)
 
-    def _begin(self, request: Request, reply: Callable[[bytes], None]) -> None:
+    def _begin(self, request: RpcRequest, reply: Callable[[bytes], None]) -> None:
         if request.id in self._running:
             # Two answers with the same id would be indistinguishable. The first request keeps the id and its answer.
             error = InvalidRequest.of("TT1009", id=request.id)
@@ -279,10 +279,10 @@ class Peer:
             return
         reply(encode_failure(request.id, error, self._language))
 
-    async def _answer(self, request: Request, reply: Callable[[bytes], None], call: _Call) -> None:
+    async def _answer(self, request: RpcRequest, reply: Callable[[bytes], None], call: _Call) -> None:
         try:
-            while self._held is not None:
-                await self._held.wait()
+            while self._released is not None:
+                await self._released.wait()
             answer = encode_answer(request.id, await self._handler.on_request(request, call))
         except RpcError as error:
             answer = encode_failure(request.id, error, self._language)
@@ -314,9 +314,9 @@ class Peer:
     def _unmatched(self, id: Id | None, error: RpcError | None) -> None:
         """Handle an answer that matches no pending request. Fails the one whose id differs in type only."""
         _log.info("dropped an answer that nobody asked for")
-        meant = next((known for known in self._waiting if str(known) == id), None)
-        if meant is not None:
-            self._refuse(meant, f"its id is the string {id!r}, and that of the request a number")
+        similar = next((waiting for waiting in self._waiting if str(waiting) == id), None)
+        if similar is not None:
+            self._refuse(similar, f"its id is the string {id!r}, and that of the request a number")
         elif id is None:
             self._drop(f"an error without an id: {error}")
         elif isinstance(id, str) or not 0 < id <= self._last_id:  # otherwise late: its request no longer waits
@@ -359,9 +359,9 @@ class Peer:
 
     def hold(self, hold: bool) -> None:
         """Hold or release requests that have not begun; running requests continue, and cancellations are processed."""
-        if self._held is not None:
-            self._held.set()
-        self._held = asyncio.Event() if hold else None
+        if self._released is not None:
+            self._released.set()
+        self._released = asyncio.Event() if hold else None
 
     def cancel(self, id: Id) -> bool:
         """Cancel the other end's request with this id; it gets no answer. Returns False if it is not running."""
@@ -403,9 +403,9 @@ class Peer:
         """Send a request to the other end and return its result.
 
         Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds without a sign of life
-        (:meth:`hear_of`; ``None``: no limit) or after ``total`` seconds, or ``ConnectionLost``. ``send`` replaces
-        ``write`` for transports that also need the id. If the wait ends without an answer, ``abandoned`` is called with
-        the id, to inform the other end.
+        (:meth:`extend_deadline`; ``None``: no limit) or after ``total`` seconds, or ``ConnectionLost``. ``send``
+        replaces ``write`` for transports that also need the id. If the wait ends without an answer, ``abandoned`` is
+        called with the id, to inform the other end.
         """
         if self._closed:
             raise ConnectionLost.of("TT5001")
@@ -444,7 +444,7 @@ class Peer:
         waiting = self._waiting.get(id)
         return waiting is not None and not waiting.future.done()
 
-    def hear_of(self, id: Id) -> None:
+    def extend_deadline(self, id: Id) -> None:
         """Restart the timeout of a request that the other end is working on; the limit ``total`` continues."""
         waiting = self._waiting.get(id)
         if waiting is not None and waiting.limit is not None:

@@ -78,7 +78,7 @@ class Meter:
         self._refused: dict[str, int] = {}
         self._signs: dict[str, int] = {}
 
-    def ended(self, method: str, name: str, outcome: str, seconds: float) -> None:
+    def count_operation(self, method: str, name: str, outcome: str, seconds: float) -> None:
         """Count one operation. ``name`` is that of an existing tool or prompt, otherwise empty."""
         series = self._series.get((method, name)) or self._begin(method, name)
         series.outcomes[outcome] = series.outcomes.get(outcome, 0) + 1
@@ -93,7 +93,7 @@ class Meter:
         """Count a refusal by the ``code`` of its error."""
         self._refused[code] = self._refused.get(code, 0) + 1
 
-    def noticed(self, kind: str) -> None:
+    def count_event(self, kind: str) -> None:
         """Count an event reported by a layer, by its kind: a sign of abuse, a result that was cleaned or cut."""
         self._signs[kind] = self._signs.get(kind, 0) + 1
 
@@ -113,14 +113,14 @@ class Meter:
             "tooltrue_refused_total": [Sample("", {"code": code}, count) for code, count in self._refused.items()],
             "tooltrue_signs_total": [Sample("", {"kind": kind}, count) for kind, count in self._signs.items()],
         }
-        return counts | {name: [Sample("", {}, read())] for name, read in self.gauges.items()}
+        return counts | {name: [Sample("", {}, gauge())] for name, gauge in self.gauges.items()}
 
 
 def exposition(workers: Mapping[str, Figures]) -> str:
     """The Prometheus text of the metrics of all workers; each line names its worker."""
     lines: list[str] = []
-    for family, kind, said in _FAMILIES:
-        lines += (f"# HELP {family} {said}", f"# TYPE {family} {kind}")
+    for family, kind, description in _FAMILIES:
+        lines += (f"# HELP {family} {description}", f"# TYPE {family} {kind}")
         for worker, figures in sorted(workers.items()):
             for sample in figures.get(family, ()):
                 lines.append(_line(family, Sample(sample.suffix, {**sample.labels, "worker": worker}, sample.value)))

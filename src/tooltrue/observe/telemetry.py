@@ -78,8 +78,8 @@ class Telemetry:
     def serve(self, method: str, id: object, params: Mapping[str, Any], facts: Mapping[str, str]) -> Generator[None]:
         """A span for a served request. Its parent is the span named in the request, which may be in another process; if
         so, the current local span is linked."""
-        said = params.get("_meta")
-        meta = said if is_object(said) else {}
+        declared_meta = params.get("_meta")
+        meta = declared_meta if is_object(declared_meta) else {}
         around = trace.get_current_span().get_span_context()
         parent = propagate.extract(_carried(meta))
         is_elsewhere = trace.get_current_span(parent).get_span_context() != around
@@ -89,7 +89,7 @@ class Telemetry:
             attributes["mcp.protocol.version"] = version if version in versions.BY_NAME else _OTHER
         span = self._tracer.start_span(attributes["mcp.method.name"], parent, SpanKind.SERVER, attributes, links)
         operation = _Operation(span, attributes)
-        entered, known = context.attach(trace.set_span_in_context(span, parent)), OPERATION.set(operation)
+        entered, operation_token = context.attach(trace.set_span_in_context(span, parent)), OPERATION.set(operation)
         began = perf_counter()
         try:
             yield
@@ -99,7 +99,7 @@ class Telemetry:
         finally:
             self._served.record(perf_counter() - began, operation.counted(), context.get_current())
             span.end()
-            OPERATION.reset(known)
+            OPERATION.reset(operation_token)
             context.detach(entered)
 
     @contextlib.contextmanager
@@ -115,9 +115,9 @@ class Telemetry:
             method, kind=SpanKind.CLIENT, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
             operation = _Operation(span, attributes)
-            said: dict[str, str] = {}
-            propagate.inject(said)
-            operation.carried = _carried(said)
+            carrier: dict[str, str] = {}
+            propagate.inject(carrier)
+            operation.carried = _carried(carrier)
             try:
                 yield operation
             except BaseException as error:
@@ -142,7 +142,7 @@ class _Operation:
     def trace_id(self) -> str:
         return trace.format_trace_id(self._span.get_span_context().trace_id)
 
-    def ended(self, name: str, outcome: str, code: str) -> None:
+    def record_outcome(self, name: str, outcome: str, code: str) -> None:
         """Record the outcome known to the guard's innermost layer; the name is that of an existing tool or prompt."""
         method = self._attributes["mcp.method.name"]
         if name and method in _NAMES:
@@ -154,7 +154,7 @@ class _Operation:
         if method == "tools/call" and outcome not in ("ok", "asked", "cancelled"):
             self._fail("tool_error")
 
-    def answered(self, *, is_error: bool) -> None:
+    def record_answer(self, *, is_error: bool) -> None:
         if is_error:
             self._fail("tool_error")
 
@@ -192,5 +192,5 @@ def _attributes(method: str, params: Mapping[str, Any]) -> dict[str, str]:
 
 def _carried(meta: Mapping[str, Any]) -> dict[str, str]:
     """The trace context in a request. It is untrusted: values other than text of a reasonable length are ignored."""
-    found = {key: meta.get(key) for key in _CARRIED}
-    return {key: value for key, value in found.items() if isinstance(value, str) and len(value) <= _MAX_CARRIED}
+    values = {key: meta.get(key) for key in _CARRIED}
+    return {key: value for key, value in values.items() if isinstance(value, str) and len(value) <= _MAX_CARRIED}

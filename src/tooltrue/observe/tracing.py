@@ -19,7 +19,7 @@ class Operation(Protocol):
     @property
     def trace_id(self) -> str: ...
 
-    def ended(self, name: str, outcome: str, code: str) -> None:
+    def record_outcome(self, name: str, outcome: str, code: str) -> None:
         """Record the outcome: ``name`` is that of an existing tool or prompt."""
         ...
 
@@ -30,7 +30,7 @@ class Requested(Protocol):
     @property
     def carried(self) -> Mapping[str, str]: ...
 
-    def answered(self, *, is_error: bool) -> None:
+    def record_answer(self, *, is_error: bool) -> None:
         """``is_error``: whether the result reports an error."""
         ...
 

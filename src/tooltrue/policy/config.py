@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple, get_args
 from tooltrue.errors import ConfigurationError, SchemaError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy import toml_positions as lines
-from tooltrue.policy.audit.settings import OnFailure
+from tooltrue.policy.audit.audit_settings import OnFailure
 from tooltrue.policy.auth_table import AUTH
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import unreachable_rules
 from tooltrue.policy.rules.rule import Rule, Rules
-from tooltrue.protocol.schema import Bounds, Schema, compile_schema
+from tooltrue.protocol.schema import Schema, SchemaBounds, compile_schema
 from tooltrue.protocol.schema.dialects import dialect_of, subschemas
 from tooltrue.protocol.schema.words import ASSERTIONS
 from tooltrue.protocol.types import Value, field, replaced
@@ -30,13 +30,13 @@ from tooltrue.spelling import closest
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import EFFECTS
 
-__all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
+__all__ = ["TABLES", "ConfigTable", "OperatorConfig", "examine", "read_operator_config", "text_of"]
 
 
 # -- schema of the file ------------------------------------------------------------------------------------------------
 
 
-class Table(NamedTuple):
+class ConfigTable(NamedTuple):
     """A table of the file: the JSON Schemas of its keys, and a function from its values and the current :class:`Guard`
     to the settings to change. ``required`` are the keys that it must have."""
 
@@ -45,46 +45,46 @@ class Table(NamedTuple):
     required: tuple[str, ...] = ()
 
 
-def _limits(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"limits": replaced(guard.limits, **said)}
+def _limits(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"limits": replaced(guard.limits, **settings)}
 
 
-def _rate(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"rate": replaced(guard.rate, **{whose: Rate(**figures) for whose, figures in said.items()})}
+def _rate(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"rate": replaced(guard.rate, **{whose: Rate(**figures) for whose, figures in settings.items()})}
 
 
-def _concurrency(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"concurrency": replaced(guard.concurrency, **said)}
+def _concurrency(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"concurrency": replaced(guard.concurrency, **settings)}
 
 
-def _abuse(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"abuse": replaced(guard.abuse, **said)}
+def _abuse(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"abuse": replaced(guard.abuse, **settings)}
 
 
-def _audit(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"audit": guard.audit.said_instead(**said)}
+def _audit(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"audit": guard.audit.with_overrides(**settings)}
 
 
-def _confirm(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    effects = frozenset(said.get("effects", guard.confirm.effects))
-    return {"confirm": replaced(guard.confirm, **{**said, "effects": effects})}
+def _confirm(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    effects = frozenset(settings.get("effects", guard.confirm.effects))
+    return {"confirm": replaced(guard.confirm, **{**settings, "effects": effects})}
 
 
-def _nothing(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+def _no_settings(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     """Ignore a table that no layer uses."""
     return {}
 
 
-def _held(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"held": {principal: frozenset(scopes) for principal, scopes in said.items()}}
+def _local_scopes(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"local_scopes": {principal: frozenset(scopes) for principal, scopes in settings.items()}}
 
 
-def _repair(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"repair": globs(said["tools"])}
+def _repair(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"repair": globs(settings["tools"])}
 
 
-def _of_hosts(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    """Ignore a table that only a host uses (:mod:`tooltrue.host.guarding`)."""
+def _host_settings(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    """Ignore a table that only a host uses (:mod:`tooltrue.host.host_guard`)."""
     return {}
 
 
@@ -110,18 +110,18 @@ _EXCUSED: Final = {
     "additionalProperties": False,
 }
 
-TABLES: Final[Mapping[str, Table]] = {
-    "limits": Table(
+TABLES: Final[Mapping[str, ConfigTable]] = {
+    "limits": ConfigTable(
         {"seconds": _NUMBER, "max_bytes": _COUNT, "max_argument_bytes": _COUNT, "blocked_seconds": _NUMBER}, _limits
     ),
-    "rate": Table({"tool": _PACE, "caller": _PACE, "server": _PACE}, _rate),
-    "concurrency": Table({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),
-    "abuse": Table({"pause": _NUMBER, "longest": _NUMBER}, _abuse),
-    "audit": Table(
+    "rate": ConfigTable({"tool": _PACE, "caller": _PACE, "server": _PACE}, _rate),
+    "concurrency": ConfigTable({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),
+    "abuse": ConfigTable({"pause": _NUMBER, "longest": _NUMBER}, _abuse),
+    "audit": ConfigTable(
         {"on": {"type": "boolean"}, "to": _TEXT, "seal": _TEXT, "on_failure": {"enum": list(get_args(OnFailure))}},
         _audit,
     ),
-    "confirm": Table(
+    "confirm": ConfigTable(
         {
             "effects": {"type": "array", "items": _EFFECT},
             "session_seconds": _NUMBER,
@@ -131,22 +131,26 @@ TABLES: Final[Mapping[str, Table]] = {
         },
         _confirm,
     ),
-    "auth": Table(AUTH, _nothing),
-    "scopes": Table({"local": _SCOPES, "local:http": _SCOPES}, _held),
-    "repair": Table({"tools": _NAMES}, _repair, ("tools",)),
-    "check": Table({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _nothing),
-    "effects": Table(dict.fromkeys(EFFECTS, _NAMES), _of_hosts),
-    "flow": Table(dict.fromkeys(("private", "public", "untrusted", "trusted", "sends", "stays"), _NAMES), _of_hosts),
-    "budget": Table(
-        {"calls": _COUNT, "bytes": _COUNT, "seconds": _NUMBER, "tokens": _COUNT, "money": _NUMBER}, _of_hosts
+    "auth": ConfigTable(AUTH, _no_settings),
+    "scopes": ConfigTable({"local": _SCOPES, "local:http": _SCOPES}, _local_scopes),
+    "repair": ConfigTable({"tools": _NAMES}, _repair, ("tools",)),
+    "check": ConfigTable({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _no_settings),
+    "effects": ConfigTable(dict.fromkeys(EFFECTS, _NAMES), _host_settings),
+    "flow": ConfigTable(
+        dict.fromkeys(("private", "public", "untrusted", "trusted", "sends", "stays"), _NAMES), _host_settings
     ),
-    "loops": Table(
-        {"told_after": _COUNT, "stopped_after": _COUNT, "errors_after": _COUNT, "patient": _NAMES}, _of_hosts
+    "budget": ConfigTable(
+        {"calls": _COUNT, "bytes": _COUNT, "seconds": _NUMBER, "tokens": _COUNT, "money": _NUMBER}, _host_settings
     ),
-    "retry": Table({"attempts": _COUNT, "pause": _NUMBER, "longest": _NUMBER, "idempotent": _NAMES}, _of_hosts),
-    "asking": Table(
+    "loops": ConfigTable(
+        {"told_after": _COUNT, "stopped_after": _COUNT, "errors_after": _COUNT, "patient": _NAMES}, _host_settings
+    ),
+    "retry": ConfigTable(
+        {"attempts": _COUNT, "pause": _NUMBER, "longest": _NUMBER, "idempotent": _NAMES}, _host_settings
+    ),
+    "asking": ConfigTable(
         {"seconds": _NUMBER, "always_seconds": _NUMBER, "waiting": _COUNT, "no_seconds": _NUMBER, "edits": _COUNT},
-        _of_hosts,
+        _host_settings,
     ),
 }
 """All tables except the rules."""
@@ -179,7 +183,7 @@ def _schema() -> Schema:
 # -- reading it --------------------------------------------------------------------------------------------------------
 
 
-class Config(Value, frozen=True, dict=True):
+class OperatorConfig(Value, frozen=True, dict=True):
     """The contents of a file. ``name`` is its name as given, ``text`` its text."""
 
     name: str
@@ -190,17 +194,21 @@ class Config(Value, frozen=True, dict=True):
     def over(self, guard: Guard, server: str) -> Guard:
         """Return ``guard`` with the settings of the file, for the server of this name."""
         name = self.name.replace("{", "{{").replace("}", "}}")
-        for table, said in self.tables.items():
-            guard = guard.given(f"{name} [{table}]", **TABLES[table].settings(said, guard))
+        for table, settings in self.tables.items():
+            guard = guard.with_settings(f"{name} [{table}]", **TABLES[table].settings(settings, guard))
         if self.rules is None:
             return guard
-        return guard.given(name, rules=Rules(self.rules.rules, server, guard.held))
+        return guard.with_settings(name, rules=Rules(self.rules.rules, server, guard.local_scopes))
 
-    def said(self, table: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
+    def settings_of(self, table: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
         """Return the settings of a table, the name of the table, and the place of each of its keys; empty without the
         table."""
-        said = self.tables.get(table, {})
-        return said, f"{self.name} [{table}]" if said else "", {key: self.place((table, key)) for key in said}
+        settings = self.tables.get(table, {})
+        return (
+            settings,
+            f"{self.name} [{table}]" if settings else "",
+            {key: self.place((table, key)) for key in settings},
+        )
 
     def place(self, path: lines.Path) -> str:
         """Return ``FILE:LINE`` of the value at ``path``, or of the nearest value around it."""
@@ -213,7 +221,7 @@ class Config(Value, frozen=True, dict=True):
         return lines.lines_of(self.text)
 
 
-def read(file: str | Path, text: str | None = None) -> Config:
+def read_operator_config(file: str | Path, text: str | None = None) -> OperatorConfig:
     """Read the file. ``ConfigurationError`` for the first problem in it. ``text`` is the file's text, if it was read
     before."""
     config, problems = examine(file, text)
@@ -222,22 +230,22 @@ def read(file: str | Path, text: str | None = None) -> Config:
     return config
 
 
-def examine(file: str | Path, text: str | None = None) -> tuple[Config, list[ConfigurationError]]:
+def examine(file: str | Path, text: str | None = None) -> tuple[OperatorConfig, list[ConfigurationError]]:
     """Read the file as far as possible, and return it with all its problems."""
     name = str(file)
-    config = Config(name, text_of(file) if text is None else text)
+    config = OperatorConfig(name, text_of(file) if text is None else text)
     try:
-        said = tomllib.loads(config.text)
-        problems = [*_misfits(config, said)]
+        document = tomllib.loads(config.text)
+        problems = [*_misfits(config, document)]
     except tomllib.TOMLDecodeError as error:
         return config, [_no_toml(name, str(error))]
     except RecursionError:
         return config, [_no_toml(name, "it is nested too deep")]
     if problems:
         return config, problems
-    rules = _rules(config, said.get("rules", []), problems)
-    tables = {table: keys for table, keys in said.items() if table in TABLES}
-    config = Config(name, config.text, Rules(rules) if "rules" in said else None, tables)
+    rules = _rules(config, document.get("rules", []), problems)
+    tables = {table: keys for table, keys in document.items() if table in TABLES}
+    config = OperatorConfig(name, config.text, Rules(rules) if "rules" in document else None, tables)
     return config, [*problems, *unreachable_rules(rules, config.place)]
 
 
@@ -249,15 +257,15 @@ def text_of(file: str | Path) -> str:
         raise ConfigurationError.of("TT4300", file=str(file), problem=problem) from None
 
 
-def _no_toml(name: str, said: str) -> ConfigurationError:
-    found = re.search(r" \(at line (\d+), column \d+\)$| \(at end of document\)$", said)
-    place = f"{name}:{found[1]}" if found and found[1] else name
-    return ConfigurationError.of("TT4301", place=place, problem=said[: found.start()] if found else said)
+def _no_toml(name: str, message: str) -> ConfigurationError:
+    position = re.search(r" \(at line (\d+), column \d+\)$| \(at end of document\)$", message)
+    place = f"{name}:{position[1]}" if position and position[1] else name
+    return ConfigurationError.of("TT4301", place=place, problem=message[: position.start()] if position else message)
 
 
-def _misfits(config: Config, said: dict[str, Any]) -> Iterator[ConfigurationError]:
+def _misfits(config: OperatorConfig, document: dict[str, Any]) -> Iterator[ConfigurationError]:
     """Yield the values that do not fit the schema of the file."""
-    for problem in _schema().problems(said):
+    for problem in _schema().problems(document):
         path = _path(problem.path)
         text = str(problem).removeprefix(problem.path).strip()
         what = problem.path.removeprefix("$").removeprefix(".") or "the file"
@@ -273,10 +281,12 @@ def _path(text: str) -> lines.Path:
 # -- one rule after the other ------------------------------------------------------------------------------------------
 
 
-def _rules(config: Config, said: list[dict[str, Any]], problems: list[ConfigurationError]) -> tuple[Rule, ...]:
+def _rules(
+    config: OperatorConfig, entries: list[dict[str, Any]], problems: list[ConfigurationError]
+) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     names: dict[str, int] = {}
-    for number, one in enumerate(said):
+    for number, one in enumerate(entries):
         name = one.get("name", f"rule {number + 1}")
         if name in names:
             place, first = config.place(("rules", number)), config.place(("rules", names[name]))
@@ -291,34 +301,34 @@ def _rules(config: Config, said: list[dict[str, Any]], problems: list[Configurat
     return tuple(rules)
 
 
-def _rule(number: int, name: str, said: Mapping[str, Any]) -> Rule:
+def _rule(number: int, name: str, entry: Mapping[str, Any]) -> Rule:
     return Rule(
-        said["then"],
+        entry["then"],
         name,
         number,
-        tools=_globs(said, "tools"),
-        resources=_globs(said, "resources"),
-        prompts=_globs(said, "prompts"),
-        effect=frozenset(_list(said["effect"])) if "effect" in said else None,
-        server=_globs(said, "server"),
-        principal=_globs(said, "principal"),
-        scopes=frozenset(_list(said.get("scopes", []))),
-        arguments=compile_schema(said["arguments"], bounds=_LINEAR) if "arguments" in said else None,
-        reason=said.get("reason", ""),
+        tools=_globs(entry, "tools"),
+        resources=_globs(entry, "resources"),
+        prompts=_globs(entry, "prompts"),
+        effect=frozenset(_list(entry["effect"])) if "effect" in entry else None,
+        server=_globs(entry, "server"),
+        principal=_globs(entry, "principal"),
+        scopes=frozenset(_list(entry.get("scopes", []))),
+        arguments=compile_schema(entry["arguments"], bounds=_LINEAR) if "arguments" in entry else None,
+        reason=entry.get("reason", ""),
     )
 
 
-_LINEAR: Final = Bounds()
+_LINEAR: Final = SchemaBounds()
 """Refuses patterns that would need a limit on their steps: an argument that such a pattern gives up on would not be
 denied."""
 
 
-def _list(said: Any) -> list[Any]:
-    return [said] if isinstance(said, str) else said
+def _list(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else value
 
 
-def _globs(said: Mapping[str, Any], key: str) -> Globs | None:
-    return globs(_list(said[key])) if key in said else None
+def _globs(entry: Mapping[str, Any], key: str) -> Globs | None:
+    return globs(_list(entry[key])) if key in entry else None
 
 
 _APART: Final = (
@@ -330,21 +340,21 @@ _APART: Final = (
 _SILENT: Final = {"allow": "what is allowed is told no reason", "hide": "what is hidden is told no reason"}
 
 
-def _contradictions(config: Config, number: int, said: Mapping[str, Any]) -> Iterator[ConfigurationError]:
+def _contradictions(config: OperatorConfig, number: int, entry: Mapping[str, Any]) -> Iterator[ConfigurationError]:
     """Yield errors for keys that exclude each other, and for keywords in ``arguments`` that no validator knows."""
 
-    def apart(key: str, other: str, why: str) -> ConfigurationError:
+    def contradiction(key: str, other: str, why: str) -> ConfigurationError:
         place = config.place(("rules", number, key))
         return ConfigurationError.of("TT4308", place=place, key=key, other=other, why=why)
 
-    yield from (apart(key, other, why) for key, other, why in _APART if key in said and other in said)
-    if "reason" in said and said["then"] in _SILENT:
-        yield apart("reason", f'then = "{said["then"]}"', _SILENT[said["then"]])
-    if "arguments" in said and said["then"] == "hide":
-        yield apart("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
-    if not _is_newest(said.get("arguments", {}).get("$schema")):
+    yield from (contradiction(key, other, why) for key, other, why in _APART if key in entry and other in entry)
+    if "reason" in entry and entry["then"] in _SILENT:
+        yield contradiction("reason", f'then = "{entry["then"]}"', _SILENT[entry["then"]])
+    if "arguments" in entry and entry["then"] == "hide":
+        yield contradiction("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
+    if not _is_newest(entry.get("arguments", {}).get("$schema")):
         yield ConfigurationError.of("TT4330", place=config.place(("rules", number, "arguments", "$schema")))
-    for path, word in _unknown_words(said.get("arguments", {}), ("rules", number, "arguments")):
+    for path, word in _unknown_words(entry.get("arguments", {}), ("rules", number, "arguments")):
         nearest = closest(word, _WORDS)
         yield ConfigurationError.of("TT4309", place=config.place(path), word=word, nearest=nearest)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.decision import decision
-from tooltrue.policy.rules.rule import Allow, Ask, Deny, Rule, Step, Subject, Verdict, lacking
+from tooltrue.policy.rules.rule import Allow, Ask, Deny, Rule, RuleStep, Subject, Verdict, lacking
 from tooltrue.protocol.types import Value
 from tooltrue.tools.vocabulary import RequestContext, Tool
 
@@ -19,16 +19,16 @@ __all__ = ["Explanation", "explain", "in_words", "why"]
 
 
 class Explanation(Value, frozen=True):
-    """``shown`` is the decision about the subject alone, ``called`` that about these arguments: for tools only, and
-    only if the first let the call pass. ``steps`` are those of the last decision that was made."""
+    """``visibility`` is the decision about the subject alone, ``called`` the one about these arguments: for tools only,
+    and only if the first let the call pass. ``steps`` are those of the last decision that was made."""
 
-    shown: Verdict
+    visibility: Verdict
     called: Verdict | None
-    steps: tuple[Step, ...]
+    steps: tuple[RuleStep, ...]
 
     @property
     def verdict(self) -> Verdict:
-        return self.called or self.shown
+        return self.called or self.visibility
 
 
 def explain(
@@ -36,14 +36,14 @@ def explain(
 ) -> Explanation:
     """Explain the guard's decision about this caller. Without ``arguments``, also for a tool, it is the one that lists
     use."""
-    decide = decision(guard.rules, guard.decide, guard.held)
-    shown = decide(subject, context, None)
-    goes_on = isinstance(subject, Tool) and arguments is not None and not isinstance(shown, Deny)
+    decide = decision(guard.rules, guard.decide, guard.local_scopes)
+    visibility = decide(subject, context, None)
+    goes_on = isinstance(subject, Tool) and arguments is not None and not isinstance(visibility, Deny)
     called = decide(subject, context, arguments) if goes_on else None
-    asked = arguments if goes_on else None
+    call_arguments = arguments if goes_on else None
     if guard.rules is None:
-        return Explanation(shown, called, ())
-    return Explanation(shown, called, guard.rules.trace(subject, context.principal, asked))
+        return Explanation(visibility, called, ())
+    return Explanation(visibility, called, guard.rules.trace(subject, context.principal, call_arguments))
 
 
 def in_words(verdict: Verdict) -> str:
@@ -62,7 +62,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def why(
-    step: Step, guard: Guard, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None
+    step: RuleStep, guard: Guard, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None
 ) -> str:
     """Describe in a few words the condition that kept the rule of ``step`` from matching."""
     rule, principal = step.rule, context.principal
@@ -80,7 +80,7 @@ def why(
         case "principal":
             return f"the caller is {principal.id}"
         case "scopes":
-            return f"the caller lacks {', '.join(sorted(lacking(rule.scopes, principal, guard.held)))}"
+            return f"the caller lacks {', '.join(sorted(lacking(rule.scopes, principal, guard.local_scopes)))}"
         case "arguments":
             problems = rule.arguments.problems(arguments, 1) if rule.arguments and arguments is not None else ()
             return "; ".join(map(str, problems)) or "is for tools only"
@@ -90,6 +90,6 @@ def why(
 
 def _by_old_name(rule: Rule, subject: Subject) -> str:
     """Tell that the rule names the tool by an old name, which a reader of the rule would miss."""
-    if not isinstance(subject, Tool) or subject.name in (said := rule.names_of(subject)):
+    if not isinstance(subject, Tool) or subject.name in (names := rule.names_of(subject)):
         return ""
-    return f" its old name {', '.join(sorted(said))}"
+    return f" its old name {', '.join(sorted(names))}"

@@ -7,16 +7,17 @@ from typing import Any, Self
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.observe.meter import Meter
-from tooltrue.policy.audit.settings import Audit
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.layers.abuse import Abuse
 from tooltrue.policy.layers.abuse_events import AbuseEvents
 from tooltrue.policy.layers.concurrency import Concurrency
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.rules.globs import Globs
-from tooltrue.policy.rules.rule import Decide, Held, Rules, allow_all
+from tooltrue.policy.rules.rule import Decide, LocalScopes, Rules, allow_all
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.tools.vocabulary import Personal, Secrets
+from tooltrue.wording import Worded
 
 __all__ = ["Guard", "Limits"]
 
@@ -35,7 +36,7 @@ class Limits(Value, frozen=True):
         for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Limits({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of("TT4009", name=f"Limits({name}=…)", wanted=Worded("TT4048", {}))
 
 
 class Guard(Value, frozen=True):
@@ -50,14 +51,14 @@ class Guard(Value, frozen=True):
     concurrency: Concurrency = field(default_factory=Concurrency)
     abuse: Abuse = field(default_factory=Abuse)
     rules: Rules | None = None
-    held: Held = field(default_factory=dict[str, frozenset[str]])
+    local_scopes: LocalScopes = field(default_factory=dict[str, frozenset[str]])
     confirm: Confirm = field(default_factory=Confirm)
     server: str = ""
     instance: str = ""
     started: str = ""
     language: str = "en"
     meter: Meter = field(default_factory=Meter)
-    signals: AbuseEvents = field(default_factory=AbuseEvents)
+    abuse_events: AbuseEvents = field(default_factory=AbuseEvents)
     audit: Audit = field(default_factory=Audit)
     secrets: Secrets = "mask"
     repair: Globs | None = None
@@ -67,11 +68,11 @@ class Guard(Value, frozen=True):
     @property
     def which(self) -> str:
         """Display name: ``name (instance)``, or with ``started`` for the instance; empty if neither is set."""
-        told = self.instance or self.started
-        return f"{self.server} ({told})" if told else ""
+        instance = self.instance or self.started
+        return f"{self.server} ({instance})" if instance else ""
 
-    def given(self, origin: str, **settings: Any) -> Self:
+    def with_settings(self, origin: str, **settings: Any) -> Self:
         """Return the guard with those ``settings`` that are not ``None``. ``origin`` is their source, ``{}`` being the
         name."""
-        said = {name: value for name, value in settings.items() if value is not None}
-        return replaced(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
+        changes = {name: value for name, value in settings.items() if value is not None}
+        return replaced(self, **changes, origins={**self.origins, **{name: origin.format(name) for name in changes}})

@@ -1,7 +1,7 @@
 """The pipeline of a server: every layer around its tools, in one table.
 
 :data:`STAGES` is the only list of layers. :func:`standard` builds them, ``tooltrue inspect`` describes them, the tables
-of the documentation are made from them, and the pipeline of a host (:mod:`tooltrue.host.guarding`) takes them up by
+of the documentation are made from them, and the pipeline of a host (:mod:`tooltrue.host.host_guard`) takes them up by
 name.
 """
 
@@ -35,7 +35,7 @@ from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.tools.toolset import Provider, guarded
 
-__all__ = ["STAGES", "LayerFactory", "Parts", "Row", "Stage", "build", "described", "standard"]
+__all__ = ["STAGES", "LayerFactory", "LayerRow", "Parts", "Stage", "build", "described", "standard"]
 
 LayerFactory: TypeAlias = Callable[[Provider], Provider]
 
@@ -55,7 +55,7 @@ def _on(guard: Guard) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class LayerRow:
     """A line on a layer, for people. ``does`` is its effect by default, ``shows`` describes it with the settings of a
     guard, and ``setting`` is the field of the guard that holds them."""
 
@@ -73,7 +73,7 @@ class Stage(Generic[PartsT]):
     """One layer of a pipeline. ``make`` builds it from the shared parts, ``why`` is the reason for its place in the
     order, and ``page`` the page of the documentation on it. A layer with several settings has a row for each."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LayerRow, ...]
     make: Callable[[PartsT], LayerFactory]
     why: str
     page: str = ""
@@ -91,9 +91,9 @@ def _stage(
     why: str,
     page: str = "",
     setting: str = "",
-    more: tuple[Row, ...] = (),
+    more: tuple[LayerRow, ...] = (),
 ) -> Stage[Parts]:
-    row = Row(name, does, (lambda guard: shows) if isinstance(shows, str) else shows, setting)
+    row = LayerRow(name, does, (lambda guard: shows) if isinstance(shows, str) else shows, setting)
     return Stage((row, *more), make, why, page)
 
 
@@ -140,7 +140,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "audit",
         "writes one record for each operation, including refused ones, with secrets masked; into a file of the user or "
         "PostgreSQL",
-        lambda guard: guard.audit.said(),
+        lambda guard: guard.audit.summary(),
         lambda parts: audit(parts.recorder),
         "outermost, so that refusals are recorded too",
         "audit.md",
@@ -174,7 +174,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "abuse",
         "pauses callers with too many refusals, longer each time",
         lambda guard: f"on: {guard.abuse}",
-        lambda parts: abuse(parts.guard.abuse, parts.facts, parts.guard.signals),
+        lambda parts: abuse(parts.guard.abuse, parts.facts, parts.guard.abuse_events),
         "sees every refusal below, and guesses at names",
         "limits.md",
         "abuse",
@@ -203,7 +203,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "limits calls to 50 a second after a burst of 1,000, per caller and tool; further limits apply per caller and "
         "to the whole server",
         lambda guard: f"on: {guard.rate}",
-        lambda parts: rate(parts.guard.rate, parts.facts, parts.guard.signals),
+        lambda parts: rate(parts.guard.rate, parts.facts, parts.guard.abuse_events),
         "before any question, so that no caller floods a person",
         "limits.md",
         "rate",
@@ -257,7 +257,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "concurrency",
         "limits concurrent calls to 100 per tool, 200 per caller and 1,000 in all; further calls wait for up to 15 s",
         lambda guard: f"on: {guard.concurrency}",
-        lambda parts: concurrency(parts.guard.concurrency, parts.guard.signals),
+        lambda parts: concurrency(parts.guard.concurrency, parts.guard.abuse_events),
         "the timeout begins when a call has its slots",
         "limits.md",
         "concurrency",
@@ -265,7 +265,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "write_ahead_audit",
         "writes a record to disk before any destructive call runs",
-        lambda guard: guard.audit.said_of_intents(),
+        lambda guard: guard.audit.write_ahead_summary(),
         lambda parts: write_ahead_audit(parts.recorder),
         "a call that is recorded here runs, unless its grant was used up meanwhile",
         "audit.md",
@@ -307,13 +307,13 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "results.md",
         "limits",
         more=(
-            Row(
+            LayerRow(
                 "secrets",
                 "masks them, with a marker that tools which change data refuse",
                 lambda guard: _masking(guard.secrets),
                 "secrets",
             ),
-            Row(
+            LayerRow(
                 "personal data",
                 "stays, unless the server or a tool asks for masking",
                 lambda guard: _masking(guard.personal),
@@ -352,7 +352,7 @@ def standard(
     ``facts`` does."""
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
-    decide = decision(guard.rules, guard.decide, guard.held)
+    decide = decision(guard.rules, guard.decide, guard.local_scopes)
     return build(provider, Parts(guard, facts, recorder, approvals, decide), STAGES)
 
 

@@ -21,10 +21,10 @@ def lines_of(text: str) -> Mapping[Path, int]:
     begins = 1  # the line after the last complete value: a value may take several lines
     for number in range(1, len(whole) + 1):
         try:
-            read = tomllib.loads("\n".join(whole[:number]))
+            document = tomllib.loads("\n".join(whole[:number]))
         except tomllib.TOMLDecodeError:
             continue
-        for path in _paths(read):
+        for path in _paths(document):
             lines.setdefault(path, begins)
         begins = number + 1
     return lines

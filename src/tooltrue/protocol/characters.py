@@ -178,11 +178,11 @@ def may_hide(text: str) -> bool:
     return is_bare or _hiding().search(text) is not None
 
 
-def cleaned(text: str, found: dict[str, int]) -> str:
-    """``text`` without hidden characters; counts the removed ones by kind in ``found``. Returns clean text itself."""
+def cleaned(text: str, counts: dict[str, int]) -> str:
+    """``text`` without hidden characters; counts the removed ones by kind in ``counts``. Returns clean text itself."""
     if "\x1b" in text or not text.isascii():
         text, count = _terminal().subn("", text)
-        _count(found, "terminal", count)
+        _count(counts, "terminal", count)
 
     permitted: dict[str, int] = {}
 
@@ -192,14 +192,14 @@ def cleaned(text: str, found: dict[str, int]) -> str:
         if kind in _BOUNDED:
             _count(permitted, kind, 1)
             return match[0]
-        _count(found, kind, 1)
+        _count(counts, kind, 1)
         return _INSTEAD.get(match[0], "")
 
     clean = _hidden().sub(without, text)
-    return _within_bounds(clean, permitted, found) if permitted else clean
+    return _within_bounds(clean, permitted, counts) if permitted else clean
 
 
-def _within_bounds(text: str, permitted: Mapping[str, int], found: dict[str, int]) -> str:
+def _within_bounds(text: str, permitted: Mapping[str, int], counts: dict[str, int]) -> str:
     """``text`` without the permitted characters that exceed their allowance."""
     if max(permitted.values()) <= _FREE:
         return text
@@ -207,7 +207,7 @@ def _within_bounds(text: str, permitted: Mapping[str, int], found: dict[str, int
     for kind, count in permitted.items():
         if count > _FREE + wide // _BOUNDS[kind]:
             text = _bounded(kind).sub("", text)
-            _count(found, _KINDS[kind], count)
+            _count(counts, _KINDS[kind], count)
     return text
 
 
@@ -222,9 +222,9 @@ _KINDS = {
 }
 
 
-def _count(found: dict[str, int], kind: str, count: int) -> None:
+def _count(counts: dict[str, int], kind: str, count: int) -> None:
     if count:
-        found[kind] = found.get(kind, 0) + count
+        counts[kind] = counts.get(kind, 0) + count
 
 
 # --- definitions ------------------------------------------------------------------------------------------------------
@@ -236,10 +236,10 @@ def check_plain(what: str, definition: object) -> None:
     if data.isascii() and b"\x7f" not in data and ESCAPE.search(data) is None:
         return
     for text in filter(may_hide, _strings(decode(data))):
-        found: dict[str, int] = {}
-        clean = cleaned(text, found)
+        counts: dict[str, int] = {}
+        clean = cleaned(text, counts)
         if clean != text:
-            raise DefinitionError.of("TT2302", what=what, kinds=", ".join(sorted(found)), shown=ascii(text)[:120])
+            raise DefinitionError.of("TT2302", what=what, kinds=", ".join(sorted(counts)), shown=ascii(text)[:120])
 
 
 def _strings(value: Json) -> Iterator[str]:

@@ -161,7 +161,7 @@ def _value_at(arguments: Json, path: tuple[str, ...]) -> Json:
     return arguments
 
 
-def _said(value: Json) -> str:
+def _header_text(value: Json) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -186,7 +186,7 @@ def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, 
         if _is_too_large(value):
             raise InvalidArguments.of("TT2014", name=".".join(path), value=value, limit=_MAX_INTEGER)
         if value is not None:
-            headers[PARAM_PREFIX + suffix.lower()] = encode_value(_said(value))
+            headers[PARAM_PREFIX + suffix.lower()] = encode_value(_header_text(value))
     return headers
 
 
@@ -204,7 +204,7 @@ def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mappin
             raise HeaderMismatch.of("TT1018", header=spelt, problem=f"an integer may be {_MAX_INTEGER} at the most")
         else:
             got = decode_value(spelt, headers[header])
-            if got != _said(value) and not (kind == "integer" and _same_number(got, value)):
+            if got != _header_text(value) and not (kind == "integer" and _same_number(got, value)):
                 raise HeaderMismatch.of("TT1017", header=spelt, got=got[:80], expected="the argument's value")
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from tooltrue.jsonrpc.messages import Json, encode, is_object
+from tooltrue.protocol.input_requests import InputRequest, sayable
 from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
-from tooltrue.protocol.questions import InputRequest, sayable
+from tooltrue.protocol.result_wrapping import wrapped, wraps
 from tooltrue.protocol.types import (
     UNSET,
     Annotations,
@@ -28,15 +29,14 @@ from tooltrue.protocol.types import (
     PromptMessage,
     PromptResult,
     ReadResourceResult,
-    Resource,
+    ResourceDefinition,
     ResourceLink,
     ResourceTemplate,
     TextContent,
     TextResource,
-    Tool,
+    ToolDefinition,
 )
 from tooltrue.protocol.versions import Revision
-from tooltrue.protocol.wrapping import wrapped, wraps
 
 __all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
 
@@ -79,8 +79,8 @@ class Projection:
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
         self._listed: Mapping[type, Callable[[Any], object]] = {
-            Tool: self._tool,
-            Resource: self._resource,
+            ToolDefinition: self._tool,
+            ResourceDefinition: self._resource,
             ResourceTemplate: self._template,
             Prompt: self._prompt,
         }
@@ -98,16 +98,18 @@ class Projection:
 
     def _capabilities(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
         # 2024-11-05 has the completion method, but no capability for it.
-        return {name: said for name, said in capabilities.items() if name != "completions" or self.revision.completions}
+        return {
+            name: value for name, value in capabilities.items() if name != "completions" or self.revision.completions
+        }
 
     def _implementation(self, info: Implementation) -> dict[str, Json]:
-        said: dict[str, Json] = {"name": info.name, "version": info.version}
+        members: dict[str, Json] = {"name": info.name, "version": info.version}
         if self.revision.title and info.title:
-            said["title"] = info.title
+            members["title"] = info.title
         if self.revision.icons:
             extra = {"description": info.description, "websiteUrl": info.websiteUrl, "icons": info.icons}
-            said |= {key: value for key, value in extra.items() if value is not None}
-        return said
+            members |= {key: value for key, value in extra.items() if value is not None}
+        return members
 
     def understood(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
         """The subset of a client's capabilities that this revision defines and that we use."""
@@ -117,12 +119,12 @@ class Projection:
             "sampling": ["context", "tools"] if revision.sampling_tools else [],
             "roots": [],
         }
-        known: dict[str, Json] = {}
+        supported: dict[str, Json] = {}
         for name, possible in modes.items():
             declared = capabilities.get(name)
             if is_object(declared) and (name != "elicitation" or revision.elicitation):
-                known[name] = {mode: {} for mode in possible if mode in declared}
-        return known
+                supported[name] = {mode: {} for mode in possible if mode in declared}
+        return supported
 
     def question(self, request: InputRequest, id: str) -> InputRequest | None:
         """The question in this revision's form, or ``None`` if it has none. ``id`` is used where one is needed."""
@@ -139,24 +141,24 @@ class Projection:
             body["nextCursor"] = next_cursor
         return encode(body)
 
-    def _tool(self, tool: Tool) -> dict[str, Json]:
+    def _tool(self, tool: ToolDefinition) -> dict[str, Json]:
         revision = self.revision
-        said: dict[str, Json] = {"name": tool.name, "inputSchema": tool.inputSchema}
+        members: dict[str, Json] = {"name": tool.name, "inputSchema": tool.inputSchema}
         if tool.description is not None:
-            said["description"] = tool.description
+            members["description"] = tool.description
         if revision.title and tool.title is not None:
-            said["title"] = tool.title
+            members["title"] = tool.title
         if revision.structured and tool.outputSchema is not None:
-            said["outputSchema"] = wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
+            members["outputSchema"] = wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
         if revision.annotations and (annotations := self._annotations(tool)):
-            said["annotations"] = annotations
+            members["annotations"] = annotations
         if revision.icons and tool.icons is not None:
-            said["icons"] = tool.icons
+            members["icons"] = tool.icons
         if revision.meta and tool.meta is not None:
-            said["_meta"] = tool.meta
-        return said
+            members["_meta"] = tool.meta
+        return members
 
-    def _annotations(self, tool: Tool) -> Json:
+    def _annotations(self, tool: ToolDefinition) -> Json:
         # 2025-03-26 has a title in the annotations only.
         if tool.title is None or self.revision.title:
             return tool.annotations
@@ -209,16 +211,16 @@ class Projection:
 
     # --- resources and prompts ---------------------------------------------------------------------------------------
 
-    def _entry(self, entry: Resource | ResourceTemplate | Prompt) -> dict[str, Any]:
+    def _entry(self, entry: ResourceDefinition | ResourceTemplate | Prompt) -> dict[str, Any]:
         """The replacements that drop the members which the revision does not define."""
         revision = self.revision
         drop: dict[str, Any] = {}
-        for member, known in (("title", revision.title), ("icons", revision.icons), ("meta", revision.meta)):
-            if not known and getattr(entry, member) is not None:
+        for member, is_defined in (("title", revision.title), ("icons", revision.icons), ("meta", revision.meta)):
+            if not is_defined and getattr(entry, member) is not None:
                 drop[member] = None
         return drop
 
-    def _resource(self, resource: Resource) -> Resource:
+    def _resource(self, resource: ResourceDefinition) -> ResourceDefinition:
         drop = self._entry(resource)
         return msgspec.structs.replace(resource, annotations=self._annotated(resource.annotations), **drop)
 
@@ -235,7 +237,7 @@ class Projection:
     def _argument(self, argument: PromptArgument) -> PromptArgument:
         return argument if self.revision.title else msgspec.structs.replace(argument, title=None)
 
-    def read(self, result: ReadResourceResult) -> bytes:
+    def contents(self, result: ReadResourceResult) -> bytes:
         return _closed({"contents": list(map(self._part, result.contents))}, result.meta)
 
     def prompt(self, result: PromptResult) -> bytes:

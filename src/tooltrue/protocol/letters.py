@@ -38,6 +38,6 @@ def latin(text: str) -> str:
 
 def unmarked(text: str) -> str:
     """``text`` without combining marks: ``contraseña`` becomes ``contrasena``."""
-    apart = unicodedata.normalize("NFD", text)
-    marks = {ord(one) for one in set(apart) if unicodedata.combining(one)}
-    return unicodedata.normalize("NFC", apart.translate(dict.fromkeys(marks))) if marks else text
+    decomposed = unicodedata.normalize("NFD", text)
+    marks = {ord(one) for one in set(decomposed) if unicodedata.combining(one)}
+    return unicodedata.normalize("NFC", decomposed.translate(dict.fromkeys(marks))) if marks else text

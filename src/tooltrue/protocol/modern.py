@@ -36,13 +36,13 @@ __all__ = [
     "VERSION",
     "CallParams",
     "CompleteParams",
-    "Facts",
     "GetPromptParams",
     "ListParams",
     "ListenFilter",
     "ListenParams",
     "PromptRef",
     "ReadParams",
+    "RequestFacts",
     "Results",
     "RoundParams",
     "TemplateRef",
@@ -144,7 +144,7 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
 OPEN_ENDED = frozenset({"subscriptions/listen"})
 
 
-class Facts(msgspec.Struct, frozen=True):
+class RequestFacts(msgspec.Struct, frozen=True):
     """The ``_meta`` of a stateless request. ``client`` is for display only and never affects a decision."""
 
     version: str
@@ -161,14 +161,14 @@ def carries_version(params: Mapping[str, Json]) -> bool:
     return is_object(meta) and VERSION in meta
 
 
-def read_facts(params: Mapping[str, Json]) -> Facts:
+def read_facts(params: Mapping[str, Json]) -> RequestFacts:
     """Read the ``_meta`` of a stateless request. ``InvalidParams`` (TT1013) names each missing required field."""
-    given = params.get("_meta")
-    meta = given if is_object(given) else {}
+    declared = params.get("_meta")
+    meta = declared if is_object(declared) else {}
     version, capabilities = meta.get(VERSION), meta.get(CAPABILITIES)
     if not isinstance(version, str) or not is_object(capabilities):
         raise _missing(version, capabilities)
-    return Facts(
+    return RequestFacts(
         version,
         capabilities,
         _client_info(meta),
@@ -221,7 +221,7 @@ _JSON_WORDS = {"str": "string", "dict": "object", "int": "integer", "bool": "boo
 
 
 def _in_json_words(problem: str) -> str:
-    return re.sub(r"\b(str|dict|int|bool|float)\b|`", lambda found: _JSON_WORDS[found[0]], problem)
+    return re.sub(r"\b(str|dict|int|bool|float)\b|`", lambda match: _JSON_WORDS[match[0]], problem)
 
 
 class Results:
@@ -265,7 +265,7 @@ class Results:
             members["nextCursor"] = next_cursor
         return self.members(members)
 
-    def read(self, outcome: ReadOutcome, ttl_ms: int, scope: str) -> bytes:
+    def contents(self, outcome: ReadOutcome, ttl_ms: int, scope: str) -> bytes:
         """The contents of a resource with their cache hints; a question has no hints (server/utilities/caching)."""
         if isinstance(outcome, InputRequiredResult):
             return self._question(outcome)

@@ -37,12 +37,12 @@ def is_ordinary(text: str) -> bool:
 
 def printable(text: str) -> str:
     """Escape text of several lines."""
-    return text if is_ordinary(text) else _kept(text, _LINES)
+    return text if is_ordinary(text) else "\n".join([_escape_text(line, _LINES) for line in text.split("\n")])
 
 
 def one_line(text: str) -> str:
     """Escape text for a single line: a name, a version, a table cell. Line ends are escaped too."""
-    return _kept(text, _LINE)
+    return _escape_text(text, _LINE)
 
 
 def escaped(sign: str) -> str:
@@ -53,10 +53,10 @@ def escaped(sign: str) -> str:
 
 def json_text(text: str) -> str:
     """Equivalent JSON, with escapes for the characters that :func:`printable` would escape. Other letters stay."""
-    return _UNUSUAL.sub(lambda found: found[0] if _is_shown(found[0]) else _unicode_escape(found[0]), text)
+    return _UNUSUAL.sub(lambda match: match[0] if _is_shown(match[0]) else _unicode_escape(match[0]), text)
 
 
-def _kept(text: str, signs: _Signs) -> str:
+def _escape_text(text: str, signs: _Signs) -> str:
     if text.isascii() and text.isprintable():
         return text
     pieces = (piece.translate(signs) for piece in _ISOLATED.split(text))  # outside and inside alternate
@@ -73,10 +73,10 @@ class _Signs(dict[int, str]):
 
     def __missing__(self, number: int) -> str:
         sign = chr(number)
-        written = sign if sign in self._lines or _is_shown(sign) else _line_escape(sign)
+        replacement = sign if sign in self._lines or _is_shown(sign) else _line_escape(sign)
         if number <= 0xFFFF:
-            self[number] = written
-        return written
+            self[number] = replacement
+        return replacement
 
 
 def _is_shown(sign: str) -> bool:

@@ -34,13 +34,13 @@ __all__ = [
     "PromptResult",
     "ReadOutcome",
     "ReadResourceResult",
-    "Resource",
+    "ResourceDefinition",
     "ResourceLink",
     "ResourceTemplate",
     "TextContent",
     "TextResource",
-    "Tool",
     "ToolAnnotations",
+    "ToolDefinition",
     "ToolOutcome",
     "UnsetType",
     "Value",
@@ -98,7 +98,7 @@ class ToolAnnotations(msgspec.Struct, frozen=True, omit_defaults=True):
     openWorldHint: bool | None = None
 
 
-class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
+class ToolDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool's definition as clients see it."""
 
     name: str
@@ -121,7 +121,7 @@ class Annotations(msgspec.Struct, frozen=True, omit_defaults=True):
     lastModified: str | None = None
 
 
-class _Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="type"):
+class _ContentBlock(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="type"):
     annotations: Annotations | None = None
     meta: dict[str, Any] | None = field(default=None, name="_meta")
 
@@ -131,11 +131,11 @@ class _Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_
         return str(self.__struct_config__.tag)
 
 
-class TextContent(_Block, frozen=True, omit_defaults=True, tag="text"):
+class TextContent(_ContentBlock, frozen=True, omit_defaults=True, tag="text"):
     text: str
 
 
-class _Binary(_Block, frozen=True, omit_defaults=True):
+class _Binary(_ContentBlock, frozen=True, omit_defaults=True):
     data: str
     mimeType: str
 
@@ -155,7 +155,7 @@ class AudioContent(_Binary, frozen=True, omit_defaults=True, tag="audio"):
     """``data`` is base64; :meth:`of` makes it from bytes."""
 
 
-class ResourceLink(_Block, frozen=True, omit_defaults=True, tag="resource_link"):
+class ResourceLink(_ContentBlock, frozen=True, omit_defaults=True, tag="resource_link"):
     uri: str
     name: str
     title: str | None = None
@@ -186,7 +186,7 @@ class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return cls(uri, _base64(data), mime_type, meta)
 
 
-class EmbeddedResource(_Block, frozen=True, omit_defaults=True, tag="resource"):
+class EmbeddedResource(_ContentBlock, frozen=True, omit_defaults=True, tag="resource"):
     resource: Any  # TextResource | BlobResource: msgspec cannot tell two untagged structs apart
 
 
@@ -223,7 +223,7 @@ class InputRequiredResult(msgspec.Struct, frozen=True):
 ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult
 
 
-class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
+class ResourceDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     """A readable resource. ``size`` is in bytes, before any encoding."""
 
     uri: str

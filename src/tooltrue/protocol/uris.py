@@ -53,10 +53,10 @@ class Template(Value, frozen=True):
         and the first does not start like a drive (``c:``). No segment is ``.`` or ``..``. The rules for several
         segments also apply to their values decoded repeatedly.
         """
-        found = self.pattern.fullmatch(uri)
-        if found is None:
+        match = self.pattern.fullmatch(uri)
+        if match is None:
             return None
-        values = {name: _decoded(found[name]) for name in self.variables}
+        values = {name: _decoded(match[name]) for name in self.variables}
         if not all(_is_path(value) if name in self.deep else _is_segment(value) for name, value in values.items()):
             return None
         return values if self.expand(values) == uri else None
@@ -120,10 +120,10 @@ def read_template(text: str) -> Template:
 
 
 def _variable(text: str, expression: str) -> tuple[str, str]:
-    found = _VARIABLE.fullmatch(expression)
-    if found is None:
+    match = _VARIABLE.fullmatch(expression)
+    if match is None:
         raise DefinitionError.of("TT3023", uri=text, problem=f"{{{expression}}} is neither {{name}} nor {{+name}}")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def _part(plus: str, name: str, after: str) -> str:

@@ -22,59 +22,59 @@ __all__ = ["AuthSettings"]
 
 
 class AuthSettings(Value, frozen=True):
-    """``said`` has the shape of ``[auth]``, and is empty without settings. ``origin`` is the option or table that they
+    """``table`` has the shape of ``[auth]``, and is empty without settings. ``origin`` is the option or table that they
     come from, and ``places`` the line of each part.
     """
 
-    said: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    table: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: str = ""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def or_else(self, other: AuthSettings) -> AuthSettings:
         """Return the one of the two that has settings. Raises ``ConfigurationError`` if both do."""
-        if self.said and other.said:
+        if self.table and other.table:
             raise ConfigurationError.of("TT1063", option=self.origin, other=other.origin)
-        return self if self.said else other
+        return self if self.table else other
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """The host name under which clients know the server: that of the OAuth resource, if there is one."""
-        resource: str = self.said["oauth"]["resource"] if "oauth" in self.said else ""
+        resource: str = self.table["oauth"]["resource"] if "oauth" in self.table else ""
         name = urlsplit(resource).hostname
         return (name,) if name else ()
 
     @property
     def proxies(self) -> Sequence[str]:
         """The addresses of the proxies in front, which speak for many callers."""
-        return [*self.said.get("proxy", {}).get("addresses", ()), *self.said.get("public", {}).get("proxies", ())]
+        return [*self.table.get("proxy", {}).get("addresses", ()), *self.table.get("public", {}).get("proxies", ())]
 
     @property
     def files(self) -> Sequence[str]:
         """The key and secret files that the settings name: write access to them is access to the server."""
-        logins = [one.get("introspection", {}) for one in self.said.get("oauth", {}).get("issuers", ())]
-        places = (self.said.get("keys"), *(login.get("client_secret_file") for login in logins))
+        logins = [one.get("introspection", {}) for one in self.table.get("oauth", {}).get("issuers", ())]
+        places = (self.table.get("keys"), *(login.get("client_secret_file") for login in logins))
         return [place for place in places if place is not None]
 
     def with_secrets(self) -> AuthSettings:
         """Read the secrets into the settings, and remove them from the environment, which processes started later
         inherit.
         """
-        if "oauth" not in self.said:
+        if "oauth" not in self.table:
             return self
-        oauth, names = self.said["oauth"], set[str]()
+        oauth, names = self.table["oauth"], set[str]()
         issuers = [self._placed("oauth", lambda one: _with_secret(one, names), one) for one in oauth["issuers"]]
         for name in names:
             os.environ.pop(name, None)
-        return replaced(self, said={**self.said, "oauth": {**oauth, "issuers": issuers}})
+        return replaced(self, table={**self.table, "oauth": {**oauth, "issuers": issuers}})
 
-    def ways(self) -> Sequence[Authentication]:
+    def methods(self) -> Sequence[Authentication]:
         """Make the authentication methods that the settings name. Raises ``ConfigurationError`` for an invalid one."""
-        return [self._placed(key, way, self.said[key]) for key, way in _WAYS.items() if key in self.said]
+        return [self._placed(key, method, self.table[key]) for key, method in _METHODS.items() if key in self.table]
 
-    def _placed(self, key: str, make: Callable[[Any], Any], said: Any) -> Any:
+    def _placed(self, key: str, make: Callable[[Any], Any], table: Any) -> Any:
         """Apply ``make`` to the settings of ``key``; an error names their line."""
         try:
-            return make(said)
+            return make(table)
         except ConfigurationError as error:
             if key not in self.places:
                 raise
@@ -87,40 +87,40 @@ def _keys(path: str) -> Authentication:
     return ApiKeys(path)
 
 
-def _oauth(said: Mapping[str, Any]) -> Authentication:
+def _oauth(table: Mapping[str, Any]) -> Authentication:
     from tooltrue.server import oauth  # noqa: PLC0415 - stdio needs no HTTP
 
-    settings = {key: value for key, value in said.items() if key != "issuers"}
+    settings = {key: value for key, value in table.items() if key != "issuers"}
     issuers = [
         oauth.AuthorizationServer(one["url"], one.get("jwks_uri"), _introspection(one.get("introspection")))
-        for one in said["issuers"]
+        for one in table["issuers"]
     ]
     return oauth.OAuth(issuer=issuers, **settings)
 
 
-def _introspection(said: Mapping[str, Any] | None) -> Introspection | None:
-    if said is None:
+def _introspection(table: Mapping[str, Any] | None) -> Introspection | None:
+    if table is None:
         return None
-    settings = {key: said[key] for key in ("endpoint", "always") if key in said}
+    settings = {key: table[key] for key in ("endpoint", "always") if key in table}
     from tooltrue.server.oauth import Introspection  # noqa: PLC0415 - stdio needs no HTTP
 
-    return Introspection(said["client_id"], _secret(said), **settings)
+    return Introspection(table["client_id"], _secret(table), **settings)
 
 
-def _proxy(said: Mapping[str, Any]) -> Authentication:
-    settings = {key: value for key, value in said.items() if key != "addresses"}
+def _proxy(table: Mapping[str, Any]) -> Authentication:
+    settings = {key: value for key, value in table.items() if key != "addresses"}
     from tooltrue.server.proxies import TrustedProxy  # noqa: PLC0415 - stdio needs no HTTP
 
-    return TrustedProxy(said["addresses"], **settings)
+    return TrustedProxy(table["addresses"], **settings)
 
 
-def _public(said: Mapping[str, Any]) -> Authentication:
+def _public(table: Mapping[str, Any]) -> Authentication:
     from tooltrue.server.proxies import Public  # noqa: PLC0415 - stdio needs no HTTP
 
-    return Public(**said)
+    return Public(**table)
 
 
-_WAYS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
+_METHODS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
     "keys": _keys,
     "oauth": _oauth,
     "proxy": _proxy,
@@ -134,36 +134,36 @@ _WAYS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
 
 def _with_secret(issuer: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
     """Return the issuer with the secret of our client there; the variable that held it is added to ``names``."""
-    said = issuer.get("introspection")
-    if said is None:
+    table = issuer.get("introspection")
+    if table is None:
         return issuer
-    if "client_secret_env" in said:
-        names.add(said["client_secret_env"])
-    return {**issuer, "introspection": {**said, _SECRET: _secret(said)}}
+    if "client_secret_env" in table:
+        names.add(table["client_secret_env"])
+    return {**issuer, "introspection": {**table, _SECRET: _secret(table)}}
 
 
 _SECRET: Final = "client_secret"  # not a key of the table in the file
 
 
-def _secret(said: Mapping[str, Any]) -> str:
-    if _SECRET in said:
-        return said[_SECRET]
-    variable, file = said.get("client_secret_env"), said.get("client_secret_file")
+def _secret(table: Mapping[str, Any]) -> str:
+    if _SECRET in table:
+        return table[_SECRET]
+    variable, file = table.get("client_secret_env"), table.get("client_secret_file")
     if (variable is None) == (file is None):
-        raise _no_secret(said, "it is named nowhere" if file is None else "it is named twice")
-    secret = os.environ.get(variable, "") if variable is not None else _text(said, Path(str(file)))
+        raise _no_secret(table, "it is named nowhere" if file is None else "it is named twice")
+    secret = os.environ.get(variable, "") if variable is not None else _text(table, Path(str(file)))
     if not secret:
-        raise _no_secret(said, f"{file or variable} is empty or not there")
+        raise _no_secret(table, f"{file or variable} is empty or not there")
     return secret
 
 
-def _text(said: Mapping[str, Any], path: Path) -> str:
+def _text(table: Mapping[str, Any], path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise _no_secret(said, f"{path}: {problem}") from None
+        raise _no_secret(table, f"{path}: {problem}") from None
 
 
-def _no_secret(said: Mapping[str, Any], problem: str) -> ConfigurationError:
-    return ConfigurationError.of("TT1064", client=said["client_id"], problem=problem)
+def _no_secret(table: Mapping[str, Any], problem: str) -> ConfigurationError:
+    return ConfigurationError.of("TT1064", client=table["client_id"], problem=problem)

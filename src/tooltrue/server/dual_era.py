@@ -37,13 +37,13 @@ from contextvars import ContextVar
 from typing import Any, Literal, TypeAlias
 
 from tooltrue.errors import InvalidRequest
-from tooltrue.jsonrpc.messages import Json, Notification, Request, is_id
+from tooltrue.jsonrpc.messages import Json, Notification, RpcRequest, is_id
 from tooltrue.jsonrpc.peer import Dialogue, Peer
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import UNTRACED, Tracing
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Value, replaced
-from tooltrue.server.legacy import LegacyHandler, Session
+from tooltrue.server.legacy import LegacyHandler, LegacySession
 from tooltrue.server.modern import ModernHandler
 from tooltrue.server.service import ServedProvider, log_cancellation
 from tooltrue.tools.vocabulary import Principal
@@ -96,7 +96,7 @@ class Handlers:
         self._tracing = tracing()
 
     def traced(
-        self, request: Request, carrier: Carrier, session: Session | None = None
+        self, request: RpcRequest, carrier: Carrier, session: LegacySession | None = None
     ) -> AbstractContextManager[object]:
         """Context manager around the answer to a request."""
         if self._tracing is None:
@@ -107,7 +107,7 @@ class Handlers:
 _TRANSPORTS = {"stdio": "pipe", "http": "tcp"}
 
 
-def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
+def _facts(carrier: Carrier, session: LegacySession | None) -> dict[str, str]:
     """Span attributes that only the handler knows, by their names in the conventions. The session's id is secret; its
     name is not.
     """
@@ -124,11 +124,11 @@ def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
 class ServerConnection:
     """A channel that both ends share (stdio, memory). It holds the one session that the channel may have."""
 
-    def __init__(self, doors: Handlers, carrier: Carrier, principal: Principal) -> None:
-        self._doors = doors
+    def __init__(self, handlers: Handlers, carrier: Carrier, principal: Principal) -> None:
+        self._handlers = handlers
         self._carrier = carrier
         self._opened_by = principal
-        self._session: Session | None = None
+        self._session: LegacySession | None = None
         self._ready = False
         self._is_ready_ahead = False
         self._listening: set[asyncio.Task[None]] = set()
@@ -153,29 +153,29 @@ class ServerConnection:
     def takes_batches(self) -> bool:
         return self._session is not None and self._session.revision.batches
 
-    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
         match era_of(opening):
             case "modern":
                 return await self._modern(request, exchange)
             case "handshake":
-                with self._doors.traced(request, self._carrier):
+                with self._handlers.traced(request, self._carrier):
                     return self._initialize(request)
             case "legacy":
                 if request.method == "logging/setLevel" and self._session is not None:
-                    self._session = replaced(self._session, level=self._doors.legacy.level(request))
+                    self._session = replaced(self._session, level=self._handlers.legacy.level(request))
                 session = self._session or _BEFORE_HANDSHAKE
                 if not self._ready and session.capabilities:
                     session = replaced(session, capabilities={})  # no client is asked before it is ready (lifecycle)
-                with self._doors.traced(request, self._carrier, session):
-                    return await self._doors.legacy.answer(request, session, exchange, self._principal)
+                with self._handlers.traced(request, self._carrier, session):
+                    return await self._handlers.legacy.answer(request, session, exchange, self._principal)
 
-    async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
-        with self._doors.traced(request, self._carrier):
+    async def _modern(self, request: RpcRequest, exchange: Dialogue) -> bytes:
+        with self._handlers.traced(request, self._carrier):
             return await self._answer_modern(request, exchange)
 
-    async def _answer_modern(self, request: Request, exchange: Dialogue) -> bytes:
-        answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
+    async def _answer_modern(self, request: RpcRequest, exchange: Dialogue) -> bytes:
+        answer = self._handlers.modern.answer(request, exchange, self._carrier, self._principal)
         if request.method not in modern.OPEN_ENDED:
             return await answer
         task = asyncio.current_task()
@@ -185,10 +185,10 @@ class ServerConnection:
         finally:
             self._open_ended.discard(task)
 
-    def _initialize(self, request: Request) -> bytes:
+    def _initialize(self, request: RpcRequest) -> bytes:
         if self._session is not None:
             raise InvalidRequest.of("TT1002", problem="the session has been initialized already")
-        self._session, answer = self._doors.legacy.initialize(request)
+        self._session, answer = self._handlers.legacy.initialize(request)
         if self._is_ready_ahead:
             self._begin(self._session)
         return answer
@@ -210,20 +210,22 @@ class ServerConnection:
         if is_id(id) and self.peer is not None and self.peer.cancel(id):
             log_cancellation(params)
 
-    def _begin(self, session: Session) -> None:
+    def _begin(self, session: LegacySession) -> None:
         """The client is ready: from now on it receives change notifications, and may be asked."""
         self._ready = True
         self._listen(session)
 
-    def _listen(self, session: Session) -> None:
+    def _listen(self, session: LegacySession) -> None:
         self._stop_listening()
         if self.peer is not None:
-            news = self._doors.legacy.news(session, self._principal)
-            news.listen()
-            task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
+            subscription = self._handlers.legacy.subscription(session, self._principal)
+            subscription.listen()
+            task = asyncio.get_running_loop().create_task(subscription.deliver(self.peer.notify))
             self._listening.add(task)
             task.add_done_callback(self._listening.discard)
-            task.add_done_callback(lambda _: news.end())  # a task that is cancelled before it begins runs no cleanup
+            task.add_done_callback(
+                lambda _: subscription.end()
+            )  # a task that is cancelled before it begins runs no cleanup
 
     def _stop_listening(self) -> None:
         for task in self._listening:
@@ -231,7 +233,7 @@ class ServerConnection:
 
     async def farewell(self) -> None:
         """End open-ended requests with their closing answer."""
-        self._doors.served.hub.close()
+        self._handlers.served.hub.close()
         if tasks := [task for task in self._open_ended if task is not None]:
             await asyncio.wait(tasks)
 
@@ -242,7 +244,7 @@ class ServerConnection:
             if task is not None:
                 task.cancel()
 
-    async def ended(self) -> None:
+    async def wait_closed(self) -> None:
         """Return once the closed notification tasks have ended."""
         if self._listening:
             await asyncio.wait(self._listening)
@@ -251,4 +253,4 @@ class ServerConnection:
 _SPEAKER: ContextVar[tuple[ServerConnection, Principal] | None] = ContextVar("speaker", default=None)
 """The sender of the message being answered, and its conversation: a tool may hold another conversation meanwhile."""
 
-_BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])
+_BEFORE_HANDSHAKE = LegacySession(versions.BY_NAME[versions.NEWEST_LEGACY])

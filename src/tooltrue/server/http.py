@@ -20,12 +20,12 @@ from tooltrue.errors import (
     UnsupportedVersion,
 )
 from tooltrue.jsonrpc.messages import (
-    Answer,
     Failure,
     Id,
     Json,
     Notification,
-    Request,
+    RpcRequest,
+    RpcResponse,
     decode,
     encode,
     encode_answer,
@@ -39,19 +39,19 @@ from tooltrue.protocol import modern, versions
 from tooltrue.protocol.headers import VERSION_HEADER
 from tooltrue.protocol.types import Value
 from tooltrue.server.dual_era import Handlers, Opening, era_of
-from tooltrue.server.identity import Authenticate, Refused, challenge, known, ways_of
-from tooltrue.server.legacy import Session
+from tooltrue.server.identity import Authenticate, Refused, challenge, methods_of, principal_of
+from tooltrue.server.legacy import LegacySession
 from tooltrue.server.principal_quota import PrincipalQuota
-from tooltrue.server.questions import Questions, StreamDialogue
-from tooltrue.server.replay import Replay
+from tooltrue.server.pushed_questions import PushedQuestions, StreamDialogue
+from tooltrue.server.replay import ResumableStreams
 from tooltrue.server.service import log_cancellation, unsupported
-from tooltrue.server.standalone_stream import StandaloneStream, tell_ended
+from tooltrue.server.standalone_stream import StandaloneStream, announce_end
 from tooltrue.server.subscriptions import Relay
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply, Stream, needs_http_1_1
 
-__all__ = ["SESSION_HEADER", "Caller", "HttpEndpoint"]
+__all__ = ["SESSION_HEADER", "HttpCaller", "HttpEndpoint"]
 
 SESSION_HEADER = "mcp-session-id"
 _EVENT_HEADER = "last-event-id"
@@ -74,7 +74,7 @@ _CallKey: TypeAlias = tuple[str, Id]
 """Identifies a running call to all workers: its session, and its id there."""
 
 
-class Caller(Value, frozen=True):
+class HttpCaller(Value, frozen=True):
     """The sender of a request, with its transport facts. ``in_batch``: the request is part of an array, and so is its
     answer.
     """
@@ -91,51 +91,51 @@ class Caller(Value, frozen=True):
 class HttpEndpoint:
     """The endpoint of one server, which the HTTP transport is given to run."""
 
-    def __init__(self, doors: Handlers, authenticate: Authenticate | None = None) -> None:
-        self._doors = doors
-        self._ways = ways_of(authenticate)
+    def __init__(self, handlers: Handlers, authenticate: Authenticate | None = None) -> None:
+        self._handlers = handlers
+        self._methods = methods_of(authenticate)
         self._tells_apart = authenticate is not None
-        self._language = doors.served.language
-        self._replay = Replay(doors.served.facts, language=doors.served.language)
+        self._language = handlers.served.language
+        self._replay = ResumableStreams(handlers.served.facts, language=handlers.served.language)
         self._calls: set[asyncio.Task[bytes]] = set()
         self._cancellable: dict[_CallKey, asyncio.Task[bytes]] = {}
         self._running = PrincipalQuota(MAX_RUNNING)
         self._streams = PrincipalQuota(_MAX_STREAMS)
-        self._questions = Questions(doors.served.facts)
-        self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
-        self._standing: dict[StandaloneStream, asyncio.Task[None]] = {}
+        self._questions = PushedQuestions(handlers.served.facts)
+        self._relay = Relay(handlers.served.facts, handlers.served.provider, handlers.served.hub)
+        self._standalone: dict[StandaloneStream, asyncio.Task[None]] = {}
         self._alone: dict[StandaloneStream, None] = {}
         self._ending = False
 
     async def open(self) -> None:
         """Subscribe to events of other workers. Call before the first request, on its event loop."""
-        self._doors.open()
-        await self._doors.served.facts.subscribe(_CANCELLED, self._hear_cancelled)
+        self._handlers.open()
+        await self._handlers.served.facts.subscribe(_CANCELLED, self._on_cancelled)
         await self._questions.open()
         await self._relay.open()
 
     @property
     def pages(self) -> dict[str, Page]:
         """Public pages beside the endpoint, by path."""
-        return {path: page for way in self._ways for path, page in way.pages.items()}
+        return {path: page for method in self._methods for path, page in method.pages.items()}
 
     @property
     def once(self) -> frozenset[bytes]:
         """Headers that authenticate the caller, and so may not be repeated."""
-        return frozenset(name.lower().encode() for way in self._ways for name in way.headers)
+        return frozenset(name.lower().encode() for method in self._methods for name in method.headers)
 
-    async def admit(self, carrier: Carrier) -> Caller | Reply:
+    async def admit(self, carrier: Carrier) -> HttpCaller | Reply:
         """Authenticate a request: return its caller, or the refusal, with a challenge that names what would be
         accepted.
         """
         try:
-            return Caller(carrier, await known(carrier, self._ways))
+            return HttpCaller(carrier, await principal_of(carrier, self._methods))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of authentication refuses the request
             return self._broken(error)
 
-    async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
+    async def admit_to(self, scope: str, carrier: Carrier) -> HttpCaller | Reply:
         """Like :meth:`admit`, and require ``scope`` if the server authenticates its callers."""
         caller = await self.admit(carrier)
         if isinstance(caller, Reply) or not self._tells_apart or scope in caller.principal.scopes:
@@ -146,14 +146,14 @@ class HttpEndpoint:
         """Return 401 or 403 with a challenge (2026-07-28, basic/authorization)."""
         status = error.status if isinstance(error, Refused) else 403
         asks = status == 401 or isinstance(error, ScopeNeeded)
-        headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
+        headers = (("www-authenticate", challenge(self._methods, error)),) if asks else ()
         return Reply(status, encode_failure(id, error, self._language), headers)
 
     def _broken(self, error: BaseException) -> Reply:
         """Return 500, for answers of which only the status is read."""
         return Reply(500, encode_failure(None, internal_error(error), self._language))
 
-    async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
+    async def post(self, body: bytes, caller: HttpCaller, stream: Stream) -> Reply:
         """Return the reply to one POST. Messages sent to ``stream`` meanwhile make the transport answer with a
         stream.
         """
@@ -166,15 +166,15 @@ class HttpEndpoint:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failure(None, internal_error(error))
 
-    async def _message(self, value: Json, caller: Caller, stream: Stream) -> Reply:
+    async def _message(self, value: Json, caller: HttpCaller, stream: Stream) -> Reply:
         if is_array(value):
             return await self._batch(value, caller, stream)
         message = parse(value)
-        if isinstance(message, Request):
+        if isinstance(message, RpcRequest):
             return await self._request(message, caller, stream)
         return await self._note(message, caller)
 
-    async def _request(self, request: Request, caller: Caller, stream: Stream) -> Reply:
+    async def _request(self, request: RpcRequest, caller: HttpCaller, stream: Stream) -> Reply:
         era = era_of(
             Opening(
                 request.method,
@@ -189,12 +189,12 @@ class HttpEndpoint:
                 case "modern":
                     if stream.whole and request.method == _LISTEN:
                         return needs_http_1_1()
-                    door = self._doors.modern
-                    with self._doors.traced(request, caller.carrier):
-                        result = await door.answer(request, stream, caller.carrier, caller.principal)
+                    handler = self._handlers.modern
+                    with self._handlers.traced(request, caller.carrier):
+                        result = await handler.answer(request, stream, caller.carrier, caller.principal)
                     return Reply(200, encode_answer(request.id, result))
                 case "handshake":
-                    with self._doors.traced(request, caller.carrier):
+                    with self._handlers.traced(request, caller.carrier):
                         return self._initialize(request, caller)
                 case "legacy":
                     return await self._legacy(request, caller, stream)
@@ -203,12 +203,12 @@ class HttpEndpoint:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failure(request.id, internal_error(error))
 
-    def _initialize(self, request: Request, caller: Caller) -> Reply:
-        session, answer = self._doors.legacy.initialize(request)
-        token = self._doors.legacy.seal(session, caller.principal)
+    def _initialize(self, request: RpcRequest, caller: HttpCaller) -> Reply:
+        session, answer = self._handlers.legacy.initialize(request)
+        token = self._handlers.legacy.seal(session, caller.principal)
         return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
 
-    async def _legacy(self, request: Request, caller: Caller, stream: Stream) -> Reply:
+    async def _legacy(self, request: RpcRequest, caller: HttpCaller, stream: Stream) -> Reply:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
@@ -232,7 +232,7 @@ class HttpEndpoint:
             return Reply(503, encode_failure(request.id, InternalError.of("TT1053"), self._language))
         return Reply(202)
 
-    async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
+    async def _answer(self, request: RpcRequest, session: LegacySession, stream: Stream, caller: HttpCaller) -> bytes:
         """Return the answer; empty if it went over a stream of the session, which a client that lost its connection can
         resume.
         """
@@ -243,23 +243,25 @@ class HttpEndpoint:
         dialogue = StreamDialogue(recording, self._questions, session, caller.principal, recording.detach)
         try:
             answer = await self._answer_to(request, session, dialogue, caller)
-            if not recording.begun:
+            if not recording.has_stream:
                 return answer
             recording.send(answer)
             return b""
         except ScopeNeeded as error:
-            if not recording.begun:
+            if not recording.has_stream:
                 raise
             recording.send(encode_failure(request.id, error, self._language))
             return b""
         finally:
-            if recording.begun:
+            if recording.has_stream:
                 await recording.close()
 
-    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, caller: Caller) -> bytes:
+    async def _answer_to(
+        self, request: RpcRequest, session: LegacySession, dialogue: Dialogue, caller: HttpCaller
+    ) -> bytes:
         try:
-            with self._doors.traced(request, caller.carrier, session):
-                answer = await self._doors.legacy.answer(request, session, dialogue, caller.principal)
+            with self._handlers.traced(request, caller.carrier, session):
+                answer = await self._handlers.legacy.answer(request, session, dialogue, caller.principal)
             return encode_answer(request.id, answer)
         except ScopeNeeded:
             raise  # it has a status of its own
@@ -280,17 +282,17 @@ class HttpEndpoint:
         if not done.done():
             done.set_result(None)
 
-    async def _session(self, caller: Caller) -> Session | None:
+    async def _session(self, caller: HttpCaller) -> LegacySession | None:
         """The caller's session; without a token, a bare one of the revision that the header names."""
         version = caller.header(VERSION_HEADER)
         if version is not None and version not in versions.LEGACY:
             raise unsupported(version)
         token = caller.header(SESSION_HEADER)
         if token is None:
-            return Session(versions.BY_NAME[version or versions.ASSUMED])
-        return await self._doors.legacy.open(token, caller.principal)
+            return LegacySession(versions.BY_NAME[version or versions.ASSUMED])
+        return await self._handlers.legacy.open(token, caller.principal)
 
-    async def _note(self, message: object, caller: Caller) -> Reply:
+    async def _note(self, message: object, caller: HttpCaller) -> Reply:
         """Accept a notification or response of an existing session; it gets no answer.
 
         Stateless clients cancel by closing the stream and are never asked; other messages that they POST are ignored,
@@ -305,19 +307,19 @@ class HttpEndpoint:
             return Reply(202)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
             await self._cancel(session, message.params)
-        if isinstance(message, Answer | Failure):
-            await self._questions.answered(session.name, message)
+        if isinstance(message, RpcResponse | Failure):
+            await self._questions.receive(session.name, message)
         return Reply(202)
 
-    async def _cancel(self, session: Session, params: Mapping[str, Json]) -> None:
+    async def _cancel(self, session: LegacySession, params: Mapping[str, Json]) -> None:
         id = params.get("requestId")
         if not is_id(id):
             return
         log_cancellation(params)
         if not self._stop((session.name, id)):
-            await self._doors.served.facts.publish(_CANCELLED, encode([session.name, id]))
+            await self._handlers.served.facts.publish(_CANCELLED, encode([session.name, id]))
 
-    def _hear_cancelled(self, payload: bytes) -> None:
+    def _on_cancelled(self, payload: bytes) -> None:
         session, id = decode(payload)
         self._stop((session, id))
 
@@ -325,7 +327,7 @@ class HttpEndpoint:
         task = self._cancellable.get(call)
         return task is not None and task.cancel()
 
-    async def _batch(self, values: list[Json], caller: Caller, stream: Stream) -> Reply:
+    async def _batch(self, values: list[Json], caller: HttpCaller, stream: Stream) -> Reply:
         """Answer an array of messages, in revisions that have them (2025-03-26, basic/transports)."""
         if caller.header(VERSION_HEADER) in versions.MODERN:
             raise InvalidRequest.of("TT1006")
@@ -338,15 +340,15 @@ class HttpEndpoint:
             raise InvalidRequest.of("TT1007")
         if len(values) > MAX_BATCH:
             raise InvalidRequest.of("TT1008", limit=MAX_BATCH)
-        caller = Caller(caller.carrier, caller.principal, in_batch=True)
+        caller = HttpCaller(caller.carrier, caller.principal, in_batch=True)
         replies = await asyncio.gather(*(self._element(value, caller, stream) for value in values))
         bodies = [reply.body for reply in replies if reply.body]
         return Reply(200, b"[%b]" % b",".join(bodies)) if bodies else Reply(202)
 
-    async def _element(self, value: Json, caller: Caller, stream: Stream) -> Reply:
+    async def _element(self, value: Json, caller: HttpCaller, stream: Stream) -> Reply:
         try:
             message = parse(value)
-            if isinstance(message, Request) and message.method == "initialize":
+            if isinstance(message, RpcRequest) and message.method == "initialize":
                 error = InvalidRequest.of("TT1002", problem='"initialize" cannot be part of a batch')
                 error.id = message.id
                 raise error
@@ -354,7 +356,7 @@ class HttpEndpoint:
         except InvalidRequest as error:
             return self._failure(error.id, error)
 
-    async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
+    async def listen(self, caller: HttpCaller, stream: Stream) -> Reply | None:
         """Serve a session-based GET stream: the standalone stream of a session, or the rest of a stream that broke.
 
         Returns a reply instead if the stream is refused.
@@ -376,53 +378,53 @@ class HttpEndpoint:
             return self._broken(error)
         return None
 
-    async def _listen(self, session: Session, caller: Caller, stream: Stream) -> None:
+    async def _listen(self, session: LegacySession, caller: HttpCaller, stream: Stream) -> None:
         token, last = session.token or "", caller.header(_EVENT_HEADER)
         if last is not None:
             may_go_on = await self._replay.resume(token, last, stream)
             if not may_go_on or self._ending or stream.gone or await self._session(caller) is None:
                 return
-        standing = StandaloneStream(self._doors, session, caller.principal)
+        standalone = StandaloneStream(self._handlers, session, caller.principal)
         recording = self._replay.record(token, stream, polled=session.revision.polling)
-        task = asyncio.get_running_loop().create_task(standing.run(recording))
-        self._standing[standing] = task
-        task.add_done_callback(lambda _: self._forget_standing(standing))
+        task = asyncio.get_running_loop().create_task(standalone.run(recording))
+        self._standalone[standalone] = task
+        task.add_done_callback(lambda _: self._forget_standalone(standalone))
         try:
-            await standing.released.wait()
+            await standalone.released.wait()
         finally:
-            self._left(standing)
+            self._connection_lost(standalone)
 
-    def _left(self, standing: StandaloneStream) -> None:
+    def _connection_lost(self, standalone: StandaloneStream) -> None:
         """Mark a stream whose connection is gone. A limited number waits to be resumed: the most recently abandoned
         ones.
         """
-        if standing in self._standing:
-            standing.left()
-            self._alone[standing] = None
+        if standalone in self._standalone:
+            standalone.connection_lost()
+            self._alone[standalone] = None
             if len(self._alone) > _MAX_ALONE:
                 longest = next(iter(self._alone))
                 del self._alone[longest]  # at once: it takes a while to end
                 longest.close()
 
-    def _forget_standing(self, standing: StandaloneStream) -> None:
-        del self._standing[standing]
-        self._alone.pop(standing, None)
+    def _forget_standalone(self, standalone: StandaloneStream) -> None:
+        del self._standalone[standalone]
+        self._alone.pop(standalone, None)
 
-    async def delete(self, caller: Caller) -> Reply:
+    async def delete(self, caller: HttpCaller) -> Reply:
         """End a session, and its streams."""
         try:
             session = await self._named_session(caller)
             if isinstance(session, Reply):
                 return session
-            await self._doors.legacy.end(session)
-            await tell_ended(self._doors.served.facts, session)
+            await self._handlers.legacy.end(session)
+            await announce_end(self._handlers.served.facts, session)
         except RpcError as error:
             return self._failure(None, error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._broken(error)
         return Reply(204)
 
-    async def _named_session(self, caller: Caller) -> Session | Reply:
+    async def _named_session(self, caller: HttpCaller) -> LegacySession | Reply:
         """Return the session that a GET or DELETE names, or a reply if there is none.
 
         Raises ``RpcError`` for an unknown version. A request that names no session, or a stateless revision, gets 405
@@ -439,7 +441,7 @@ class HttpEndpoint:
     def closing(self) -> None:
         """Prepare for shutdown: end long-lived streams, and cancel the session-based calls that still run."""
         self._ending = True
-        self._doors.served.hub.close()
+        self._handlers.served.hub.close()
         for task in tuple(self._calls):
             task.cancel()
 

@@ -28,8 +28,8 @@ __all__ = [
     "bearer",
     "challenge",
     "described",
-    "known",
-    "ways_of",
+    "methods_of",
+    "principal_of",
 ]
 
 LOCAL_HTTP = Principal("local:http")
@@ -95,29 +95,29 @@ class Refused(RpcError):
         return refused
 
 
-def ways_of(given: Authenticate | None) -> Sequence[Authentication]:
+def methods_of(authenticate: Authenticate | None) -> Sequence[Authentication]:
     """Normalize to a sequence of authentication methods; loopback only, if none is given."""
-    if given is None:
+    if authenticate is None:
         return (_ThisMachine(),)
-    if isinstance(given, Authentication):
-        return (given,)
-    return (_Function(given),) if callable(given) else tuple(given)
+    if isinstance(authenticate, Authentication):
+        return (authenticate,)
+    return (_FunctionAuthentication(authenticate),) if callable(authenticate) else tuple(authenticate)
 
 
-async def known(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
+async def principal_of(carrier: Carrier, methods: Sequence[Authentication]) -> Principal:
     """Return the principal of a message. Raises :class:`Refused` and :class:`ScopeNeeded`."""
     if carrier.kind != "http":
         return LOCAL
-    for way in ways:
-        principal = await way.principal(carrier)
+    for method in methods:
+        principal = await method.principal(carrier)
         if principal is not None:
             return principal
     raise Refused.of("TT1101")
 
 
-def described(given: Authenticate | None) -> str:
+def described(authenticate: Authenticate | None) -> str:
     """Describe how callers are identified, for ``tooltrue inspect``."""
-    return f"stdio: local; HTTP: {', '.join(way.shown for way in ways_of(given))}"
+    return f"stdio: local; HTTP: {', '.join(method.shown for method in methods_of(authenticate))}"
 
 
 def bearer(carrier: Carrier) -> str | None:
@@ -126,27 +126,27 @@ def bearer(carrier: Carrier) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def challenge(ways: Iterable[Authentication], error: RpcError) -> str:
+def challenge(methods: Iterable[Authentication], error: RpcError) -> str:
     """Return the value of ``WWW-Authenticate``: what would be accepted (RFC 6750, section 3; RFC 9728, section 5.1)."""
-    said = {name: value for way in ways for name, value in way.parameters.items()}
+    parameters = {name: value for method in methods for name, value in method.parameters.items()}
     if isinstance(error, ScopeNeeded):
-        needed = {*error.scopes, *said.get("scope", "").split()} - {"offline_access"}
-        said |= {"error": "insufficient_scope", "scope": " ".join(sorted(needed))}
+        needed = {*error.scopes, *parameters.get("scope", "").split()} - {"offline_access"}
+        parameters |= {"error": "insufficient_scope", "scope": " ".join(sorted(needed))}
     elif isinstance(error, Refused) and error.error:
-        said["error"] = error.error
-    if "error" in said:
-        said["error_description"] = "".join(c for c in str(error) if " " <= c <= "~" and c not in '"\\')
-    return ("Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items())).strip()
+        parameters["error"] = error.error
+    if "error" in parameters:
+        parameters["error_description"] = "".join(c for c in str(error) if " " <= c <= "~" and c not in '"\\')
+    return ("Bearer " + ", ".join(f'{name}="{value}"' for name, value in parameters.items())).strip()
 
 
 @dataclass(frozen=True)
-class _Function(Authentication):
+class _FunctionAuthentication(Authentication):
     function: Callable[[Carrier], Principal | Awaitable[Principal | None] | None]
     shown = "as a function says"
 
     async def principal(self, carrier: Carrier) -> Principal | None:
-        found = self.function(carrier)
-        return found if found is None or isinstance(found, Principal) else await found
+        principal = self.function(carrier)
+        return principal if principal is None or isinstance(principal, Principal) else await principal
 
 
 class _ThisMachine(Authentication):

@@ -18,7 +18,7 @@ from tooltrue.server.identity import Refused
 from tooltrue.server.jwt import BadToken, Claims, read_keys
 from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched
 
-__all__ = ["Issuer"]
+__all__ = ["TokenIssuer"]
 
 FRESH_SECONDS = 300.0
 KEPT_SECONDS = 3_600.0
@@ -33,12 +33,12 @@ class _Unusable(Exception):
     """The reason why a published document is unusable."""
 
 
-class _Known(Value, frozen=True):
+class _KeySet(Value, frozen=True):
     keys: Sequence[Any]
     at: float
 
 
-class Issuer:
+class TokenIssuer:
     """``jwks_uri`` and ``introspection_endpoint`` come from its metadata, unless they are given. ``login`` is the
     client that may introspect tokens; without it no token is introspected.
     """
@@ -60,27 +60,27 @@ class Issuer:
         self._introspection_endpoint = introspection_endpoint
         self._login = login
         self._metadata: Mapping[str, Any] | None = None
-        self._known: _Known | None = None
+        self._key_set: _KeySet | None = None
         self._tried = self._complained = float("-inf")
         self._one = asyncio.Lock()
-        self._asked = asyncio.Semaphore(_MAX_ASKED)
+        self._slots = asyncio.Semaphore(_MAX_ASKED)
         self._waiting = 0
 
     async def keys(self, name: str | None) -> Sequence[Any]:
         """Return the keys called ``name``; without a name, the only key there is. Keys that are stale, or lack the
         name, are fetched again, at a limited rate. Raises :class:`Refused` if no usable keys are left.
         """
-        if self._found(name) is None or self._age() > FRESH_SECONDS:
+        if self._keys_for(name) is None or self._age() > FRESH_SECONDS:
             await self._refresh(name)
         if self._age() > KEPT_SECONDS:
             raise Refused.unknowable()
-        return self._found(name) or ()
+        return self._keys_for(name) or ()
 
     def _age(self) -> float:
-        return float("inf") if self._known is None else self._clock() - self._known.at
+        return float("inf") if self._key_set is None else self._clock() - self._key_set.at
 
-    def _found(self, name: str | None) -> Sequence[Any] | None:
-        keys = () if self._known is None else self._known.keys
+    def _keys_for(self, name: str | None) -> Sequence[Any] | None:
+        keys = () if self._key_set is None else self._key_set.keys
         if name is None:
             return keys if len(keys) == 1 else None
         return [key for key in keys if key.kid == name] or None
@@ -89,7 +89,7 @@ class Issuer:
         """Fetch the keys, once for all waiting callers. A caller that finds its key in the cache does not wait for
         fresher ones.
         """
-        if self._one.locked() and self._found(name) is not None and self._age() <= KEPT_SECONDS:
+        if self._one.locked() and self._keys_for(name) is not None and self._age() <= KEPT_SECONDS:
             return
         async with self._one:
             now = self._clock()
@@ -97,7 +97,7 @@ class Issuer:
                 return
             self._tried = now
             try:
-                self._known = _Known(await self._fetch_keys(), now)
+                self._key_set = _KeySet(await self._fetch_keys(), now)
             except (NotFetched, _Unusable, BadToken) as error:
                 self._metadata = None  # it may have changed
                 _log.error("the keys of %s cannot be had: %s", self.url, error)
@@ -138,7 +138,7 @@ class Issuer:
             raise Refused.unknowable()
         self._waiting += 1
         try:
-            async with self._asked:
+            async with self._slots:
                 return await self._ask(token, self._login)
         except (NotFetched, _Unusable) as error:
             self._complain(error)

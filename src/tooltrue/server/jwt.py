@@ -41,8 +41,8 @@ def header_of(token: str, algorithms: Iterable[str]) -> Header:
     ignored.
     """
     extracted = _extracted(token)
-    said = extracted.headers()
-    algorithm, key, kind = said.get("alg"), said.get("kid"), said.get("typ")
+    headers = extracted.headers()
+    algorithm, key, kind = headers.get("alg"), headers.get("kid"), headers.get("typ")
     if algorithm not in tuple(algorithms):
         raise BadToken("its algorithm is not one that is accepted")
     if (kind.lower() if isinstance(kind, str) else kind) not in _TYPES:

@@ -100,14 +100,14 @@ class ApiKeys(Authentication):
         return self._holder(shape[1], key)
 
     def _holder(self, name: str, key: str) -> Principal:
-        found = self._current().get(name)
+        entry = self._current().get(name)
         digest = hashlib.sha256(key.encode()).hexdigest()
-        is_right = hmac.compare_digest(digest, _NOBODY if found is None else found.sha256)
-        if found is None or not is_right:
+        is_right = hmac.compare_digest(digest, _NOBODY if entry is None else entry.sha256)
+        if entry is None or not is_right:
             raise Refused.token("there is no such key, or there is none any more")
-        if found.expires is not None and found.expires <= self._clock():
+        if entry.expires is not None and entry.expires <= self._clock():
             raise Refused.token("the key has expired")
-        return Principal(f"key:{name}", found.scopes)
+        return Principal(f"key:{name}", entry.scopes)
 
     def _current(self) -> Mapping[str, Key]:
         now = self._clock()
@@ -133,10 +133,10 @@ class ApiKeys(Authentication):
 def _stamp(path: Path) -> object:
     """A value that changes with the file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_keys(path: Path) -> dict[str, Key]:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
-from tooltrue.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
+from tooltrue.jsonrpc.messages import Id, Json, RpcRequest, decode, encode, is_id, is_object
 from tooltrue.jsonrpc.peer import Dialogue
 from tooltrue.protocol import legacy, versions
 from tooltrue.protocol.modern import (
@@ -26,8 +26,8 @@ from tooltrue.protocol.modern import (
     convert,
 )
 from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
-from tooltrue.server.request_state import answered_by, for_callers
-from tooltrue.server.sealing import BadSeal
+from tooltrue.server.request_state import for_callers, run_with_questions
+from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import (
     LISTINGS,
     SILENT,
@@ -38,7 +38,7 @@ from tooltrue.server.service import (
     completion_get,
     page_of,
 )
-from tooltrue.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
+from tooltrue.server.subscriptions import KINDS, ChangeSubscription, Followed, Follows, SharedFollowed
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import (
@@ -53,7 +53,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
 )
 
-__all__ = ["LegacyHandler", "Session"]
+__all__ = ["LegacyHandler", "LegacySession"]
 
 OutcomeT = TypeVar("OutcomeT")
 
@@ -61,7 +61,7 @@ _DEFAULT_LEVEL = "info"
 _ENDED, _HAS_LEVEL = b"ended", b"level"
 
 
-class Session(Value, frozen=True):
+class LegacySession(Value, frozen=True):
     """The results of a handshake: the revision, and the client's capabilities. ``token`` exists on HTTP only, and with
     it ``name``, which identifies the session wherever workers share data: the token itself is never written
     anywhere.
@@ -85,7 +85,7 @@ class LegacyHandler:
         self._served = served
         self._projections = {name: legacy.Projection(versions.BY_NAME[name]) for name in versions.LEGACY}
         self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
-        self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
+        self._answers: dict[str, Callable[[Any, _LegacyRequest], Awaitable[bytes]]] = {
             "ping": self._ping,
             "logging/setLevel": self._set_level,
             **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
@@ -97,23 +97,25 @@ class LegacyHandler:
             "completion/complete": self._complete,
         }
 
-    def initialize(self, request: Request) -> tuple[Session, bytes]:
+    def initialize(self, request: RpcRequest) -> tuple[LegacySession, bytes]:
         """Open a session: agree on a revision, and return the session with the encoded answer (basic/lifecycle)."""
         params = convert(request.params, legacy.InitializeParams, request.method)
         revision = versions.agree(params.protocolVersion)
         served = self._served
         answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
         understood = self._projections[revision.name].understood(params.capabilities)
-        return Session(revision, understood, follows=Followed()), answer
+        return LegacySession(revision, understood, follows=Followed()), answer
 
-    def level(self, request: Request) -> str:
+    def level(self, request: RpcRequest) -> str:
         """Return the level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
         level = convert(request.params, legacy.LevelParams, request.method).level
         if level not in LOG_LEVELS:
             raise InvalidParams.of("TT1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
         return level
 
-    async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
+    async def answer(
+        self, request: RpcRequest, session: LegacySession, exchange: Dialogue, principal: Principal
+    ) -> bytes:
         """Return the encoded result, or raise ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
@@ -122,21 +124,21 @@ class LegacyHandler:
             raise MethodNotFound.of("TT1011", method=request.method[:128])
         params = convert(request.params, shape, request.method)
         projection = self._projections[session.revision.name]
-        asked = _Asked(request, session, exchange, principal, projection, self._served.language)
+        legacy_request = _LegacyRequest(request, session, exchange, principal, projection, self._served.language)
         try:
-            return await self._answers[request.method](params, asked)
+            return await self._answers[request.method](params, legacy_request)
         finally:
-            asked.close()
+            legacy_request.close()
 
-    async def _ping(self, params: Any, asked: _Asked) -> bytes:
+    async def _ping(self, params: Any, request: _LegacyRequest) -> bytes:
         return b"{}"
 
-    async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
-        if asked.session.token is not None:  # on a channel, the owner of the session has taken it
-            await self._keep_level(asked.session, self.level(asked.request))
+    async def _set_level(self, params: legacy.LevelParams, request: _LegacyRequest) -> bytes:
+        if request.session.token is not None:  # on a channel, the owner of the session has taken it
+            await self._keep_level(request.session, self.level(request.message))
         return b"{}"
 
-    async def _keep_level(self, session: Session, level: str) -> None:
+    async def _keep_level(self, session: LegacySession, level: str) -> None:
         """Store the level, unless it is the default, which takes no room."""
         facts, seconds = self._served.facts, self._served.session_seconds
         if level != _DEFAULT_LEVEL:
@@ -145,98 +147,100 @@ class LegacyHandler:
         elif session.level != _DEFAULT_LEVEL:
             await facts.remove(_level(session.name))
 
-    async def _list(self, listing: Listing, params: ListParams, asked: _Asked) -> bytes:
-        items = await listing.items(self._served.provider, asked.context())
-        revision = asked.session.revision.name
+    async def _list(self, listing: Listing, params: ListParams, request: _LegacyRequest) -> bytes:
+        items = await listing.items(self._served.provider, request.context())
+        revision = request.session.revision.name
         key = (revision, listing.method)
-        known = self._lists.get(key)
-        if known is not None and known[0] is items and params.cursor is None:
-            return known[1]
-        page = page_of(self._served, listing, items, params.cursor, asked.principal)
-        said = [listing.said(item) for item in page.items]
-        encoded = self._projections[revision].page(listing.member, said, page.next_cursor)
+        cached = self._lists.get(key)
+        if cached is not None and cached[0] is items and params.cursor is None:
+            return cached[1]
+        page = page_of(self._served, listing, items, params.cursor, request.principal)
+        entries = [listing.wire_form(item) for item in page.items]
+        encoded = self._projections[revision].page(listing.member, entries, page.next_cursor)
         if params.cursor is None and page.next_cursor is None:
             self._lists[key] = (items, encoded)
         return encoded
 
-    async def _call_tool(self, params: CallParams, asked: _Asked) -> bytes:
+    async def _call_tool(self, params: CallParams, request: _LegacyRequest) -> bytes:
         async def run(rounds: Rounds) -> ToolOutcome:
-            call = ToolCall(params.name, params.arguments, asked.context(rounds), admit=asked.called)
+            call = ToolCall(params.name, params.arguments, request.context(rounds), admit=request.called)
             return await self._served.provider.call_tool(call)
 
         try:
-            outcome = await self._answered(run, params.name, asked)
+            outcome = await self._run_rounds(run, params.name, request)
         except ToolError as error:
             outcome = failed(error.say(self._served.language))
-        return asked.projection.call(outcome, asked.tool and asked.tool.definition.outputSchema)
+        return request.projection.call(outcome, request.tool and request.tool.definition.outputSchema)
 
-    async def _read_resource(self, params: ReadParams, asked: _Asked) -> bytes:
+    async def _read_resource(self, params: ReadParams, request: _LegacyRequest) -> bytes:
         check_uri(params.uri)
 
         async def run(rounds: Rounds) -> ReadOutcome:
-            return await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(rounds)))
+            return await self._served.provider.read_resource(ResourceRead(params.uri, request.context(rounds)))
 
         with _in_old_numbers(), for_callers():
-            return asked.projection.read(await self._answered(run, params.uri, asked))
+            return request.projection.contents(await self._run_rounds(run, params.uri, request))
 
-    async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
+    async def _get_prompt(self, params: GetPromptParams, request: _LegacyRequest) -> bytes:
         async def run(rounds: Rounds) -> PromptOutcome:
-            get = PromptGet(params.name, params.arguments, asked.context(rounds))
+            get = PromptGet(params.name, params.arguments, request.context(rounds))
             return await self._served.provider.get_prompt(get)
 
         with for_callers():
-            return asked.projection.prompt(await self._answered(run, params.name, asked))
+            return request.projection.prompt(await self._run_rounds(run, params.name, request))
 
-    async def _answered(
-        self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
+    async def _run_rounds(
+        self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, request: _LegacyRequest
     ) -> OutcomeT:
         """Return the outcome once all questions have been answered."""
         seconds = self._served.question_seconds
-        return await answered_by(run, asked.dialogue, asked.projection, asked.session.capabilities, name, seconds)
+        return await run_with_questions(
+            run, request.dialogue, request.projection, request.session.capabilities, name, seconds
+        )
 
-    async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+    async def _subscribe(self, params: ReadParams, request: _LegacyRequest) -> bytes:
         check_uri(params.uri)
         with _in_old_numbers():  # hidden resources send no notifications
-            await self._served.provider.read_resource(ResourceFollow(params.uri, asked.context()))
-        follows = self._follows(asked.session)
+            await self._served.provider.read_resource(ResourceFollow(params.uri, request.context()))
+        follows = self._follows(request.session)
         if follows is None:
             raise InvalidParams.of("TT1019")
         await follows.add(params.uri)
         return b"{}"
 
-    async def _unsubscribe(self, params: ReadParams, asked: _Asked) -> bytes:
-        follows = self._follows(asked.session)
+    async def _unsubscribe(self, params: ReadParams, request: _LegacyRequest) -> bytes:
+        follows = self._follows(request.session)
         if follows is not None:
             await follows.remove(params.uri)
         return b"{}"
 
-    def _follows(self, session: Session) -> Follows | None:
+    def _follows(self, session: LegacySession) -> Follows | None:
         """The subscriptions of a session, if there is one."""
         if session.token is None:
             return session.follows
         return SharedFollowed(self._served.facts, session.name, self._served.session_seconds)
 
-    async def _complete(self, params: CompleteParams, asked: _Asked) -> bytes:
-        completion = await self._served.provider.complete(completion_get(params, asked.context()))
+    async def _complete(self, params: CompleteParams, request: _LegacyRequest) -> bytes:
+        completion = await self._served.provider.complete(completion_get(params, request.context()))
         return encode({"completion": completion})
 
-    def news(self, session: Session, principal: Principal) -> News:
+    def subscription(self, session: LegacySession, principal: Principal) -> ChangeSubscription:
         """Notifications for a session: changes of the lists that are offered now, and of the resources that it has
         subscribed to.
         """
         served, offers = self._served, self._served.offers()
         context = RequestContext(principal, SILENT, session.capabilities)
         kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
-        return News(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
+        return ChangeSubscription(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
 
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
-    def seal(self, session: Session, principal: Principal) -> str:
+    def seal(self, session: LegacySession, principal: Principal) -> str:
         """Return the session as a token of at most 1 kB."""
         payload = encode([session.revision.name, session.capabilities])
         return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
 
-    async def open(self, token: str, principal: Principal) -> Session | None:
+    async def open(self, token: str, principal: Principal) -> LegacySession | None:
         """Return the session of a token, or ``None`` if it belongs to another principal, or has expired or been
         ended.
         """
@@ -249,10 +253,10 @@ class LegacyHandler:
         if state == _ENDED:
             return None
         level = None if state is None else await self._served.facts.get(_level(name))
-        said = _DEFAULT_LEVEL if level is None else level.decode()
-        return Session(versions.BY_NAME[revision], capabilities, token, name, said)
+        log_level = _DEFAULT_LEVEL if level is None else level.decode()
+        return LegacySession(versions.BY_NAME[revision], capabilities, token, name, log_level)
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: LegacySession) -> None:
         """End a session for every worker, until it would have expired anyway."""
         if session.token is not None:
             await self._served.facts.put(_state(session.name), _ENDED, self._served.session_seconds)
@@ -280,23 +284,23 @@ def _level(name: str) -> str:
     return "session-level:" + name
 
 
-class _Asked:
+class _LegacyRequest:
     """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call."""
 
-    __slots__ = ("_channel", "_language", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
+    __slots__ = ("_channel", "_language", "_meta", "dialogue", "message", "principal", "projection", "session", "tool")
 
     def __init__(
         self,
-        request: Request,
-        session: Session,
+        message: RpcRequest,
+        session: LegacySession,
         dialogue: Dialogue,
         principal: Principal,
         projection: legacy.Projection,
         language: str,
     ) -> None:
-        meta = request.params.get("_meta")
+        meta = message.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
-        self.request = request
+        self.message = message
         self.session = session
         self.dialogue = dialogue
         self.principal = principal

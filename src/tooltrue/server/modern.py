@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tooltrue.errors import InvalidParams, MethodNotFound, RpcError, ToolError
-from tooltrue.jsonrpc.messages import Request
-from tooltrue.jsonrpc.peer import Exchange
+from tooltrue.jsonrpc.messages import RpcRequest
+from tooltrue.jsonrpc.peer import NotificationChannel
 from tooltrue.protocol import headers, modern, versions
 from tooltrue.protocol.types import InputRequiredResult
-from tooltrue.server.request_state import Asking, Round, Subject, for_callers
+from tooltrue.server.request_state import RequestStates, RequestSubject, Round, for_callers
 from tooltrue.server.service import (
     LISTINGS,
     SILENT,
@@ -24,7 +24,7 @@ from tooltrue.server.service import (
     page_of,
     unsupported,
 )
-from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, News
+from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, ChangeSubscription, Followed
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import (
@@ -49,9 +49,9 @@ class ModernHandler:
     def __init__(self, served: ServedProvider) -> None:
         self._served = served
         self._results = modern.Results(served.info)
-        self._asking = Asking(served)
+        self._request_states = RequestStates(served)
         self._pages: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
-        self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
+        self._answers: dict[str, Callable[[Any, _ModernRequest], Awaitable[bytes]]] = {
             "server/discover": self._discover,
             **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
             "tools/call": self._call_tool,
@@ -61,7 +61,9 @@ class ModernHandler:
             "subscriptions/listen": self._listen,
         }
 
-    async def answer(self, request: Request, exchange: Exchange, carrier: Carrier, principal: Principal) -> bytes:
+    async def answer(
+        self, request: RpcRequest, exchange: NotificationChannel, carrier: Carrier, principal: Principal
+    ) -> bytes:
         """Return the encoded result, or raise ``RpcError``. The order of the checks is that of the specification's own
         suite.
         """
@@ -76,13 +78,13 @@ class ModernHandler:
         shape, capability = modern.METHODS.get(method, (None, None))
         if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TT1011", method=method[:128])
-        asked = _Asked(request, facts, exchange, carrier, principal, self._served.language)
+        modern_request = _ModernRequest(request, facts, exchange, carrier, principal, self._served.language)
         try:
-            return await self._answers[method](modern.convert(params, shape, method), asked)
+            return await self._answers[method](modern.convert(params, shape, method), modern_request)
         finally:
-            asked.close()
+            modern_request.close()
 
-    async def _discover(self, params: modern.ListParams, asked: _Asked) -> bytes:
+    async def _discover(self, params: modern.ListParams, request: _ModernRequest) -> bytes:
         served = self._served
         members: dict[str, Any] = {
             "supportedVersions": versions.ALL,
@@ -94,15 +96,15 @@ class ModernHandler:
             members["instructions"] = served.instructions
         return self._results.members(members)
 
-    async def _list(self, listing: Listing, params: modern.ListParams, asked: _Asked) -> bytes:
-        items = await listing.items(self._served.provider, asked.context())
-        key = (listing.method, asked.principal.id)
-        known = self._pages.get(key)
-        if known is not None and known[0] is items and params.cursor is None:
-            return known[1]
-        page = page_of(self._served, listing, items, params.cursor, asked.principal)
-        said = [listing.said(item) for item in page.items]
-        encoded = self._results.page(listing.member, said, page.next_cursor, self._served.list_ttl_ms, _SCOPE)
+    async def _list(self, listing: Listing, params: modern.ListParams, request: _ModernRequest) -> bytes:
+        items = await listing.items(self._served.provider, request.context())
+        key = (listing.method, request.principal.id)
+        cached = self._pages.get(key)
+        if cached is not None and cached[0] is items and params.cursor is None:
+            return cached[1]
+        page = page_of(self._served, listing, items, params.cursor, request.principal)
+        entries = [listing.wire_form(item) for item in page.items]
+        encoded = self._results.page(listing.member, entries, page.next_cursor, self._served.list_ttl_ms, _SCOPE)
         if params.cursor is None and page.next_cursor is None:
             self._remember(key, items, encoded)
         return encoded
@@ -112,53 +114,55 @@ class ModernHandler:
             self._pages.clear()
         self._pages[key] = (items, encoded)
 
-    async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
+    async def _call_tool(self, params: modern.CallParams, request: _ModernRequest) -> bytes:
         round = Round(Rounds(None, params.inputResponses))
         if params.requestState is not None:
-            round = await self._round(params, params.name, params.arguments, asked)
-        carried, admit = asked.carrier.headers, None
+            round = await self._round(params, params.name, params.arguments, request)
+        carried, admit = request.carrier.headers, None
         if carried is not None or round.pin:
             admit = functools.partial(_admit, carried, round, params.arguments)
-        context = asked.context(round.rounds)
+        context = request.context(round.rounds)
         call = ToolCall(params.name, params.arguments, context, admit=admit)
         try:
             outcome = await self._served.provider.call_tool(call)
         except RpcError as error:
-            await self._asking.give_back(round, error)
+            await self._request_states.give_back(round, error)
             raise
         if type(outcome) is InputRequiredResult:
-            await self._asking.give_back(round)
+            await self._request_states.give_back(round)
             tool = await self._served.provider.find_tool(params.name, context)
             try:
-                outcome = self._ask(outcome, round, params.name, params.arguments, asked, tool)
+                outcome = self._ask(outcome, round, params.name, params.arguments, request, tool)
             except ToolError as error:
                 outcome = failed(error.say(self._served.language))
         return self._results.outcome(outcome)
 
-    async def _read_resource(self, params: modern.ReadParams, asked: _Asked) -> bytes:
+    async def _read_resource(self, params: modern.ReadParams, request: _ModernRequest) -> bytes:
         check_uri(params.uri)
-        round = await self._round(params, params.uri, {}, asked)
-        outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(round.rounds)))
+        round = await self._round(params, params.uri, {}, request)
+        outcome = await self._served.provider.read_resource(ResourceRead(params.uri, request.context(round.rounds)))
         if isinstance(outcome, InputRequiredResult):
             with for_callers():
-                outcome = self._ask(outcome, round, params.uri, {}, asked)
-        return self._results.read(outcome, self._served.read_ttl_ms, _SCOPE)
+                outcome = self._ask(outcome, round, params.uri, {}, request)
+        return self._results.contents(outcome, self._served.read_ttl_ms, _SCOPE)
 
-    async def _get_prompt(self, params: modern.GetPromptParams, asked: _Asked) -> bytes:
-        round = await self._round(params, params.name, params.arguments, asked)
-        get = PromptGet(params.name, params.arguments, asked.context(round.rounds))
+    async def _get_prompt(self, params: modern.GetPromptParams, request: _ModernRequest) -> bytes:
+        round = await self._round(params, params.name, params.arguments, request)
+        get = PromptGet(params.name, params.arguments, request.context(round.rounds))
         outcome = await self._served.provider.get_prompt(get)
         if isinstance(outcome, InputRequiredResult):
             with for_callers():
-                outcome = self._ask(outcome, round, params.name, params.arguments, asked)
+                outcome = self._ask(outcome, round, params.name, params.arguments, request)
         return self._results.prompt(outcome)
 
-    async def _round(self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], asked: _Asked) -> Round:
+    async def _round(
+        self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], request: _ModernRequest
+    ) -> Round:
         """Return the round that a request begins; the first round if it carries no state."""
         if params.requestState is None:
             return Round(Rounds(None, params.inputResponses))
-        subject = Subject(asked.request.method, name, arguments, asked.principal)
-        return await self._asking.resume(subject, params.requestState, params.inputResponses)
+        subject = RequestSubject(request.message.method, name, arguments, request.principal)
+        return await self._request_states.resume(subject, params.requestState, params.inputResponses)
 
     def _ask(
         self,
@@ -166,37 +170,37 @@ class ModernHandler:
         round: Round,
         name: str,
         arguments: Mapping[str, Any],
-        asked: _Asked,
+        request: _ModernRequest,
         tool: Tool | None = None,
     ) -> InputRequiredResult:
-        subject = Subject(asked.request.method, name, arguments, asked.principal)
-        return self._asking.put(outcome, round.rounds, subject, asked.facts.capabilities, tool)
+        subject = RequestSubject(request.message.method, name, arguments, request.principal)
+        return self._request_states.put(outcome, round.rounds, subject, request.facts.capabilities, tool)
 
-    async def _complete(self, params: modern.CompleteParams, asked: _Asked) -> bytes:
-        get = completion_get(params, asked.context())
+    async def _complete(self, params: modern.CompleteParams, request: _ModernRequest) -> bytes:
+        get = completion_get(params, request.context())
         return self._results.completion(await self._served.provider.complete(get))
 
-    async def _listen(self, params: modern.ListenParams, asked: _Asked) -> bytes:
+    async def _listen(self, params: modern.ListenParams, request: _ModernRequest) -> bytes:
         """Acknowledge, then send each change until either side ends the subscription (basic/patterns/subscriptions)."""
-        id, exchange, served = asked.request.id, asked.exchange, self._served
+        id, exchange, served = request.message.id, request.exchange, self._served
 
         def notify(method: str, params: Any) -> None:
             exchange.notify(method, modern.stamp(params, id))
 
         kinds = self._kinds(params.notifications)
-        uris = await self._readable(params.notifications.resourceSubscriptions, asked.context())
-        news = News(served.hub, served.provider, asked.context(), kinds, Followed(uris))
-        news.listen()
+        uris = await self._readable(params.notifications.resourceSubscriptions, request.context())
+        subscription = ChangeSubscription(served.hub, served.provider, request.context(), kinds, Followed(uris))
+        subscription.listen()
         notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
-        await news.tell(notify)
-        if asked.carrier.kind != "http":  # there, the end of the stream is the signal
+        await subscription.deliver(notify)
+        if request.carrier.kind != "http":  # there, the end of the stream is the signal
             exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
         return self._results.closed(id)
 
-    def _kinds(self, wanted: modern.ListenFilter) -> tuple[Kind, ...]:
-        asked = (wanted.toolsListChanged, wanted.promptsListChanged, wanted.resourcesListChanged)
+    def _kinds(self, listen_filter: modern.ListenFilter) -> tuple[Kind, ...]:
+        flags = (listen_filter.toolsListChanged, listen_filter.promptsListChanged, listen_filter.resourcesListChanged)
         offers = self._served.offers()
-        return tuple(kind for kind, is_asked in zip(KINDS, asked, strict=True) if is_asked and kind in offers)
+        return tuple(kind for kind, is_asked in zip(KINDS, flags, strict=True) if is_asked and kind in offers)
 
     async def _readable(self, uris: list[str], context: RequestContext) -> list[str]:
         """Return those of ``uris`` that this caller may read: hidden resources send no notifications."""
@@ -224,21 +228,21 @@ def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[s
     round.check(tool)
 
 
-class _Asked:
+class _ModernRequest:
     """One request with its facts, and the channel back that it asked for."""
 
-    __slots__ = ("_channel", "carrier", "exchange", "facts", "language", "principal", "request")
+    __slots__ = ("_channel", "carrier", "exchange", "facts", "language", "message", "principal")
 
     def __init__(
         self,
-        request: Request,
-        facts: modern.Facts,
-        exchange: Exchange,
+        message: RpcRequest,
+        facts: modern.RequestFacts,
+        exchange: NotificationChannel,
         carrier: Carrier,
         principal: Principal,
         language: str,
     ) -> None:
-        self.request = request
+        self.message = message
         self.facts = facts
         self.exchange = exchange
         self.carrier = carrier

@@ -25,7 +25,7 @@ from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply
 
 if TYPE_CHECKING:  # its dependencies come with an extra
-    from tooltrue.server.issuer import Issuer
+    from tooltrue.server.issuer import TokenIssuer
 
 __all__ = ["AuthorizationServer", "Introspection", "OAuth"]
 
@@ -48,22 +48,22 @@ class _Passed(Value, frozen=True):
     problem: str = ""
 
 
-class _Kept:
+class _TokenCache:
     """A cache of token checks, by the token's digest; the oldest entry is evicted first."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._found: dict[bytes, _Passed] = {}
+        self._entries: dict[bytes, _Passed] = {}
 
     def get(self, digest: bytes, now: float) -> _Passed | None:
-        found = self._found.get(digest)
-        return found if found is not None and found.until > now else None
+        entry = self._entries.get(digest)
+        return entry if entry is not None and entry.until > now else None
 
     def put(self, digest: bytes, passed: _Passed) -> None:
-        self._found.pop(digest, None)
-        if len(self._found) >= self._limit:
-            del self._found[next(iter(self._found))]
-        self._found[digest] = passed
+        self._entries.pop(digest, None)
+        if len(self._entries) >= self._limit:
+            del self._entries[next(iter(self._entries))]
+        self._entries[digest] = passed
 
 
 class Introspection(Value, frozen=True):
@@ -136,12 +136,12 @@ class OAuth(Authentication):
         self._clock = clock
         servers = _servers(issuer, jwks_uri, introspection)
         self._issuers = {server.url: _issuer(server, clock) for server in servers}
-        asked = next(((server.url, server.introspection) for server in servers if server.introspection), None)
-        self._asked = None if asked is None else asked[0]
-        self._always_asked = asked[0] if asked is not None and asked[1].always else None
+        introspecting = next(((server.url, server.introspection) for server in servers if server.introspection), None)
+        self._introspecting_issuer = None if introspecting is None else introspecting[0]
+        self._always_introspected = introspecting[0] if introspecting is not None and introspecting[1].always else None
         self.shown = f"tokens of {', '.join(self._issuers)} for {self.resource}"
-        self._good = _Kept(_MAX_GOOD)
-        self._bad = _Kept(_MAX_BAD)
+        self._good = _TokenCache(_MAX_GOOD)
+        self._bad = _TokenCache(_MAX_BAD)
         self.parameters = {
             "resource_metadata": resource_place(self.resource),
             **({"scope": " ".join(self._scopes)} if self._scopes else {}),
@@ -188,11 +188,11 @@ class OAuth(Authentication):
             issuer = self._trusted(header.issuer)
             claims = self._jwt.signed_claims(token, header, await issuer.keys(header.key))
             needed += ["iss", "exp", "sub"]
-        elif self._asked is not None:
-            issuer = self._issuers[self._asked]
+        elif self._introspecting_issuer is not None:
+            issuer = self._issuers[self._introspecting_issuer]
         else:
             raise self._jwt.BadToken("it is no token that can be read")
-        if not claims or issuer.url == self._always_asked:
+        if not claims or issuer.url == self._always_introspected:
             claims = {**claims, **await issuer.introspect(token)}
         claims = {**claims, "aud": _canonical_all(claims.get("aud"))}
         self._jwt.check_claims(
@@ -205,11 +205,11 @@ class OAuth(Authentication):
         )
         return issuer.url, claims
 
-    def _trusted(self, url: str) -> Issuer:
-        found = self._issuers.get(url)
-        if found is None:
+    def _trusted(self, url: str) -> TokenIssuer:
+        issuer = self._issuers.get(url)
+        if issuer is None:
             raise self._jwt.BadToken("it comes from another issuer")
-        return found
+        return issuer
 
     def _named(self, issuer: str, claims: Mapping[str, Any]) -> Principal:
         """The principal from issuer and subject; a client that acts for itself, without a subject, gets an id of
@@ -223,8 +223,8 @@ class OAuth(Authentication):
         raise self._jwt.BadToken("it names no subject")
 
     def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
-        said = claims.get("scope", claims.get("scp"))
-        scopes = said.split() if isinstance(said, str) else _texts(said)
+        claim = claims.get("scope", claims.get("scp"))
+        scopes = claim.split() if isinstance(claim, str) else _texts(claim)
         return frozenset(scopes).union(*(self._includes.get(scope, ()) for scope in scopes))
 
     def _published(self) -> Mapping[str, Page]:
@@ -254,8 +254,8 @@ def _servers(
     """
     if isinstance(issuer, str):
         return (AuthorizationServer(issuer, jwks_uri, introspection),)
-    given = (issuer,) if isinstance(issuer, AuthorizationServer) else issuer
-    servers = tuple(AuthorizationServer(one) if isinstance(one, str) else one for one in given)
+    issuers = (issuer,) if isinstance(issuer, AuthorizationServer) else issuer
+    servers = tuple(AuthorizationServer(one) if isinstance(one, str) else one for one in issuers)
     for name, value in (("jwks_uri", jwks_uri), ("introspection", introspection)):
         _check(f"OAuth({name}=…)", value is None, f"said of one of them: AuthorizationServer(…, {name}=…)")
     urls = [server.url for server in servers]
@@ -265,7 +265,7 @@ def _servers(
     return servers
 
 
-def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
+def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> TokenIssuer:
     """Make the issuer. The addresses in its settings may be fetched even if they are not public."""
     login = server.introspection
     endpoint = None if login is None else login.endpoint
@@ -273,9 +273,9 @@ def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
     from tooltrue.transport.fetch import Fetcher  # noqa: PLC0415 - stdio needs no HTTP
 
     fetcher = Fetcher([_check_url(name, place) for name, place in named if place is not None])
-    from tooltrue.server.issuer import Issuer  # noqa: PLC0415 - stdio needs no HTTP
+    from tooltrue.server.issuer import TokenIssuer  # noqa: PLC0415 - stdio needs no HTTP
 
-    return Issuer(
+    return TokenIssuer(
         server.url,
         fetcher,
         clock,
@@ -294,23 +294,23 @@ def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]
     """Map each scope to all that it implies, transitively."""
     direct = {scope: frozenset(others) for scope, others in includes.items()}
 
-    def all_of(scope: str, seen: frozenset[str]) -> frozenset[str]:
-        new = direct.get(scope, frozenset()) - seen
-        return new.union(*(all_of(other, seen | new) for other in new))
+    def all_of(scope: str, visited: frozenset[str]) -> frozenset[str]:
+        new = direct.get(scope, frozenset()) - visited
+        return new.union(*(all_of(other, visited | new) for other in new))
 
     return {scope: all_of(scope, frozenset({scope})) for scope in direct}
 
 
-def _check(setting: str, holds: bool, wanted: str) -> None:
+def _check(setting: str, holds: bool, requirement: str) -> None:
     if not holds:
-        raise ConfigurationError.of("TT4009", name=setting, wanted=wanted)
+        raise ConfigurationError.of("TT4009", name=setting, wanted=requirement)
 
 
 def _check_scopes(setting: str, scopes: Iterable[str]) -> Sequence[str]:
-    found = sorted({scopes} if isinstance(scopes, str) else set(scopes))
-    plain = all(scope.isascii() and scope.isprintable() and not set(scope) & set(' "\\') for scope in found)
-    _check(setting, plain and all(found) and _NEVER_ASKED not in found, f"names without spaces, and not {_NEVER_ASKED}")
-    return found
+    names = sorted({scopes} if isinstance(scopes, str) else set(scopes))
+    plain = all(scope.isascii() and scope.isprintable() and not set(scope) & set(' "\\') for scope in names)
+    _check(setting, plain and all(names) and _NEVER_ASKED not in names, f"names without spaces, and not {_NEVER_ASKED}")
+    return names
 
 
 def _check_url(setting: str, url: str) -> str:

@@ -11,21 +11,21 @@ class PrincipalQuota:
     """Counts a resource per principal in this worker, up to ``limit``. Anonymous callers share one count."""
 
     def __init__(self, limit: int) -> None:
-        self._held: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         self.limit = limit
 
     def take(self, principal: Principal) -> bool:
         """Count one more. Returns false, without counting, at the limit."""
-        held = self._held.get(principal.id, 0)
-        if held >= self.limit:
+        count = self._counts.get(principal.id, 0)
+        if count >= self.limit:
             return False
-        self._held[principal.id] = held + 1
+        self._counts[principal.id] = count + 1
         return True
 
     def give_back(self, principal: Principal) -> None:
         """Undo one ``take``."""
-        held = self._held[principal.id] - 1
-        if held:
-            self._held[principal.id] = held
+        count = self._counts[principal.id] - 1
+        if count:
+            self._counts[principal.id] = count
         else:
-            del self._held[principal.id]
+            del self._counts[principal.id]

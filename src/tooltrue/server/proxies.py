@@ -73,9 +73,9 @@ class Public(Authentication):
             address = self._forwarded((carrier.headers or {}).get(_FORWARDED, ""), address)
         return Principal("address:unknown" if address is None else f"address:{caller_of(address)}")
 
-    def _forwarded(self, said: str, peer: IpAddress) -> IpAddress:
+    def _forwarded(self, header: str, peer: IpAddress) -> IpAddress:
         """The last address that is not a trusted proxy; the caller may have written any address before it."""
-        for text in reversed(said.split(",")):
+        for text in reversed(header.split(",")):
             address = parse(text.strip())
             if address is None:
                 return peer

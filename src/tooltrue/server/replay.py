@@ -11,8 +11,8 @@ which belongs to no request, goes on while it has a reader, and another takes it
 An event's id is the stream's name and a number. Streams are stored under a hash of the session and the name: with
 another session, the id finds no stream.
 
-Theory of operation. Writer (:class:`Recording`) and reader (:class:`_Reader`) share a head and events in the facts, and
-six words on a channel named after the stream::
+Theory of operation. Writer (:class:`Recording`) and reader (:class:`_ReplayReader`) share a head and events in the
+facts, and six words on a channel named after the stream::
 
       writer                                   reader
         |<-------------- taken ------------------|   it follows from here on; earlier readers stop
@@ -22,14 +22,14 @@ six words on a channel named after the stream::
         |--------------- leave ----------------->|   close the connection, and come back (polling)
         |<-------------- gone -------------------|   the connection is closed; the stream is without a reader
 
-A stream is ``begun`` by its first message, ``ended`` by its answer, and ``lost`` when its events are incomplete: the
+A stream begins with its first message, ends with its answer, and is ``lost`` when its events are incomplete: the
 facts failed, or the store of this worker was full. A lost stream goes on to its own connection without event ids, and
 is not found by a reader, which gets an error rather than an incomplete rest. A reader ends when the stream has ended,
 when another reader has taken it, or when the writer has given no sign for ten seconds.
 
 Words only wake; the facts are the truth. A lost word therefore costs time and no event: a reader polls, and a writer
 renews the head every ``_REFRESH_SECONDS``. The memory that streams may take is bounded per stream and per worker
-(:class:`Bounds`); :class:`_Shelf` gives up those that have ended first.
+(:class:`ReplayLimits`); :class:`_Shelf` gives up those that have ended first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tooltrue.jsonrpc.messages import Id, Json, decode, encode, encode_failure, 
 from tooltrue.state.facts import Facts
 from tooltrue.transport.http_server import Stream
 
-__all__ = ["GONE", "HERE", "KEPT_SECONDS", "RETRY_MS", "TAKEN", "Bounds", "Recording", "Replay"]
+__all__ = ["GONE", "HERE", "KEPT_SECONDS", "RETRY_MS", "TAKEN", "Recording", "ReplayLimits", "ResumableStreams"]
 
 KEPT_SECONDS = 300.0
 RETRY_MS = 1_000
@@ -73,7 +73,7 @@ _log = logging.getLogger("tooltrue")
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ReplayLimits:
     """The storage limits of one worker: the newest ``events`` and ``bytes`` of a stream, and ``total`` bytes of all
     streams. Bytes count the memory used, not only the frames.
     """
@@ -83,7 +83,7 @@ class Bounds:
     total: int = 64 * 1024 * 1024
 
 
-class Replay:
+class ResumableStreams:
     """The streams that this worker writes, and access to those of all workers. ``clock`` gives seconds.
 
     A reader polls every ``look_seconds`` for new events, even without a notification. ``language`` is that of errors.
@@ -92,7 +92,7 @@ class Replay:
     def __init__(
         self,
         facts: Facts,
-        bounds: Bounds | None = None,
+        bounds: ReplayLimits | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         look_seconds: float = _LOOK_SECONDS,
@@ -102,7 +102,7 @@ class Replay:
         self._clock = clock
         self._language = language
         self._look_seconds = look_seconds
-        self._shelf = _Shelf(facts, bounds or Bounds(), clock)
+        self._shelf = _Shelf(facts, bounds or ReplayLimits(), clock)
 
     def record(self, token: str, stream: Stream, *, polled: bool, request: Id | None = None) -> Recording:
         """Return a recording that sends on ``stream`` for the session with this token, and stores the events for later
@@ -125,8 +125,8 @@ class Replay:
         parts = _ID.fullmatch(id)
         if parts is None:
             raise InvalidRequest.of("TT1050", id=id[:80])
-        reader = _Reader(self._facts, _key(token, parts[1]), id, int(parts[2]), self._clock, self._look_seconds)
-        unsubscribe = await self._facts.subscribe(reader.key, reader.hear)
+        reader = _ReplayReader(self._facts, _key(token, parts[1]), id, int(parts[2]), self._clock, self._look_seconds)
+        unsubscribe = await self._facts.subscribe(reader.key, reader.on_message)
         try:
             events = await reader.read()
             await reader.say(TAKEN)
@@ -137,15 +137,15 @@ class Replay:
                     stream.send(frame, f"{parts[1]}.{number}")
                 if reader.leaves:
                     stream.leave(RETRY_MS)
-                if reader.taken or stream.gone:
+                if reader.is_superseded or stream.gone:
                     return False
-                if reader.ended:
-                    return reader.standing
+                if reader.is_ended:
+                    return reader.is_standalone
                 if not await reader.wait():
                     if reader.request is not None:
                         error = InternalError.of("TT1057")
                         stream.send(encode_failure(reader.request, error, self._language))
-                    return reader.standing
+                    return reader.is_standalone
                 try:
                     events = await reader.read()
                 except InvalidRequest:
@@ -174,7 +174,7 @@ class Recording:
         self.when_read: Callable[[bytes, bytes], None] = lambda word, reader: None
 
     @property
-    def begun(self) -> bool:
+    def has_stream(self) -> bool:
         """Whether there is a stream; if not, an answer has to go another way."""
         return self._task is not None
 
@@ -186,7 +186,7 @@ class Recording:
         self._tape = self._shelf.tape(_key(self._token, self._name), self._request)
         self._pending: deque[bytes] = deque(maxlen=_MAX_PENDING)
         self._more = asyncio.Event()
-        self._leaving = self._ended = self._asked = False
+        self._leaving = self._is_ended = self._reader_waits = False
         self._task = asyncio.get_running_loop().create_task(self._write())
 
     def notify(self, method: str, params: Json) -> None:
@@ -210,24 +210,24 @@ class Recording:
     async def close(self) -> None:
         """End the stream. Returns once all events are stored, and handed to the reader."""
         if self._task is not None:
-            self._ended = True
+            self._is_ended = True
             self._more.set()
             await asyncio.wait((self._task,))
 
-    def _hear(self, said: bytes) -> None:
-        word, _, reader = said.partition(b" ")
+    def _on_message(self, message: bytes) -> None:
+        word, _, reader = message.partition(b" ")
         if word == TAKEN:
             self._stream.leave()
         if word in (TAKEN, HERE, GONE):
-            self._asked = word != GONE
+            self._reader_waits = word != GONE
             self.when_read(word, reader)
             self._more.set()
 
     async def _write(self) -> None:
         unsubscribe: Callable[[], None] | None = None
         with self._unless_the_facts_fail():
-            unsubscribe = await self._facts.subscribe(self._tape.key, self._hear)
-        await self._keep((), ended=False)
+            unsubscribe = await self._facts.subscribe(self._tape.key, self._on_message)
+        await self._keep((), is_last=False)
         if self.polled and not self._tape.lost:
             self._stream.prime(f"{self._name}.0")
         else:
@@ -240,7 +240,7 @@ class Recording:
         finally:
             if unsubscribe is not None:
                 unsubscribe()
-            self._shelf.ended(self._tape)
+            self._shelf.retire(self._tape)
 
     async def _step(self) -> bool:
         """Write the pending messages. Returns whether the stream has ended."""
@@ -248,21 +248,21 @@ class Recording:
         frames = tuple(self._pending)
         self._pending.clear()
         leaving, self._leaving = self._leaving, False
-        if self._asked:
-            self._asked = False
+        if self._reader_waits:
+            self._reader_waits = False
             await self._say(_HEARD)
-        ended, first = self._ended, self._tape.last + 1
-        await self._keep(frames, ended=ended)
+        is_last, first = self._is_ended, self._tape.last + 1
+        await self._keep(frames, is_last=is_last)
         for number, frame in enumerate(frames, first):
             await self._stream.room()
             self._stream.send(frame, None if self._tape.lost else f"{self._name}.{number}")
-        if leaving and not ended and not self._tape.lost:
+        if leaving and not is_last and not self._tape.lost:
             await self._leave()
-        return ended
+        return is_last
 
-    async def _keep(self, frames: Sequence[bytes], *, ended: bool) -> None:
+    async def _keep(self, frames: Sequence[bytes], *, is_last: bool) -> None:
         with self._unless_the_facts_fail():
-            await self._tape.add(frames, ended=ended)
+            await self._tape.add(frames, is_last=is_last)
 
     async def _leave(self) -> None:
         if not self._stream.gone:
@@ -283,7 +283,7 @@ class Recording:
             self._tape.lost = True
 
 
-class _Reader:
+class _ReplayReader:
     """The position of one connection in a stream that it follows."""
 
     def __init__(
@@ -296,34 +296,34 @@ class _Reader:
         self._clock = clock
         self._more = asyncio.Event()
         self._name = secrets.token_hex(8).encode()
-        self._said = 0.0
-        self._heard = False
+        self._sent_at = 0.0
+        self._writer_alive = False
         self.key = key
-        self.leaves = self.ended = self.taken = False
+        self.leaves = self.is_ended = self.is_superseded = False
         self.request: Id | None = None
 
     @property
-    def standing(self) -> bool:
+    def is_standalone(self) -> bool:
         return self.request is None
 
-    def hear(self, said: bytes) -> None:
-        word, _, reader = said.partition(b" ")
+    def on_message(self, message: bytes) -> None:
+        word, _, reader = message.partition(b" ")
         if not reader:
-            self._heard = True  # sent by the writer
+            self._writer_alive = True  # sent by the writer
         self.leaves = self.leaves or word == _LEAVE
-        self.taken = self.taken or (word == TAKEN and reader != self._name)
+        self.is_superseded = self.is_superseded or (word == TAKEN and reader != self._name)
         self._more.set()
 
     async def say(self, word: bytes) -> None:
         """Send a message to the writer."""
-        self._heard, self._said = False, self._clock()
+        self._writer_alive, self._sent_at = False, self._clock()
         await self._facts.publish(self.key, b"%b %b" % (word, self._name))
 
     async def leave(self) -> None:
         """Tell the writer of a standalone stream that this reader has gone, so that a stream with a reader may
         speak.
         """
-        if self.standing and not self.ended and not self.taken:
+        if self.is_standalone and not self.is_ended and not self.is_superseded:
             with contextlib.suppress(StateError):
                 await self.say(GONE)
 
@@ -333,12 +333,12 @@ class _Reader:
             async with asyncio.timeout(self._look_seconds):
                 await self._more.wait()
         except TimeoutError:
-            if not self._heard and (self.standing or self._clock() - self._said >= _SILENT_SECONDS):
+            if not self._writer_alive and (self.is_standalone or self._clock() - self._sent_at >= _SILENT_SECONDS):
                 return False
-            if self._heard and not self.standing:
+            if self._writer_alive and not self.is_standalone:
                 await self.say(HERE)
         self._more.clear()
-        if self.standing and self._clock() - self._said > _REFRESH_SECONDS:
+        if self.is_standalone and self._clock() - self._sent_at > _REFRESH_SECONDS:
             await self.say(HERE)
         return True
 
@@ -347,7 +347,7 @@ class _Reader:
         stored.
         """
         head = await self._facts.get(self.key)
-        last, self.ended, self.request = (0, True, None) if head is None else decode(head)
+        last, self.is_ended, self.request = (0, True, None) if head is None else decode(head)
         if head is None or self._after > last:
             raise InvalidRequest.of("TT1050", id=self._id)
         events: list[tuple[int, bytes]] = []
@@ -376,7 +376,7 @@ class _Tape:
         self.lost = False
         self._resize(_STREAM)
 
-    async def add(self, frames: Sequence[bytes], *, ended: bool) -> None:
+    async def add(self, frames: Sequence[bytes], *, is_last: bool) -> None:
         """Store the frames, and renew the head; then notify the readers."""
         if self.lost:
             return
@@ -393,8 +393,8 @@ class _Tape:
             await self._drop()
         if self.lost:
             return
-        await self._facts.put(self.key, encode([self.last, ended, self._request]), KEPT_SECONDS)
-        if frames or ended:
+        await self._facts.put(self.key, encode([self.last, is_last, self._request]), KEPT_SECONDS)
+        if frames or is_last:
             await self._facts.publish(self.key, _MORE)
         await self._shelf.settle()
 
@@ -406,10 +406,10 @@ class _Tape:
     async def give_up(self) -> None:
         self.lost = True
         self._resize(-self.size)
-        kept = range(self.last - len(self._sizes) + 1, self.last + 1)
+        numbers = range(self.last - len(self._sizes) + 1, self.last + 1)
         self._sizes.clear()
         await self._facts.remove(self.key)
-        for number in kept:
+        for number in numbers:
             await self._facts.remove(_event_key(self.key, number))
 
     def _resize(self, size: int) -> None:
@@ -422,11 +422,11 @@ class _Shelf:
     began first.
     """
 
-    def __init__(self, facts: Facts, bounds: Bounds, clock: Callable[[], float]) -> None:
+    def __init__(self, facts: Facts, bounds: ReplayLimits, clock: Callable[[], float]) -> None:
         self._facts = facts
         self._clock = clock
         self._running: dict[_Tape, None] = {}
-        self._ended: deque[tuple[float, _Tape]] = deque()
+        self._retired: deque[tuple[float, _Tape]] = deque()
         self.bounds = bounds
         self.size = 0
 
@@ -435,20 +435,20 @@ class _Shelf:
         self._running[tape] = None
         return tape
 
-    def ended(self, tape: _Tape) -> None:
+    def retire(self, tape: _Tape) -> None:
         if tape in self._running:
             del self._running[tape]
-            self._ended.append((self._clock() + KEPT_SECONDS, tape))
+            self._retired.append((self._clock() + KEPT_SECONDS, tape))
 
     async def settle(self) -> None:
-        while self._ended and self._ended[0][0] <= self._clock():
-            self.size -= self._ended.popleft()[1].size  # the facts have dropped it at its expiry
+        while self._retired and self._retired[0][0] <= self._clock():
+            self.size -= self._retired.popleft()[1].size  # the facts have dropped it at its expiry
         while self.size > self.bounds.total and (tape := self._oldest()) is not None:
             await tape.give_up()
 
     def _oldest(self) -> _Tape | None:
-        if self._ended:
-            return self._ended.popleft()[1]
+        if self._retired:
+            return self._retired.popleft()[1]
         tape = next(iter(self._running), None)
         if tape is not None:
             del self._running[tape]

@@ -26,23 +26,23 @@ from tooltrue.errors import (
 )
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.jsonrpc.peer import Dialogue, internal_error
+from tooltrue.protocol.input_requests import InputRequest, check_request, lacking, malformed
 from tooltrue.protocol.legacy import Projection
-from tooltrue.protocol.names import check_meta
-from tooltrue.protocol.questions import InputRequest, check_request, lacking, malformed
+from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
-from tooltrue.server.sealing import BadSeal
+from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import ServedProvider, one_line
 from tooltrue.tools.rounds import Memory, Rounds, remembered
 from tooltrue.tools.vocabulary import Principal, Tool
 
-__all__ = ["Asking", "Round", "Subject", "answered_by", "for_callers"]
+__all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "run_with_questions"]
 
 _MAX_STATE = 65_536
 
 OutcomeT = TypeVar("OutcomeT")
 
 
-class Subject(Value, frozen=True):
+class RequestSubject(Value, frozen=True):
     """The request that asks: its method, name and arguments, and its principal."""
 
     method: str
@@ -72,7 +72,7 @@ class Round(Value, frozen=True):
             raise InvalidParams.of("TT1030")
 
 
-class Asking:
+class RequestStates:
     """Questions in the stateless protocol: the question is the result, and the client repeats the request with the
     responses.
     """
@@ -80,7 +80,7 @@ class Asking:
     def __init__(self, served: ServedProvider) -> None:
         self._served = served
 
-    async def resume(self, subject: Subject, state: str, responses: Mapping[str, Json] | None) -> Round:
+    async def resume(self, subject: RequestSubject, state: str, responses: Mapping[str, Json] | None) -> Round:
         """Return the round that a request with this state begins.
 
         Raises ``InvalidParams`` for a state that belongs to another request, was not sealed by us, or has been used up.
@@ -105,7 +105,7 @@ class Asking:
         self,
         outcome: InputRequiredResult,
         rounds: Rounds,
-        subject: Subject,
+        subject: RequestSubject,
         capabilities: Mapping[str, Json],
         tool: Tool | None = None,
     ) -> InputRequiredResult:
@@ -115,7 +115,7 @@ class Asking:
         """
         _check(outcome)
         if missing := lacking((outcome.inputRequests or {}).values(), capabilities):
-            error = MissingCapability.of("TT1033", subject=subject.name, missing=_said(missing))
+            error = MissingCapability.of("TT1033", subject=subject.name, missing=_capability_names(missing))
             error.data = {"requiredCapabilities": missing}
             raise error
         # One consent is for one effect; a tool that only reads or is idempotent may be called again after a failure.
@@ -141,13 +141,13 @@ _NOT_BEGUN = ("TT1030", "TT1032")
 
 def _check_size(name: str, memory: Memory, payload: bytes) -> None:
     """Limit the size of the memory. The author is responsible for the size of ``once``; the client sent the answers."""
-    kept = len(encode(memory.once))
+    size = len(encode(memory.once))
     try:
         decode(payload)
     except RpcError as error:
         raise internal_error(error) from None
-    if kept > _MAX_STATE:
-        raise internal_error(InvalidResult.of("TT3206", size=kept, limit=_MAX_STATE))
+    if size > _MAX_STATE:
+        raise internal_error(InvalidResult.of("TT3206", size=size, limit=_MAX_STATE))
     if len(payload) > _MAX_STATE:
         raise ToolError.of("TT2016", subject=name, size=len(payload), limit=_MAX_STATE)
 
@@ -157,7 +157,7 @@ def _is_idempotent(tool: Tool) -> bool:
     return hints is not None and hints.idempotentHint is True
 
 
-def _said(missing: Mapping[str, Json]) -> str:
+def _capability_names(missing: Mapping[str, Json]) -> str:
     """``elicitation.url, sampling``"""
     return ", ".join(f"{name}.{mode}" if mode else name for name, modes in missing.items() for mode in (modes or ("",)))
 
@@ -182,7 +182,7 @@ def _check(outcome: InputRequiredResult) -> None:
 Run: TypeAlias = Callable[[Rounds], Awaitable[OutcomeT]]
 
 
-async def answered_by(
+async def run_with_questions(
     run: Run[OutcomeT | InputRequiredResult],
     dialogue: Dialogue,
     projection: Projection,
@@ -199,7 +199,7 @@ async def answered_by(
         _check(outcome)
         requests = outcome.inputRequests or {}
         if missing := lacking(requests.values(), capabilities):
-            raise ToolError.of("TT2011", subject=name, missing=_said(missing))
+            raise ToolError.of("TT2011", subject=name, missing=_capability_names(missing))
         questions = {key: _worded(request, projection, name) for key, request in requests.items()}
         memory = remembered(outcome, rounds)
         responses = {key: await _push(question, dialogue, name, seconds) for key, question in questions.items()}

@@ -25,7 +25,7 @@ class ProtocolServer:
 
     def __init__(self, served: ServedProvider) -> None:
         self.served = served
-        self._doors = Handlers(served)
+        self._handlers = Handlers(served)
         served.provider.watch(served.hub.changed)
 
     def connect(
@@ -34,22 +34,22 @@ class ProtocolServer:
         """Open a session on a channel that both ends share. ``write`` takes one message and must not block.
         ``principal`` is the sender, if it is known already.
         """
-        self._doors.open()
-        conversation = ServerConnection(self._doors, carrier, principal or LOCAL)
-        return ServerSession(conversation, write, self.served.language)
+        self._handlers.open()
+        connection = ServerConnection(self._handlers, carrier, principal or LOCAL)
+        return ServerSession(connection, write, self.served.language)
 
     def http(self, authenticate: Authenticate | None = None) -> HttpEndpoint:
         from tooltrue.server.http import HttpEndpoint  # noqa: PLC0415 - stdio needs no HTTP
 
-        return HttpEndpoint(self._doors, authenticate)
+        return HttpEndpoint(self._handlers, authenticate)
 
 
 class ServerSession:
     """The server's end of a channel: feed it frames, close it once."""
 
-    def __init__(self, conversation: ServerConnection, write: Callable[[bytes], None], language: str) -> None:
-        self._conversation = conversation
-        self._peer = conversation.peer = Peer(write, conversation, language=language)
+    def __init__(self, connection: ServerConnection, write: Callable[[bytes], None], language: str) -> None:
+        self._conversation = connection
+        self._peer = connection.peer = Peer(write, connection, language=language)
         self.feed = self._peer.feed
         self.hold = self._peer.hold
 
@@ -79,10 +79,10 @@ class ServerSession:
         """Let running requests finish; subscriptions end."""
         self._conversation.close()
         await self._peer.drain()
-        await self._conversation.ended()
+        await self._conversation.wait_closed()
 
     async def close(self) -> None:
         """Cancel running requests, and return when they have ended."""
         self._conversation.close()
         await self._peer.close()
-        await self._conversation.ended()
+        await self._conversation.wait_closed()

@@ -11,12 +11,12 @@ from typing import Any, Generic, TypeVar
 
 from tooltrue.errors import InvalidParams, TooltrueError, UnsupportedVersion
 from tooltrue.jsonrpc.messages import Id, Json, encode
-from tooltrue.jsonrpc.peer import Exchange
+from tooltrue.jsonrpc.peer import NotificationChannel
 from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS, CompleteParams, PromptRef
 from tooltrue.protocol.types import Implementation, Value, field
 from tooltrue.protocol.uris import MAX_URI, is_uri
-from tooltrue.server.sealing import BadSeal, Sealer
+from tooltrue.server.sealed_tokens import BadSeal, Sealer
 from tooltrue.server.subscriptions import Hub
 from tooltrue.state.facts import Facts
 from tooltrue.tools.null import SILENT
@@ -28,8 +28,8 @@ __all__ = [
     "LOG_RATE",
     "PROGRESS_RATE",
     "SILENT",
+    "ListPage",
     "Listing",
-    "Page",
     "RequestChannel",
     "ServedProvider",
     "check_uri",
@@ -84,15 +84,15 @@ _CAPABILITIES: Mapping[str, Json] = {
 
 
 class Listing(Value, frozen=True):
-    """A list method: ``items`` asks a provider, ``said`` gives the wire form of an item, ``key`` gives its sort and
-    page key.
+    """A list method: ``items`` asks a provider, ``wire_form`` gives the wire form of an item, ``key`` gives its sort
+    and page key.
     """
 
     method: str
     member: str
     items: Callable[[Provider, RequestContext], Awaitable[tuple[Any, ...]]]
     key: Callable[[Any], str]
-    said: Callable[[Any], object] = lambda item: item
+    wire_form: Callable[[Any], object] = lambda item: item
 
 
 LISTINGS = (
@@ -127,7 +127,7 @@ LISTINGS = (
 T = TypeVar("T")
 
 
-class Page(Value, Generic[T], frozen=True):
+class ListPage(Value, Generic[T], frozen=True):
     """Part of a list: ``next_cursor`` is ``None`` on the last page."""
 
     items: tuple[T, ...]
@@ -139,7 +139,7 @@ _CURSOR_SECONDS = 3600.0
 
 def page_of(
     served: ServedProvider, listing: Listing, items: tuple[T, ...], cursor: str | None, principal: Principal
-) -> Page[T]:
+) -> ListPage[T]:
     """Return the page after ``cursor``, a sealed last key: changes between two pages neither skip nor repeat an
     item.
     """
@@ -153,8 +153,8 @@ def page_of(
         start = next((index for index, item in enumerate(items) if listing.key(item) > last), len(items))
     page = items if start == 0 and len(items) <= served.page_size else items[start : start + served.page_size]
     if start + len(page) >= len(items):
-        return Page(page, None)
-    return Page(page, served.sealer.seal("cursor", bound_to, listing.key(page[-1]).encode(), _CURSOR_SECONDS))
+        return ListPage(page, None)
+    return ListPage(page, served.sealer.seal("cursor", bound_to, listing.key(page[-1]).encode(), _CURSOR_SECONDS))
 
 
 def check_uri(uri: str) -> None:
@@ -180,8 +180,8 @@ def log_cancellation(params: Mapping[str, Json]) -> None:
     (basic/patterns/cancellation).
     """
     id, reason = params.get("requestId"), params.get("reason")
-    said = one_line(reason) if isinstance(reason, str) else ""
-    _log.debug("request %r was cancelled: %s", one_line(str(id)), said or "no reason given")
+    text = one_line(reason) if isinstance(reason, str) else ""
+    _log.debug("request %r was cancelled: %s", one_line(str(id)), text or "no reason given")
 
 
 def unsupported(version: str) -> UnsupportedVersion:
@@ -195,7 +195,7 @@ PROGRESS_RATE = 20
 LOG_RATE = 100
 
 
-class _Rate:
+class _NotificationRate:
     """Counts the messages within a second that begins with the first of them."""
 
     __slots__ = ("_began", "_count")
@@ -213,7 +213,7 @@ class _Rate:
         self._count += 1
         return True
 
-    def left(self, now: float) -> float:
+    def remaining(self, now: float) -> float:
         """The remaining seconds of the current second."""
         return max(0.0, self._began + 1.0 - now)
 
@@ -226,14 +226,14 @@ class RequestChannel:
     when the second is over; of log messages beyond ``LOG_RATE`` a second, only a note that some are left out.
     """
 
-    _progressed: _Rate | None = None  # made when needed: most requests send no progress or logs
-    _logged: _Rate | None = None
+    _progressed: _NotificationRate | None = None  # made when needed: most requests send no progress or logs
+    _logged: _NotificationRate | None = None
     _newest: dict[str, Json] | None = None
     _later: asyncio.TimerHandle | None = None
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: NotificationChannel,
         token: Id | None,
         level: str | None,
         *,
@@ -258,49 +258,49 @@ class RequestChannel:
         if self._token is None or not progress > self._last or progress == float("inf"):
             return
         self._last = progress
-        self._progressed = self._progressed or _Rate()
+        self._progressed = self._progressed or _NotificationRate()
         is_complete = total is not None and progress >= total
-        said: dict[str, Json] = {"progressToken": self._token, "progress": progress}
+        params: dict[str, Json] = {"progressToken": self._token, "progress": progress}
         if total is not None:
-            said["total"] = total
+            params["total"] = total
         if message is not None and self._with_message:
-            said["message"] = message
+            params["message"] = message
         if self._progressed.takes(self._clock(), PROGRESS_RATE + is_complete):
             self._newest = None
-            self._send("notifications/progress", said)
+            self._send("notifications/progress", params)
             return
-        encode(said)  # a value that JSON cannot hold is the tool's mistake, and is raised there
-        is_first, self._newest = self._newest is None, said
+        encode(params)  # a value that JSON cannot hold is the tool's mistake, and is raised there
+        is_first, self._newest = self._newest is None, params
         if is_first:
             self._loop.call_soon_threadsafe(self._postpone)
 
     def _postpone(self) -> None:
         """Schedule the newest delayed progress for the end of the second, if the call still runs then."""
         if self._open and self._progressed is not None:
-            self._later = self._loop.call_later(self._progressed.left(self._clock()), self._catch_up)
+            self._later = self._loop.call_later(self._progressed.remaining(self._clock()), self._catch_up)
 
     def _catch_up(self) -> None:
-        said = self._newest
-        if said is None or self._progressed is None:
+        params = self._newest
+        if params is None or self._progressed is None:
             return
         if not self._progressed.takes(self._clock(), PROGRESS_RATE):
             self._postpone()
             return
         self._newest = None
-        self._notify("notifications/progress", said)
+        self._notify("notifications/progress", params)
 
     def log(self, level: str, data: Any, logger: str | None) -> None:
         if self._level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self._level):
             return
-        self._logged = self._logged or _Rate()
+        self._logged = self._logged or _NotificationRate()
         if not self._logged.takes(self._clock(), LOG_RATE):
             if not self._logged.takes(self._clock(), LOG_RATE + 1):
                 return
             data, logger = TooltrueError.of("TT2015", limit=LOG_RATE).say(self._language), "tooltrue"
-        said: dict[str, Json] = {"level": level, "data": data}
+        params: dict[str, Json] = {"level": level, "data": data}
         if logger is not None:
-            said["logger"] = logger
-        self._send("notifications/message", said)
+            params["logger"] = logger
+        self._send("notifications/message", params)
 
     def detach(self) -> None:
         if self._detach is None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 
 from tooltrue.errors import InternalError, InvalidParams
 from tooltrue.jsonrpc.messages import encode_failure
-from tooltrue.server.http import Caller
+from tooltrue.server.http import HttpCaller
 from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.transport.http_server import SSE_POSTS, Reply, Stream
@@ -47,7 +47,7 @@ class SseEndpoint:
         self._of_each = PrincipalQuota(of_one)
         self._sessions: dict[str, _Open] = {}
 
-    async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
+    async def listen(self, caller: HttpCaller, stream: Stream) -> Reply | None:
         """Serve one session, from the ``endpoint`` event, which names the URL to post to, until either end closes the
         stream.
         """
@@ -61,7 +61,7 @@ class SseEndpoint:
         finally:
             self._of_each.give_back(caller.principal)
 
-    async def _open(self, caller: Caller, stream: Stream) -> None:
+    async def _open(self, caller: HttpCaller, stream: Stream) -> None:
         over = asyncio.Event()
 
         def write(frame: bytes) -> None:
@@ -86,11 +86,11 @@ class SseEndpoint:
                 async with asyncio.timeout(_END_SECONDS):  # a tool may ignore its cancellation
                     await session.close()
 
-    async def post(self, body: bytes, caller: Caller, query: bytes) -> Reply:
+    async def post(self, body: bytes, caller: HttpCaller, query: bytes) -> Reply:
         """Accept one message; its answer goes over the stream."""
         id = parse_qs(query.decode("latin-1")).get("session", [""])[-1]
-        found = self._sessions.get(id)
-        if found is None or found.principal != caller.principal.id:
+        stream = self._sessions.get(id)
+        if stream is None or stream.principal != caller.principal.id:
             return Reply(404, encode_failure(None, InvalidParams.of("TT1019"), self._language))
-        found.session.feed_from(caller.principal, body)
+        stream.session.feed_from(caller.principal, body)
         return Reply(202)

@@ -25,9 +25,9 @@ connection reads it::
           +-----------------------------+
 
 ``_speaks`` reads the fact, and claims it if it is free. ``_step`` is the only place that changes the halves, and runs
-again after each wake-up: a change to send (``_heard``), a message of another worker (``_hear``), a sign of a reader
-(``_read``), or the renewal of the claim. The order within ``_step`` matters: a claim comes before the look at others,
-and both before anything is sent, so that no two streams send the same change on purpose.
+again after each wake-up: a change to send (``_on_change``), a message of another worker (``_on_message``), a sign of a
+reader (``_on_reader_message``), or the renewal of the claim. The order within ``_step`` matters: a claim comes before
+the look at others, and both before anything is sent, so that no two streams send the same change on purpose.
 
 The drawing cannot say that two workers may both believe to be active for a moment, between a claim and the message
 about it: a client then gets a change notification twice, which means the same as once. A claim expires after three
@@ -44,12 +44,12 @@ import secrets
 from tooltrue.errors import StateError
 from tooltrue.jsonrpc.messages import Json, encode_notification
 from tooltrue.server.dual_era import Handlers
-from tooltrue.server.legacy import Session
+from tooltrue.server.legacy import LegacySession
 from tooltrue.server.replay import GONE, HERE, KEPT_SECONDS, TAKEN, Recording
 from tooltrue.state.facts import Facts
 from tooltrue.tools.vocabulary import Principal
 
-__all__ = ["StandaloneStream", "tell_ended"]
+__all__ = ["StandaloneStream", "announce_end"]
 
 _RENEW_SECONDS = 60.0
 _CLAIM_SECONDS = 3 * _RENEW_SECONDS  # the claim of a stream whose worker has died expires after that
@@ -58,12 +58,12 @@ _ENDED, _FREE, _NEWER = b"ended", b"free", b"newer"
 _log = logging.getLogger("tooltrue")
 
 
-async def tell_ended(facts: Facts, session: Session) -> None:
+async def announce_end(facts: Facts, session: LegacySession) -> None:
     """Make the streams of a session that has just been ended check, at every worker, whether it still exists."""
     await facts.publish(_channel(session), _ENDED)
 
 
-def _channel(session: Session) -> str:
+def _channel(session: LegacySession) -> str:
     return "standing:" + session.name
 
 
@@ -74,33 +74,33 @@ class StandaloneStream:
     ``released`` is set once its own connection has no part in it any more.
     """
 
-    def __init__(self, doors: Handlers, session: Session, principal: Principal) -> None:
-        self._legacy = doors.legacy
-        self._facts = doors.served.facts
+    def __init__(self, handlers: Handlers, session: LegacySession, principal: Principal) -> None:
+        self._legacy = handlers.legacy
+        self._facts = handlers.served.facts
         self._token = session.token or ""
         self._principal = principal
         self._channel = _channel(session)
         self._name = secrets.token_hex(8).encode()
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
-        self._untold: dict[bytes, None] = {}  # a change repeated before it is sent is sent once
-        self._over = self._look = self._claims = False
+        self._unsent: dict[bytes, None] = {}  # a change repeated before it is sent is sent once
+        self._over = self._must_check = self._claims = False
         self._reader: bytes | None = None  # the connection that came back to it, if there is one
         self._until: float | None = None  # when it stops waiting for a reader; None while it has its own connection
         self.released = asyncio.Event()
-        self._news = doors.legacy.news(session, principal)
-        self._news.listen()
-        self._hearing = self._loop.create_task(self._news.tell(self._heard))
-        self._hearing.add_done_callback(self._deaf)
+        self._subscription = handlers.legacy.subscription(session, principal)
+        self._subscription.listen()
+        self._listening = self._loop.create_task(self._subscription.deliver(self._on_change))
+        self._listening.add_done_callback(self._on_listening_ended)
 
     def close(self) -> None:
         """Unsubscribe; a running stream ends soon."""
-        self._hearing.cancel()
-        self._news.end()
+        self._listening.cancel()
+        self._subscription.end()
         self._over = True
         self._woken.set()
 
-    def left(self) -> None:
+    def connection_lost(self) -> None:
         """The connection is gone; a client that comes back within the time that streams are stored misses no
         message.
         """
@@ -113,7 +113,7 @@ class StandaloneStream:
         self._until = self._loop.time() + KEPT_SECONDS
         self._woken.set()
 
-    def _read(self, word: bytes, reader: bytes) -> None:
+    def _on_reader_message(self, word: bytes, reader: bytes) -> None:
         """Handle a reader's message: it has taken the stream, still has it, or has left it."""
         if word == TAKEN:
             self._claims = True  # of all connections this one came last
@@ -128,26 +128,26 @@ class StandaloneStream:
     def _alone(self) -> bool:
         return self._until is not None and self._reader is None
 
-    def _deaf(self, hearing: asyncio.Task[None]) -> None:
+    def _on_listening_ended(self, listening: asyncio.Task[None]) -> None:
         """The subscription has ended: the server shuts down, listening failed, or the stream was closed."""
-        if not hearing.cancelled() and (error := hearing.exception()) is not None:
+        if not listening.cancelled() and (error := listening.exception()) is not None:
             _log.warning("a stream of changes ends: %s", error)
         self.close()
 
-    def _heard(self, method: str, params: Json) -> None:
-        self._untold[encode_notification(method, params)] = None
+    def _on_change(self, method: str, params: Json) -> None:
+        self._unsent[encode_notification(method, params)] = None
         self._woken.set()
 
-    def _hear(self, word: bytes) -> None:
+    def _on_message(self, word: bytes) -> None:
         """Handle a message of another worker. ``newer`` comes with the name of the stream that is active now."""
         if word.startswith(_NEWER) and self._alone and not word.endswith(self._name):
             self._over = True
-        self._look = True
+        self._must_check = True
         self._woken.set()
 
     async def run(self, recording: Recording) -> None:
         """Send changes until the session or the server ends, or no client has come back in time."""
-        recording.when_read = self._read
+        recording.when_read = self._on_reader_message
         try:
             await self._speak(recording)
         except StateError as error:
@@ -158,7 +158,7 @@ class StandaloneStream:
             self.released.set()
 
     async def _speak(self, recording: Recording) -> None:
-        unsubscribe = await self._facts.subscribe(self._channel, self._hear)
+        unsubscribe = await self._facts.subscribe(self._channel, self._on_message)
         try:
             await self._claim()
             recording.begin()
@@ -178,16 +178,16 @@ class StandaloneStream:
         if self._claims:
             self._claims = False
             await self._claim()
-        if self._look:
-            self._look = False
-            await self._look_around()
+        if self._must_check:
+            self._must_check = False
+            await self._check_state()
         if self._until is not None and self._loop.time() >= self._until:
             self._over = True
         if self._alone and not await self._may_wait():
             self._over = True
-        while self._untold and not self._over:
-            frame = next(iter(self._untold))
-            del self._untold[frame]
+        while self._unsent and not self._over:
+            frame = next(iter(self._unsent))
+            del self._unsent[frame]
             if await self._speaks():
                 recording.send(frame)
 
@@ -198,9 +198,9 @@ class StandaloneStream:
             async with asyncio.timeout(_RENEW_SECONDS):
                 await self._woken.wait()
         except TimeoutError:
-            self._look = True
+            self._must_check = True
 
-    async def _look_around(self) -> None:
+    async def _check_state(self) -> None:
         """Check that the session still exists, and take over if no stream is active; an active stream renews its
         claim.
         """

@@ -17,13 +17,13 @@ from tooltrue.errors import InvalidParams, RpcError, StateError
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.state.facts import Facts
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import Change, Kind, RequestContext, ResourceRead
+from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead
 
-__all__ = ["KINDS", "Followed", "Follows", "Hub", "News", "Relay", "SharedFollowed"]
+__all__ = ["KINDS", "ChangeSubscription", "Followed", "Follows", "Hub", "Relay", "SharedFollowed"]
 
 _log = logging.getLogger("tooltrue")
 
-Hear: TypeAlias = Callable[[frozenset[Change]], None]
+OnChanges: TypeAlias = Callable[[frozenset[ProviderChange]], None]
 Notify: TypeAlias = Callable[[str, Json], None]
 
 KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
@@ -37,18 +37,18 @@ class Hub:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Hear]] = {}
-        self._untold: dict[object, set[Change]] = {}
+        self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, OnChanges]] = {}
+        self._undelivered: dict[object, set[ProviderChange]] = {}
         self.closed = False
 
-    def listen(self, hear: Hear) -> Callable[[], None]:
-        """Call ``hear`` on this loop after changes. Returns a function that ends it."""
+    def listen(self, callback: OnChanges) -> Callable[[], None]:
+        """Call ``callback`` on this loop after changes. Returns a function that ends it."""
         key = object()
-        self._listeners[key] = (asyncio.get_running_loop(), hear)
+        self._listeners[key] = (asyncio.get_running_loop(), callback)
 
         def end() -> None:
             self._listeners.pop(key, None)
-            self._untold.pop(key, None)
+            self._undelivered.pop(key, None)
 
         return end
 
@@ -57,28 +57,28 @@ class Hub:
         """The number of listeners."""
         return len(self._listeners)
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: ProviderChange) -> None:
         for key, (loop, _) in tuple(self._listeners.items()):
             if loop.is_closed():
                 continue
             with self._lock:
-                is_first = key not in self._untold
-                self._untold.setdefault(key, set()).add(change)
+                is_first = key not in self._undelivered
+                self._undelivered.setdefault(key, set()).add(change)
             if is_first:
-                loop.call_soon_threadsafe(self._tell, key)
+                loop.call_soon_threadsafe(self._deliver, key)
 
-    def _tell(self, key: object) -> None:
+    def _deliver(self, key: object) -> None:
         with self._lock:
-            untold = self._untold.pop(key, None)
-        if untold and key in self._listeners:
-            self._listeners[key][1](frozenset(untold))
+            changes = self._undelivered.pop(key, None)
+        if changes and key in self._listeners:
+            self._listeners[key][1](frozenset(changes))
 
     def close(self) -> None:
         """End listeners that last as long as the server: each is called a last time, with an empty set."""
         self.closed = True
-        for loop, hear in tuple(self._listeners.values()):
+        for loop, callback in tuple(self._listeners.values()):
             if not loop.is_closed():
-                loop.call_soon_threadsafe(hear, frozenset[Change]())
+                loop.call_soon_threadsafe(callback, frozenset[ProviderChange]())
 
 
 # --- followed resources ----------------------------------------------------------------------------------------------
@@ -142,10 +142,10 @@ class SharedFollowed:
 # --- one subscriber --------------------------------------------------------------------------------------------------
 
 
-class News:
+class ChangeSubscription:
     """Notifications for one subscriber: a list that has changed for it, a resource that it follows and may read.
 
-    ``kinds`` are the lists that it follows. A caller of ``listen`` must call ``tell`` or ``end``.
+    ``kinds`` are the lists that it follows. A caller of ``listen`` must call ``deliver`` or ``end``.
     """
 
     def __init__(
@@ -156,49 +156,49 @@ class News:
         self._context = context
         self._kinds = kinds
         self._follows = follows
-        self._heard: set[Change] = set()
+        self._changes: set[ProviderChange] = set()
         self._something = asyncio.Event()
-        self._known: dict[Kind, object] = {}
+        self._lists: dict[Kind, object] = {}
         self.end: Callable[[], None] = lambda: None
 
     def listen(self) -> None:
         """Start to collect changes: from now on none is missed."""
-        self.end = self._hub.listen(self._hear)
+        self.end = self._hub.listen(self._add_changes)
 
-    def _hear(self, changes: frozenset[Change]) -> None:
-        self._heard |= changes
+    def _add_changes(self, changes: frozenset[ProviderChange]) -> None:
+        self._changes |= changes
         self._something.set()
 
-    async def tell(self, notify: Notify) -> None:
+    async def deliver(self, notify: Notify) -> None:
         """Send a notification for each change, until the server ends."""
         try:
-            await self._look()
+            await self._remember_lists()
             while not self._hub.closed:
                 await self._something.wait()
                 self._something.clear()
-                heard, self._heard = self._heard, set()
-                for change in sorted(heard, key=lambda change: (change.kind, change.uri)):
-                    if await self._is_news(change):
-                        notify(*_said(change))
+                changes, self._changes = self._changes, set()
+                for change in sorted(changes, key=lambda change: (change.kind, change.uri)):
+                    if await self._is_new(change):
+                        notify(*_notification_of(change))
         finally:
             self.end()
 
-    async def _look(self) -> None:
+    async def _remember_lists(self) -> None:
         """Remember the current lists, except those that change meanwhile: these count as changed."""
-        known: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
+        lists: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
         await asyncio.sleep(0)  # earlier changes have been delivered by now
-        meanwhile = {change.kind for change in self._heard}
-        self._known = {kind: items for kind, items in known.items() if kind not in meanwhile}
+        meanwhile = {change.kind for change in self._changes}
+        self._lists = {kind: items for kind, items in lists.items() if kind not in meanwhile}
 
-    async def _is_news(self, change: Change) -> bool:
+    async def _is_new(self, change: ProviderChange) -> bool:
         if change.kind == "resource":
             return await self._follows.holds(change.uri) and await self._may_read(change.uri)
         if change.kind not in self._kinds:
             return False
         items = await self._list(change.kind)
-        is_news = change.kind not in self._known or items != self._known[change.kind]
-        self._known[change.kind] = items
-        return is_news
+        is_new = change.kind not in self._lists or items != self._lists[change.kind]
+        self._lists[change.kind] = items
+        return is_new
 
     async def _may_read(self, uri: str) -> bool:
         try:
@@ -222,7 +222,7 @@ class News:
             return error
 
 
-def _said(change: Change) -> tuple[str, dict[str, Json]]:
+def _notification_of(change: ProviderChange) -> tuple[str, dict[str, Json]]:
     if change.kind == "resource":
         return "notifications/resources/updated", {"uri": change.uri}
     return f"notifications/{change.kind}/list_changed", {}
@@ -244,31 +244,31 @@ class Relay:
         self._provider = provider
         self._hub = hub
         self._me = secrets.token_hex(8)
-        self._telling: set[asyncio.Task[None]] = set()
+        self._publishing: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Subscribe. Call on the event loop that serves."""
         loop = asyncio.get_running_loop()
 
-        def changed(change: Change) -> None:
+        def changed(change: ProviderChange) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._start, change)
 
-        await self._facts.subscribe(_CHANNEL, self._hear)
+        await self._facts.subscribe(_CHANNEL, self._add_changes)
         self._provider.watch(changed)
 
-    def _start(self, change: Change) -> None:
-        task = asyncio.get_running_loop().create_task(self._tell(change))
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+    def _start(self, change: ProviderChange) -> None:
+        task = asyncio.get_running_loop().create_task(self._publish(change))
+        self._publishing.add(task)
+        task.add_done_callback(self._publishing.discard)
 
-    async def _tell(self, change: Change) -> None:
+    async def _publish(self, change: ProviderChange) -> None:
         try:
             await self._facts.publish(_CHANNEL, encode([self._me, change.kind, change.uri]))
         except StateError as error:
             _log.warning("other workers could not be told of a change: %s", error)
 
-    def _hear(self, payload: bytes) -> None:
+    def _add_changes(self, payload: bytes) -> None:
         sender, kind, uri = decode(payload)
         if sender != self._me:  # our own changes have been delivered already
-            self._hub.changed(Change(kind, uri))
+            self._hub.changed(ProviderChange(kind, uri))

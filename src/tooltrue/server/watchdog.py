@@ -28,10 +28,10 @@ _log = logging.getLogger("tooltrue")
 
 # our function that calls an author's → the name of the latter, from the variables of the former
 _CALLERS: Mapping[CodeType, Callable[[Mapping[str, Any]], str]] = {
-    LocalToolset.call_tool.__code__: lambda said: f"the tool {said['call'].name}",
-    LocalLibrary.read_resource.__code__: lambda said: f"the resource {said['read'].uri}",
-    LocalLibrary.get_prompt.__code__: lambda said: f"the prompt {said['get'].name}",
-    LocalLibrary.complete.__code__: lambda said: f"a completion of {said['get'].name}",
+    LocalToolset.call_tool.__code__: lambda names: f"the tool {names['call'].name}",
+    LocalLibrary.read_resource.__code__: lambda names: f"the resource {names['request'].uri}",
+    LocalLibrary.get_prompt.__code__: lambda names: f"the prompt {names['get'].name}",
+    LocalLibrary.complete.__code__: lambda names: f"a completion of {names['get'].name}",
 }
 
 _LOOKS = 4
@@ -43,11 +43,11 @@ class _Heartbeat:
 
     def __init__(self, sent: float) -> None:
         self.sent = sent
-        self.answered = False
+        self.is_answered = False
         self.reported = False
 
     def answer(self) -> None:
-        self.answered = True
+        self.is_answered = True
 
 
 class Watchdog:
@@ -78,16 +78,16 @@ class Watchdog:
     def _watch(self) -> None:
         while not self._over.wait(self._seconds / _LOOKS):
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                self.look()
+                self.check()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Send a heartbeat while an author's function runs, and report a late one. Call from any other thread."""
-        now, found = self._clock(), self._running()
-        if self._beat is None or self._beat.answered:
-            self._beat = None if found is None else self._send(now)
-        elif found is not None and not self._beat.reported and now - self._beat.sent >= self._seconds:
+        now, running = self._clock(), self._running()
+        if self._beat is None or self._beat.is_answered:
+            self._beat = None if running is None else self._send(now)
+        elif running is not None and not self._beat.reported and now - self._beat.sent >= self._seconds:
             self._beat.reported = True
-            self._report(*found)
+            self._report(*running)
 
     def _send(self, now: float) -> _Heartbeat:
         assert self._loop is not None

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-__all__ = ["LOWEST", "ORIGIN", "Draft", "Entry", "Log", "Mark", "MemoryLog"]
+__all__ = ["LOWEST", "ORIGIN", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -59,7 +59,7 @@ class Entry(NamedTuple):
         return Mark(self.position, self.hash)
 
 
-class Draft:
+class DraftRecord:
     """A record that is serialized when it is written, perhaps on another thread; the values it refers to must not
     change any more. ``text`` is its canonical JSON."""
 
@@ -84,7 +84,7 @@ class Log(Protocol):
         """Whether so many notes are queued that writers should wait; :meth:`head` returns after them."""
         ...
 
-    async def append(self, record: Mapping[str, Any] | Draft) -> int:
+    async def append(self, record: Mapping[str, Any] | DraftRecord) -> int:
         """Write ``record`` and return its position once it survives a crash of the process and the machine.
 
         Raises StateError if it could not be written: it is not in the log, and the action that depends on it must not
@@ -92,7 +92,7 @@ class Log(Protocol):
         """
         ...
 
-    def note(self, record: Mapping[str, Any] | Draft) -> None:
+    def note(self, record: Mapping[str, Any] | DraftRecord) -> None:
         """Write ``record`` soon, without waiting; a crash may lose it, closing the log does not.
 
         Raises TypeError or ValueError for a mapping as ``append`` does, but no errors of the store: records that cannot
@@ -114,11 +114,11 @@ def canonical(record: Mapping[str, Any]) -> str:
     return _canonical(dict(record))
 
 
-def text_of(record: Mapping[str, Any] | Draft | str) -> str:
+def text_of(record: Mapping[str, Any] | DraftRecord | str) -> str:
     """The canonical JSON of ``record``. A string is taken to be canonical already."""
     if isinstance(record, str):
         return record
-    return record.text() if isinstance(record, Draft) else canonical(record)
+    return record.text() if isinstance(record, DraftRecord) else canonical(record)
 
 
 def linked(texts: Iterable[str], writer: str, head: Mark) -> list[Entry]:
@@ -160,7 +160,7 @@ class MemoryLog:
         self._writer = writer or writer_id()
         self._base = ORIGIN
         self._entries: list[Entry] = []
-        self._waiting: list[str | Draft] = []  # linked on access
+        self._waiting: list[str | DraftRecord] = []  # linked on access
 
     @property
     def base(self) -> Mark:
@@ -175,13 +175,13 @@ class MemoryLog:
     ) -> None:
         """No-op: there are no resources to release."""
 
-    async def append(self, record: Mapping[str, Any] | Draft) -> int:
+    async def append(self, record: Mapping[str, Any] | DraftRecord) -> int:
         self._waiting.append(text_of(record))
         self._link()
         return self._head().position
 
-    def note(self, record: Mapping[str, Any] | Draft) -> None:
-        self._waiting.append(record if isinstance(record, Draft) else text_of(record))
+    def note(self, record: Mapping[str, Any] | DraftRecord) -> None:
+        self._waiting.append(record if isinstance(record, DraftRecord) else text_of(record))
         if len(self._waiting) >= self._keep:
             self._link()
 

@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from tooltrue.errors import StateError
-from tooltrue.state.log import Draft, Entry, Mark, linked, text_of, writer_id
+from tooltrue.state.log import DraftRecord, Entry, Mark, linked, text_of, writer_id
 from tooltrue.state.store_thread import StoreThread
 
-__all__ = ["Table", "ThreadLog"]
+__all__ = ["LogTable", "ThreadLog"]
 
 logger = logging.getLogger("tooltrue.state")
 
@@ -24,7 +24,7 @@ ConnectionT = TypeVar("ConnectionT")
 AnyConnectionT = TypeVar("AnyConnectionT", contravariant=True)
 
 
-class Table(Protocol[AnyConnectionT]):
+class LogTable(Protocol[AnyConnectionT]):
     """The log in a database. All methods run on the thread, in a transaction that excludes other writers."""
 
     def head(self, db: AnyConnectionT, /) -> Mark: ...
@@ -41,7 +41,12 @@ class ThreadLog(Generic[ConnectionT]):
     when writing works again or the log is closed. At most ``capacity`` notes are queued."""
 
     def __init__(
-        self, place: str, thread: StoreThread[ConnectionT], table: Table[ConnectionT], writer: str | None, capacity: int
+        self,
+        place: str,
+        thread: StoreThread[ConnectionT],
+        table: LogTable[ConnectionT],
+        writer: str | None,
+        capacity: int,
     ) -> None:
         self.lost = 0
         self.failing = False
@@ -50,7 +55,7 @@ class ThreadLog(Generic[ConnectionT]):
         self._table = table
         self._writer = writer or writer_id()
         self._capacity = capacity
-        self._waiting: deque[str | Draft] = deque()
+        self._waiting: deque[str | DraftRecord] = deque()
         self._is_posted = False
 
     @property
@@ -67,14 +72,14 @@ class ThreadLog(Generic[ConnectionT]):
         await self._thread.close()
         self._report_losses()
 
-    async def append(self, record: Mapping[str, Any] | Draft) -> int:
+    async def append(self, record: Mapping[str, Any] | DraftRecord) -> int:
         position = await self._thread.run(partial(self._append, text_of(record)))
         self._report_losses()
         return position
 
-    def note(self, record: Mapping[str, Any] | Draft) -> None:
+    def note(self, record: Mapping[str, Any] | DraftRecord) -> None:
         # A mapping may change after the return, a draft does not.
-        note = record if isinstance(record, Draft) else text_of(record)
+        note = record if isinstance(record, DraftRecord) else text_of(record)
         waiting = self._waiting
         if len(waiting) >= self._capacity:
             self._lose(1, StateError.of("TT7004", path=self._place, limit=self._capacity))
@@ -91,7 +96,7 @@ class ThreadLog(Generic[ConnectionT]):
             self._thread.post(partial(self._write, batch), partial(self._noted, batch))
         except StateError as error:
             self._is_posted = False
-            self._lose(len(batch.taken()), error)
+            self._lose(len(batch.notes()), error)
 
     async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
         return await self._thread.run(lambda db: self._table.read(db, after, limit), writes=False)
@@ -114,27 +119,27 @@ class ThreadLog(Generic[ConnectionT]):
     def _write(self, batch: _Batch, db: ConnectionT) -> int:
         """Write the queued notes; return the number that could not be serialized."""
         texts: list[str] = []
-        for note in batch.taken():
+        for note in batch.notes():
             try:
                 texts.append(note if isinstance(note, str) else note.text())
             except Exception:  # one bad draft must not affect the others
                 logger.exception("A record of %s is no JSON", self._place)
         self._table.insert(db, linked(texts, self._writer, self._table.head(db)))
-        return len(batch.taken()) - len(texts)
+        return len(batch.notes()) - len(texts)
 
-    def _take(self) -> list[str | Draft]:
+    def _take(self) -> list[str | DraftRecord]:
         """Empty the queue for good. The caller must keep the notes in case they have to be written again."""
         self._is_posted = False
-        taken: list[str | Draft] = []
+        notes: list[str | DraftRecord] = []
         while self._waiting:
-            taken.append(self._waiting.popleft())
-        return taken
+            notes.append(self._waiting.popleft())
+        return notes
 
     # Back on the event loop.
 
     def _noted(self, batch: _Batch, unsayable: int | None, error: Exception | None) -> None:
         if error is not None:
-            self._lose(len(batch.taken()), error)
+            self._lose(len(batch.notes()), error)
         elif unsayable:
             self.lost += unsayable
         else:
@@ -156,5 +161,5 @@ class ThreadLog(Generic[ConnectionT]):
 class _Batch:
     """The notes of one job. They are taken on its first run, and are the same if it runs again."""
 
-    def __init__(self, take: Callable[[], list[str | Draft]]) -> None:
-        self.taken = cache(take)
+    def __init__(self, take: Callable[[], list[str | DraftRecord]]) -> None:
+        self.notes = cache(take)

@@ -44,7 +44,7 @@ class PostgresLog(ThreadLog["_Connected"]):
         capacity: int = 20_000,
     ) -> None:
         backend = _Postgres(url, patience)
-        super().__init__(backend.place, StoreThread(backend, 10_000, linger), _Table(), writer, capacity)
+        super().__init__(backend.place, StoreThread(backend, 10_000, linger), _PostgresTable(), writer, capacity)
 
 
 class _Connected:
@@ -68,14 +68,14 @@ class _Connected:
 
 
 def _connect(url: str, patience: float) -> psycopg.Connection:
-    said = conninfo.conninfo_to_dict(url)
+    parameters = conninfo.conninfo_to_dict(url)
     milliseconds = int(patience * 1000)
-    said.setdefault("connect_timeout", max(2, round(patience)))
-    said.setdefault("application_name", "tooltrue")
-    said.setdefault("tcp_user_timeout", milliseconds)
+    parameters.setdefault("connect_timeout", max(2, round(patience)))
+    parameters.setdefault("application_name", "tooltrue")
+    parameters.setdefault("tcp_user_timeout", milliseconds)
     limits = f"-c lock_timeout={milliseconds} -c statement_timeout={4 * milliseconds}"
-    said["options"] = f"{said.get('options') or ''} {limits}"
-    return psycopg.connect("", autocommit=True, **said)  # pyright: ignore[reportArgumentType]
+    parameters["options"] = f"{parameters.get('options') or ''} {limits}"
+    return psycopg.connect("", autocommit=True, **parameters)  # pyright: ignore[reportArgumentType]
 
 
 class _Postgres:
@@ -99,7 +99,7 @@ class _Postgres:
                 connected.db.execute(_LAYOUT)
         except psycopg.Error as error:
             connected.drop()
-            raise ConfigurationError.of("TT7020", url=self.place, problem=_said(error)) from None
+            raise ConfigurationError.of("TT7020", url=self.place, problem=_first_line(error)) from None
         return connected
 
     def close(self, connection: _Connected) -> None:
@@ -120,13 +120,13 @@ class _Postgres:
 
     def worded(self, error: Exception) -> StateError | None:
         is_ours = isinstance(error, psycopg.Error)
-        return StateError.of("TT7021", url=self.place, problem=_said(error)) if is_ours else None
+        return StateError.of("TT7021", url=self.place, problem=_first_line(error)) if is_ours else None
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7811886471)"
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of a message; the others repeat the statement, or list attempts at other addresses."""
     return str(error).strip().partition("\n")[0]
 
@@ -134,7 +134,7 @@ def _said(error: Exception) -> str:
 _COPY = f"COPY {_NAME} (position, writer, record, previous, hash) FROM STDIN"
 
 
-class _Table:
+class _PostgresTable:
     def head(self, db: _Connected) -> Mark:
         row = db.db.execute(f"SELECT position, hash FROM {_NAME} ORDER BY position DESC LIMIT 1").fetchone()
         return ORIGIN if row is None else Mark(*row)

@@ -63,22 +63,22 @@ class RedisFacts:
 
     def __init__(self, url: str, *, patience: float = 2.0, connections: int = 32) -> None:
         parts = urlsplit(url)
-        said = _read(parts)
-        if said is None:
-            raise ConfigurationError.of("TT7052", url=_shown(parts))
-        prefix, self._settings, self._connection_class = said
-        self.shown = _shown(parts)
+        parsed = _parse_url(parts)
+        if parsed is None:
+            raise ConfigurationError.of("TT7052", url=_display_url(parts))
+        prefix, self._settings, self._connection_class = parsed
+        self.display_url = _display_url(parts)
         self._values = f"{prefix}value:".encode()
         self._rates = f"{prefix}rate:".encode()
         self._patience = patience
         self._connections = connections
-        self._events = RedisEvents(self._connect, f"{prefix}event:".encode(), self.shown, patience)
+        self._events = RedisEvents(self._connect, f"{prefix}event:".encode(), self.display_url, patience)
         self._client: Any = None  # the package's own types cover neither bytes-only results nor all parameters
 
     @classmethod
     def at(cls, parts: SplitResult) -> Self | None:
         """The store for a URL, not opened yet; ``None`` if the URL has unknown or missing parts."""
-        return cls(parts.geturl()) if _read(parts) else None
+        return cls(parts.geturl()) if _parse_url(parts) else None
 
     async def __aenter__(self) -> Self:
         pool = BlockingConnectionPool(
@@ -120,8 +120,8 @@ class RedisFacts:
         return await self._answer(won) is not None
 
     async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
-        said = [old, value, _milliseconds(seconds)]
-        return bool(await self._answer(self._replacing([self._values + key.encode()], said, self._open)))
+        arguments = [old, value, _milliseconds(seconds)]
+        return bool(await self._answer(self._replacing([self._values + key.encode()], arguments, self._open)))
 
     async def remove(self, key: str) -> bytes | None:
         return await self._answer(self._open.getdel(self._values + key.encode()))
@@ -144,14 +144,14 @@ class RedisFacts:
     @property
     def _open(self) -> Any:
         if self._client is None:
-            raise StateError.of("TT7051", url=self.shown)
+            raise StateError.of("TT7051", url=self.display_url)
         return self._client
 
     async def _answer(self, answer: Awaitable[Any]) -> Any:
         try:
             return await answer
         except (RedisError, OSError) as error:
-            raise StateError.of("TT7050", url=self.shown, problem=str(error).rstrip(".")) from None
+            raise StateError.of("TT7050", url=self.display_url, problem=str(error).rstrip(".")) from None
 
     def _connect(self) -> Connection:
         """A dedicated connection for events. The timeout is passed to each read."""
@@ -162,12 +162,12 @@ def _milliseconds(seconds: float) -> int:
     return max(1, math.ceil(seconds * 1000))
 
 
-def _shown(parts: SplitResult) -> str:
+def _display_url(parts: SplitResult) -> str:
     """The URL without its credentials."""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _read(parts: SplitResult) -> tuple[str, dict[str, Any], type[Connection]] | None:
+def _parse_url(parts: SplitResult) -> tuple[str, dict[str, Any], type[Connection]] | None:
     """The prefix in a URL and the settings of its connections; ``None`` if the URL has unknown parts."""
     tls, db, more = _TLS.get(parts.scheme), parts.path.strip("/") or "0", dict(parse_qsl(parts.query))
     try:

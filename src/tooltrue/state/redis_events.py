@@ -32,26 +32,26 @@ _Waiter = tuple[Callback, "asyncio.Future[Callable[[], None]]"]
 
 
 class RedisEvents:
-    """The listeners, by channel. ``connect`` creates a connection that is not open yet; ``shown`` names the store in
-    errors. After ``quiet`` seconds of silence the store is pinged.
+    """The listeners, by channel. ``connect`` creates a connection that is not open yet; ``display_url`` names the store
+    in errors. After ``quiet`` seconds of silence the store is pinged.
     """
 
     def __init__(
         self,
         connect: Callable[[], Connection],
         prefix: bytes,
-        shown: str,
+        display_url: str,
         patience: float,
         quiet: float = _QUIET_SECONDS,
     ) -> None:
         self._connect = connect
         self._prefix = prefix
-        self._shown = shown
+        self._display_url = display_url
         self._patience = patience
         self._quiet = quiet
         self._listeners = Listeners()
         self._waiting: dict[str, list[_Waiter]] = {}
-        self._heard = 0
+        self._event_count = 0
         self._connection: Connection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._writers: set[asyncio.Task[None]] = set()
@@ -66,14 +66,14 @@ class RedisEvents:
         waiter: _Waiter = (callback, loop.create_future())
         name = self.name(channel)
         self._waiting.setdefault(channel, []).append(waiter)
-        self._reader = self._reader or loop.create_task(self._read())
+        self._reader = self._reader or loop.create_task(self._read_events())
         try:
             async with asyncio.timeout(self._patience):
                 await self._write("SUBSCRIBE", name)
                 return await waiter[1]
         except TimeoutError:
             self._give_up(waiter)
-            raise StateError.of("TT7050", url=self._shown, problem="it did not confirm a subscription") from None
+            raise StateError.of("TT7050", url=self._display_url, problem="it did not confirm a subscription") from None
         except BaseException:
             self._give_up(waiter)
             raise
@@ -110,7 +110,7 @@ class RedisEvents:
 
     # The reader
 
-    async def _read(self) -> None:
+    async def _read_events(self) -> None:
         pauses = iter(_PAUSE_SECONDS)
         while True:
             connection = self._connect()
@@ -120,7 +120,7 @@ class RedisEvents:
                 self._connection, pauses = connection, iter(_PAUSE_SECONDS)
                 await self._listen(connection)
             except (*_LOST, TimeoutError) as error:
-                logger.warning("Events of %s may be lost: %s", self._shown, error)
+                logger.warning("Events of %s may be lost: %s", self._display_url, error)
             finally:
                 self._connection = None
                 with contextlib.suppress(*_LOST, TimeoutError):
@@ -132,20 +132,20 @@ class RedisEvents:
             await connection.send_command("SUBSCRIBE", *map(self.name, channels))
         is_quiet = False
         while True:
-            if (said := await _next(connection, self._quiet)) is not None:
+            if (message := await _next(connection, self._quiet)) is not None:
                 is_quiet = False
-                self._hear(*said)
+                self._handle_message(*message)
             elif is_quiet:
                 raise TimeoutError("it does not answer")
             else:
                 is_quiet = True
                 await connection.send_command("PING")
 
-    def _hear(self, kind: bytes, name: bytes, payload: Any) -> None:
+    def _handle_message(self, kind: bytes, name: bytes, payload: Any) -> None:
         channel = name.removeprefix(self._prefix).decode(errors="replace")
         if kind == b"message":
-            self._heard += 1
-            self._listeners.deliver(channel, payload, self._heard)
+            self._event_count += 1
+            self._listeners.deliver(channel, payload, self._event_count)
         elif kind == b"subscribe":
             for callback, future in self._waiting.get(channel, ()):
                 if not future.done():
@@ -153,7 +153,7 @@ class RedisEvents:
 
     def _listening(self, channel: str, callback: Callback) -> Callable[[], None]:
         """Add a listener; it receives the events that follow."""
-        return partial(self._end, channel, self._listeners.add(channel, callback, self._heard))
+        return partial(self._end, channel, self._listeners.add(channel, callback, self._event_count))
 
     def _end(self, channel: str, end: Callable[[], None]) -> None:
         end()
@@ -169,7 +169,7 @@ class RedisEvents:
 
 async def _next(connection: Any, quiet: float) -> tuple[bytes, bytes, Any] | None:
     """The next message of the store: its type, channel and payload; ``None`` after ``quiet`` seconds of silence."""
-    said = await connection.read_response(disable_decoding=True, timeout=quiet)
-    if isinstance(said, bytes):  # PONG: after the last listener has left, the store answers as without subscriptions
-        return said, b"", b""
-    return None if said is None else (said[0], said[1], said[-1])
+    message = await connection.read_response(disable_decoding=True, timeout=quiet)
+    if isinstance(message, bytes):  # PONG: after the last listener has left, the store answers as without subscriptions
+        return message, b"", b""
+    return None if message is None else (message[0], message[1], message[-1])

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from tooltrue.errors import ConfigurationError
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log, Mark
 from tooltrue.state.new_file import write_new
-from tooltrue.state.verify import MAX_FAULTS, Fault, Report, verify
+from tooltrue.state.verify import MAX_FAULTS, Fault, VerifyReport, verify
 
 __all__ = ["Prunable", "examine", "prune", "signing_key"]
 
@@ -60,28 +60,30 @@ def _is_older(entry: Entry, limit: str) -> bool:
     return isinstance(at, str) and at[: len(limit)] < limit
 
 
-async def examine(log: Log, kept: Iterable[Mark] = (), key: bytes | None = None) -> Report:
+async def examine(log: Log, marks: Iterable[Mark] = (), key: bytes | None = None) -> VerifyReport:
     """``verify`` a log that may have been pruned: one of its records must confirm its start with ``key``."""
     first = await log.read(0, 1)
     since = Mark(first[0].position - 1, first[0].previous) if first and first[0].position > 1 else ORIGIN
     checkpoints: list[Any] = []
 
-    def seen(entry: Entry) -> None:
+    def collect_checkpoint(entry: Entry) -> None:
         if f'"kind":"{_PRUNED}"' in entry.text:
             with contextlib.suppress(ValueError):  # damaged, which `verify` reports
                 checkpoints.append(entry.record)
 
-    report = await verify(log, since=since, kept=[mark for mark in kept if mark.position > since.position], seen=seen)
+    report = await verify(
+        log, since=since, marks=[mark for mark in marks if mark.position > since.position], on_entry=collect_checkpoint
+    )
     below = [entry.position for entry in await log.read(LOWEST, PAGE) if entry.position <= ORIGIN.position]
     before = [Fault(position, "outside") for position in below[:MAX_FAULTS]]
     if since != ORIGIN and not any(_is_signed(record, since, key) for record in checkpoints):
         before.append(Fault(since.position + 1, "unsigned"))
-    return Report(report.entries, report.head, (*before, *report.faults))
+    return VerifyReport(report.entries, report.head, (*before, *report.faults))
 
 
 def _is_signed(record: Any, mark: Mark, key: bytes | None) -> bool:
-    said = record.get("position"), record.get("hash"), record.get("signature")
-    return key is not None and said[:2] == mark and hmac.compare_digest(str(said[2]), _signature(mark, key))
+    claim = record.get("position"), record.get("hash"), record.get("signature")
+    return key is not None and claim[:2] == mark and hmac.compare_digest(str(claim[2]), _signature(mark, key))
 
 
 def _signature(mark: Mark, key: bytes) -> str:

@@ -121,20 +121,20 @@ class _Keeper:
     def __init__(self, log: Log, seal: Seal) -> None:
         self._log = log
         self._seal = seal
-        self._kept: Mark | None = None
+        self._last_mark: Mark | None = None
 
     async def keep_on(self, every: float) -> None:
         while True:
             # The first mark comes soon: a log without one looks the same as a log whose seal was removed.
-            await asyncio.sleep(every if self._kept else min(_FIRST, every))
+            await asyncio.sleep(every if self._last_mark else min(_FIRST, every))
             await self.keep()
 
     async def keep(self) -> None:
         try:
             mark = await self._log.head()
-            if mark.position and mark != self._kept:
+            if mark.position and mark != self._last_mark:
                 self._seal.keep(mark)
-                self._kept = mark
+                self._last_mark = mark
         except StateError as error:
             _log.error("The head of the audit log is not sealed: %s", error)
 
@@ -148,7 +148,7 @@ def read_seals(path: Path) -> list[Mark]:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, ValueError) as error:
         raise ConfigurationError.of("TT7013", path=path, problem=error) from error
-    marks = [mark for line in lines if (mark := _read(line)) is not None]
+    marks = [mark for line in lines if (mark := _parse_mark(line)) is not None]
     cut = sum(_CUT.fullmatch(line) is not None for line in lines)
     if not marks or len(marks) + cut < len(lines) - 1:
         raise ConfigurationError.of("TT7013", path=path, problem="it holds no lines of 'position hash'")
@@ -169,6 +169,6 @@ async def seals_in(log: Log, of: str) -> list[Mark]:
     return marks
 
 
-def _read(line: str) -> Mark | None:
+def _parse_mark(line: str) -> Mark | None:
     position, _, digest = line.partition(" ")
     return Mark(int(position), digest) if position.isdecimal() and len(digest) == 64 else None

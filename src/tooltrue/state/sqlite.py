@@ -23,7 +23,7 @@ from tooltrue.errors import StateError
 from tooltrue.state.facts import NANOSECONDS, Callback, Listeners, admit, nanoseconds, waiting
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Mark
 from tooltrue.state.log_thread import ThreadLog
-from tooltrue.state.sqlite_thread import Settings, SqliteThread
+from tooltrue.state.sqlite_thread import SqliteSettings, SqliteThread
 
 __all__ = ["SqliteFacts", "SqliteLog"]
 
@@ -66,7 +66,7 @@ class SqliteFacts:
         capacity: int = 10_000,
     ) -> None:
         self._path = Path(path)
-        self._thread = SqliteThread(self._path, Settings(_FACTS, "NORMAL", patience, capacity))
+        self._thread = SqliteThread(self._path, SqliteSettings(_FACTS, "NORMAL", patience, capacity))
         self._is_open = False
         self._clock = clock
         self._pruned = 0
@@ -134,17 +134,17 @@ class SqliteFacts:
             poller.cancel()
         return poller
 
-    async def _poll(self, seen: int) -> None:
+    async def _poll(self, position: int) -> None:
         """Deliver published events, of any process, while there are listeners."""
         while True:
             await self._next_poll()
             try:
-                events = await self._thread.run(partial(_events_after, seen), writes=False)
+                events = await self._thread.run(partial(_events_after, position), writes=False)
             except StateError as error:
                 logger.warning("Events are late: %s", error)
                 continue
-            for seen, channel, payload in events:
-                self._listeners.deliver(channel, payload, seen)
+            for position, channel, payload in events:
+                self._listeners.deliver(channel, payload, position)
             if len(events) == PAGE:
                 self._published.set()
 
@@ -241,11 +241,11 @@ class SqliteLog(ThreadLog[Connection]):
         patience: float = 5.0,
         capacity: int = 20_000,
     ) -> None:
-        thread = SqliteThread(Path(path), Settings(_LOG, "FULL", patience, capacity, linger))
-        super().__init__(str(path), thread, _Table(), writer, capacity)
+        thread = SqliteThread(Path(path), SqliteSettings(_LOG, "FULL", patience, capacity, linger))
+        super().__init__(str(path), thread, _SqliteTable(), writer, capacity)
 
 
-class _Table:
+class _SqliteTable:
     def head(self, db: Connection) -> Mark:
         row = db.execute("SELECT position, hash FROM log ORDER BY position DESC LIMIT 1").fetchone()
         return ORIGIN if row is None else Mark(*row)

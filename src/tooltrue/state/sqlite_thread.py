@@ -15,14 +15,14 @@ from typing import Any
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.store_thread import StoreThread, Work
 
-__all__ = ["Settings", "SqliteThread"]
+__all__ = ["SqliteSettings", "SqliteThread"]
 
 LAYOUT = 1
 """The layout version of all tables of this package, stored in the file's ``user_version``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SqliteSettings:
     """Settings of a thread for its file.
 
     ``tables``       statements that create missing tables
@@ -40,14 +40,14 @@ class Settings:
 
 
 class SqliteThread(StoreThread[sqlite3.Connection]):
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, path: Path, settings: SqliteSettings) -> None:
         super().__init__(_Sqlite(path, settings), settings.capacity, settings.linger)
 
 
 class _Sqlite:
     failures: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, path: Path, settings: SqliteSettings) -> None:
         self.place = str(path)
         self._path = path
         self._settings = settings
@@ -75,7 +75,7 @@ class _Sqlite:
         return StateError.of("TT7003", path=self._path, problem=error) if is_ours else None
 
 
-def _connect(path: Path, settings: Settings) -> sqlite3.Connection:
+def _connect(path: Path, settings: SqliteSettings) -> sqlite3.Connection:
     """Open the file and create its tables. Raises ConfigurationError on failure."""
     try:
         _create(path)
@@ -103,7 +103,7 @@ def _create(path: Path) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, settings: Settings) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path, settings: SqliteSettings) -> None:
     # A byte changed in a text must show as a changed text, not fail the read.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     _write_ahead(connection, settings.patience)
@@ -132,9 +132,9 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
 
 
 def _lay_out(connection: sqlite3.Connection, path: Path, tables: Sequence[str]) -> None:
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > LAYOUT:
-        raise ConfigurationError.of("TT7006", path=path, found=found, known=LAYOUT)
+    layout: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if layout > LAYOUT:
+        raise ConfigurationError.of("TT7006", path=path, found=layout, known=LAYOUT)
     for statement in tables:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version={LAYOUT}")

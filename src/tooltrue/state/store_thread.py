@@ -58,7 +58,7 @@ class Backend(Protocol[ConnectionT]):
         ...
 
 
-class _Job(NamedTuple):
+class _StoreJob(NamedTuple):
     work: Work
     done: Done
     writes: bool
@@ -74,21 +74,21 @@ class StoreThread(Generic[ConnectionT]):
         self._backend = backend
         self._capacity = capacity
         self._linger = linger
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_StoreJob | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._ended: asyncio.Future[None] | None = None
+        self._end: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
         """Open the database. Raises ConfigurationError on failure."""
         self._loop = asyncio.get_running_loop()
-        self._ended = self._loop.create_future()
+        self._end = self._loop.create_future()
         opened: asyncio.Future[None] = self._loop.create_future()
         self._jobs = queue.SimpleQueue()
         # A daemon: a store that was not closed must not keep the process from ending.
         self._thread = threading.Thread(
             target=self._main,
-            args=(partial(_resolve, opened), partial(_resolve, self._ended)),
+            args=(partial(_resolve, opened), partial(_resolve, self._end)),
             name=f"tooltrue {self._backend.place[-40:]}",
             daemon=True,
         )
@@ -105,11 +105,11 @@ class StoreThread(Generic[ConnectionT]):
         A locked database is waited for once; then the queued jobs fail.
         """
         thread, self._thread = self._thread, None
-        if thread is None or self._ended is None:
+        if thread is None or self._end is None:
             return
         self._jobs.put(None)
         # Shielded: the thread now ends by itself, and the cancellation of this call must not cancel its final future.
-        await asyncio.shield(self._ended)
+        await asyncio.shield(self._end)
         thread.join()
 
     async def run(self, work: Callable[[ConnectionT], T], *, writes: bool = True) -> T:
@@ -118,36 +118,36 @@ class StoreThread(Generic[ConnectionT]):
         Raises StateError if it was not committed: the database is unchanged. A cancelled caller does not stop the job.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._submit(_Job(work, partial(_resolve, future), writes, urgent=True))
+        self._submit(_StoreJob(work, partial(_resolve, future), writes, urgent=True))
         return await future
 
     def post(self, work: Work, done: Done) -> None:
         """Add ``work`` to a later commit and return at once. Raises StateError if the queue is full or closed."""
-        self._submit(_Job(work, done, writes=True, urgent=False))
+        self._submit(_StoreJob(work, done, writes=True, urgent=False))
 
-    def _submit(self, job: _Job) -> None:
+    def _submit(self, job: _StoreJob) -> None:
         if self._thread is None:
             raise StateError.of("TT7005", path=self._backend.place)
         if self._jobs.qsize() >= self._capacity:
             raise StateError.of("TT7004", path=self._backend.place, limit=self._capacity)
         self._jobs.put(job)
 
-    # Below: on the thread, except the callbacks that `_tell` passes to the loop.
+    # Below: on the thread, except the callbacks that `_report` passes to the loop.
 
-    def _main(self, opened: Done, ended: Done) -> None:
+    def _main(self, opened: Done, end: Done) -> None:
         try:
             self._open_and_serve(opened)
         finally:
-            self._tell(ended, None, None)
+            self._report(end, None, None)
 
     def _open_and_serve(self, opened: Done) -> None:
         try:
             connection = self._backend.connect()
         except Exception as error:  # noqa: BLE001 - whoever opens it gets it, and would wait for ever otherwise
-            self._tell(opened, None, error)
+            self._report(opened, None, error)
             return
         try:
-            self._tell(opened, None, None)
+            self._report(opened, None, None)
             while group := self._next_group():
                 failure = self._commit(connection, group)
                 # The closer waits for one lock at most, not for one per group.
@@ -157,16 +157,16 @@ class StoreThread(Generic[ConnectionT]):
         finally:
             self._backend.close(connection)
 
-    def _rest(self) -> list[_Job]:
+    def _rest(self) -> list[_StoreJob]:
         """The jobs still queued when the thread is asked to end."""
-        jobs: list[_Job] = []
+        jobs: list[_StoreJob] = []
         while (job := self._jobs.get()) is not None:
             jobs.append(job)
         return jobs
 
-    def _next_group(self) -> list[_Job]:
+    def _next_group(self) -> list[_StoreJob]:
         """The jobs of the next transaction; an empty list when the thread should end."""
-        group: list[_Job] = []
+        group: list[_StoreJob] = []
         job = self._jobs.get()
         due = time.monotonic() + self._linger
         while job is not None:
@@ -183,7 +183,7 @@ class StoreThread(Generic[ConnectionT]):
             self._jobs.put(None)  # end after this group
         return group
 
-    def _commit(self, connection: ConnectionT, group: Sequence[_Job]) -> Exception | None:
+    def _commit(self, connection: ConnectionT, group: Sequence[_StoreJob]) -> Exception | None:
         """Run the group and deliver the results. Returns the error if the database failed, rather than a job."""
         try:
             answers = self._backend.transact(
@@ -201,15 +201,15 @@ class StoreThread(Generic[ConnectionT]):
             for job in group:
                 self._commit(connection, (job,))
         else:
-            self._tell(_answer, group, answers)
+            self._report(_answer, group, answers)
         return None
 
-    def _fail(self, group: Sequence[_Job], error: Exception) -> None:
+    def _fail(self, group: Sequence[_StoreJob], error: Exception) -> None:
         # One error per caller: several tasks that raise the same exception would mix up their tracebacks.
         errors = [self._backend.worded(error) or error for _ in group]
-        self._tell(_refuse, group, errors)
+        self._report(_refuse, group, errors)
 
-    def _tell(self, callback: Callable[..., None], *arguments: Any) -> None:
+    def _report(self, callback: Callable[..., None], *arguments: Any) -> None:
         assert self._loop is not None
         # A closed loop has no waiting callers left.
         with suppress(RuntimeError):
@@ -225,11 +225,11 @@ def _resolve(future: asyncio.Future[Any], answer: Any, error: Exception | None) 
         future.set_exception(error)
 
 
-def _answer(group: Sequence[_Job], answers: Sequence[Any]) -> None:
+def _answer(group: Sequence[_StoreJob], answers: Sequence[Any]) -> None:
     for job, answer in zip(group, answers, strict=True):
         job.done(answer, None)
 
 
-def _refuse(group: Sequence[_Job], errors: Sequence[Exception]) -> None:
+def _refuse(group: Sequence[_StoreJob], errors: Sequence[Exception]) -> None:
     for job, error in zip(group, errors, strict=True):
         job.done(None, error)

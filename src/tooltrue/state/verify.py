@@ -8,7 +8,7 @@ from typing import Literal
 
 from tooltrue.state.log import ORIGIN, Entry, Log, Mark, fits
 
-__all__ = ["Fault", "Report", "verify"]
+__all__ = ["Fault", "VerifyReport", "verify"]
 
 PAGE = 500
 MAX_FAULTS = 100
@@ -34,7 +34,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerifyReport:
     """The result of ``verify``: the number of entries, the mark of the last one, and the first hundred faults."""
 
     entries: int
@@ -47,33 +47,33 @@ async def verify(
     *,
     since: Mark = ORIGIN,
     head: Mark | None = None,
-    kept: Iterable[Mark] = (),
-    seen: Callable[[Entry], None] | None = None,
-) -> Report:
+    marks: Iterable[Mark] = (),
+    on_entry: Callable[[Entry], None] | None = None,
+) -> VerifyReport:
     """Check every entry after ``since``, which is trusted, to the end of the log.
 
-    ``head``, and each of ``kept``, is a mark stored earlier: its entry must still be there, unchanged. ``seen`` is
+    ``head``, and each of ``marks``, is a mark stored earlier: its entry must still be there, unchanged. ``on_entry`` is
     called with every entry.
     """
-    check = _Check(since, [*kept, *([] if head is None else [head])])
+    check = _Check(since, [*marks, *([] if head is None else [head])])
     while page := await log.read(check.last.position, PAGE):
         for entry in page:
             check.see(entry)
-            if seen is not None:
-                seen(entry)
+            if on_entry is not None:
+                on_entry(entry)
     return check.report()
 
 
 class _Check:
     """One pass over a log. A fault is reported at its position; the check continues from the entry as it stands."""
 
-    def __init__(self, since: Mark, kept: Iterable[Mark]) -> None:
+    def __init__(self, since: Mark, marks: Iterable[Mark]) -> None:
         self.last = since
         self._entries = 0
-        self._kept: dict[int, set[str]] = {}
-        for mark in kept:
+        self._marks: dict[int, set[str]] = {}
+        for mark in marks:
             if mark not in (ORIGIN, since):
-                self._kept.setdefault(mark.position, set()).add(mark.hash)
+                self._marks.setdefault(mark.position, set()).add(mark.hash)
         self._faults: list[Fault] = []
 
     def see(self, entry: Entry) -> None:
@@ -87,13 +87,13 @@ class _Check:
         self.last = entry.mark
         self._entries += 1
 
-    def report(self) -> Report:
-        for position in sorted(self._kept):
+    def report(self) -> VerifyReport:
+        for position in sorted(self._marks):
             self._fault(position, "cut")
-        return Report(self._entries, self.last, tuple(self._faults))
+        return VerifyReport(self._entries, self.last, tuple(self._faults))
 
     def _compare(self, mark: Mark) -> None:
-        if self._kept and self._kept.pop(mark.position, {mark.hash}) != {mark.hash}:
+        if self._marks and self._marks.pop(mark.position, {mark.hash}) != {mark.hash}:
             self._fault(mark.position, "rewritten")
 
     def _fault(self, position: int, kind: Kind) -> None:

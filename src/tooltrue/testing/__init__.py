@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tooltrue.testing.blocking import BlockingClient as BlockingClient
+    from tooltrue.testing.blocking_client import BlockingClient as BlockingClient
     from tooltrue.testing.checks import Plan as Plan
     from tooltrue.testing.checks import check_server as check_server
     from tooltrue.testing.checks import examine as examine
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tooltrue.testing.state import check_log as check_log
 
 _EXPORTS = {
-    "BlockingClient": "tooltrue.testing.blocking",
+    "BlockingClient": "tooltrue.testing.blocking_client",
     "Call": "tooltrue.testing.models",
     "Fails": "tooltrue.testing.models",
     "Finding": "tooltrue.testing.report",

@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
-from tooltrue.testing.breaking import BREAKS_IN_WAYS, attempts
-from tooltrue.testing.making import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
+from tooltrue.testing.invalid_values import BREAKS_IN_WAYS, attempts
+from tooltrue.testing.valid_values import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
 
 __all__ = ["Invalid", "Missing", "Samples", "Valid", "samples", "samples_of"]
 
@@ -69,16 +69,18 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
     Fewer if there are no more distinct ones. The same for the same schema, seed and count.
     """
     maker = Maker(schema.definition, Random(seed))
-    named = [Valid(value, origin) for origin, value in named_values(schema.definition)]
-    shown = [sample for sample in named if schema.accepts(sample.value)]
+    named_samples = [Valid(value, origin) for origin, value in named_values(schema.definition)]
+    declared = [sample for sample in named_samples if schema.accepts(sample.value)]
     least, generated = _parted(_generated(schema, maker, count))
-    edges = [*least, *islice(_edges(schema, [*shown, *least, *generated]), count // 2)]
-    usual = _different([*shown, *generated])[: max(count - len(edges), len(shown), 1)]
-    valid = _different([*usual, *edges])[: max(count, len(shown))]
-    invalid, missing = _broken(schema, maker, [sample.value for sample in valid])
+    edges = [*least, *islice(_edges(schema, [*declared, *least, *generated]), count // 2)]
+    usual = _different([*declared, *generated])[: max(count - len(edges), len(declared), 1)]
+    valid = _different([*usual, *edges])[: max(count, len(declared))]
+    invalid, missing = _invalid_samples(schema, maker, [sample.value for sample in valid])
     missing = [*missing, *_never_there(schema.definition, valid)] if valid else [Missing("valid", "$")]
     given_up = [Missing(rule, path) for rule, path in maker.given_up]
-    bad = tuple(sample.value for sample in named if sample.origin == "example" and not schema.accepts(sample.value))
+    bad = tuple(
+        sample.value for sample in named_samples if sample.origin == "example" and not schema.accepts(sample.value)
+    )
     return Samples(tuple(valid), tuple(invalid), tuple(dict.fromkeys((*given_up, *missing))), bad)
 
 
@@ -87,13 +89,13 @@ def samples_of(definition: Mapping[str, Any], *, seed: int = 0, count: int = 20)
     return samples(compile_schema(definition, bounds=OWN), seed=seed, count=count)
 
 
-def _parted(made: Iterator[Valid]) -> tuple[list[Valid], list[Valid]]:
+def _parted(candidates: Iterator[Valid]) -> tuple[list[Valid], list[Valid]]:
     """The first value, which is the smallest, and the others."""
-    return [*islice(made, 1)], [*made]
+    return [*islice(candidates, 1)], [*candidates]
 
 
 def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:
-    made = 0
+    count_made = 0
     for turn in range(count * TRIES):
         # First the smallest valid value, then the fullest, then a random mix.
         maker.fullness = (0.0, 1.0)[turn] if turn < 2 else 0.5
@@ -103,8 +105,8 @@ def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:
             continue
         if schema.accepts(value):
             yield Valid(value, "generated")
-            made += 1
-        if made == 2 * count:  # some are duplicates
+            count_made += 1
+        if count_made == 2 * count:  # some are duplicates
             return
 
 
@@ -134,39 +136,39 @@ def _emptied(value: Json) -> Iterator[tuple[Path, Json]]:
             waiting += (((*path, step), inner) for step, inner in (one.items() if is_object(one) else enumerate(one)))
 
 
-def _different(found: list[Valid]) -> list[Valid]:
+def _different(values: list[Valid]) -> list[Valid]:
     first: dict[str, Valid] = {}
-    for sample in found:
+    for sample in values:
         first.setdefault(text_of(sample.value), sample)
     return [*first.values()]
 
 
 def _never_there(node: Node, valid: list[Valid]) -> list[Missing]:
     """Properties that no valid value has: their effect is not tested."""
-    known = node.get("properties")
-    names = known if is_object(known) else {}
+    properties = node.get("properties")
+    names = properties if is_object(properties) else {}
     there = {name for sample in valid if is_object(sample.value) for name in sample.value}
     return [Missing("valid", json_path((name,))) for name in names if name not in there and names[name] is not False]
 
 
-def _broken(schema: Schema, maker: Maker, valid: list[Json]) -> tuple[list[Invalid], list[Missing]]:
+def _invalid_samples(schema: Schema, maker: Maker, valid: list[Json]) -> tuple[list[Invalid], list[Missing]]:
     """One invalid value for each way of breaking each rule, ordered so that every rule comes early."""
-    found: dict[tuple[str, ...], Invalid] = {}
-    tried: dict[Missing, bool] = {}
+    by_way: dict[tuple[str, ...], Invalid] = {}
+    successes: dict[Missing, bool] = {}
     maker.fullness = 1.0
     for base in sorted(valid, key=lambda value: -len(text_of(value)))[:_BASES]:
         for rule, path, wrong in attempts(maker, maker.root, base, ()):
             attempt = Missing(rule, json_path(path))
             way = (rule, attempt.path, type(wrong).__name__ if rule == "type" else "")
-            if way in found and rule not in BREAKS_IN_WAYS:
+            if way in by_way and rule not in BREAKS_IN_WAYS:
                 continue
-            tried.setdefault(attempt, False)
+            successes.setdefault(attempt, False)
             value = _with(base, path, wrong)
             problem = _only_problem(schema, value)
             if problem is not None:
-                tried[attempt] = True
-                found.setdefault((*way, *problem) if rule in BREAKS_IN_WAYS else way, Invalid(value, *problem))
-    return _rules_first(list(found.values())), [attempt for attempt, succeeded in tried.items() if not succeeded]
+                successes[attempt] = True
+                by_way.setdefault((*way, *problem) if rule in BREAKS_IN_WAYS else way, Invalid(value, *problem))
+    return _rules_first(list(by_way.values())), [attempt for attempt, succeeded in successes.items() if not succeeded]
 
 
 def _only_problem(schema: Schema, value: Json) -> tuple[str, str] | None:
@@ -176,10 +178,10 @@ def _only_problem(schema: Schema, value: Json) -> tuple[str, str] | None:
     return (problems[0].rule, problems[0].path) if len(problems) == 1 else None
 
 
-def _rules_first(found: list[Invalid]) -> list[Invalid]:
+def _rules_first(invalid: list[Invalid]) -> list[Invalid]:
     turns: dict[str, int] = {}
     ordered: list[tuple[int, Invalid]] = []
-    for sample in found:
+    for sample in invalid:
         turns[sample.rule] = turns.get(sample.rule, 0) + 1
         ordered.append((turns[sample.rule], sample))
     return [sample for _, sample in sorted(ordered, key=lambda pair: pair[0])]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from tooltrue.client.eras import Era
-from tooltrue.client.negotiate import negotiate
+from tooltrue.client.negotiation import negotiate
 from tooltrue.errors import ConnectionLost, RequestTimeout, RpcError
 from tooltrue.jsonrpc.messages import (
     Id,
@@ -47,7 +47,7 @@ class Line:
         self._revision = revision
         self._seconds = seconds
         self._inbox: asyncio.Queue[dict[str, Json] | None] = asyncio.Queue()
-        self._lost: Exception | None = None
+        self._error: Exception | None = None
         self._last_id = 0
         self._era: Era | None = None
 
@@ -83,7 +83,7 @@ class Line:
         self._inbox.put_nowait({"id": id, _CARRIER: str(error)})
 
     def lose(self, error: Exception) -> None:
-        self._lost = error
+        self._error = error
         self._inbox.put_nowait(None)
 
     async def take(self, seconds: float | None = None) -> dict[str, Json] | None:
@@ -92,7 +92,7 @@ class Line:
             async with asyncio.timeout(self._seconds if seconds is None else seconds):
                 message = await self._inbox.get()
                 if message is None:
-                    raise self._lost or ConnectionLost.of("TT5001")
+                    raise self._error or ConnectionLost.of("TT5001")
                 return message
         return None
 
@@ -124,9 +124,9 @@ class Line:
 
     def tell(self, method: str, params: Mapping[str, Json]) -> None:
         """Send a notification."""
-        said = dict(params) if self._era is None else self._era.params(params, None)
-        headers = {} if self._era is None else self._era.headers(method, said)
-        self.link.send(encode_notification(method, said), None, headers)
+        full_params = dict(params) if self._era is None else self._era.params(params, None)
+        headers = {} if self._era is None else self._era.headers(method, full_params)
+        self.link.send(encode_notification(method, full_params), None, headers)
 
     def send(self, frame: bytes) -> None:
         """Send bytes unchanged."""
@@ -148,9 +148,9 @@ class Line:
 
     def _send(self, era: Era | None, method: str, params: dict[str, Json]) -> Id:
         self._last_id += 1
-        said = params if era is None else era.params(params, None)
-        headers = {} if era is None else era.headers(method, said)
-        self.link.send(encode_request(self._last_id, method, said), self._last_id, headers)
+        full_params = params if era is None else era.params(params, None)
+        headers = {} if era is None else era.headers(method, full_params)
+        self.link.send(encode_request(self._last_id, method, full_params), self._last_id, headers)
         return self._last_id
 
     async def _ask(self, era: Era | None, method: str, params: dict[str, Json], seconds: float) -> Json:

@@ -58,9 +58,9 @@ class Wire(Protocol):
 
     def event(self, data: Json) -> Event: ...
 
-    def events(self, said: Says, body: dict[str, Json]) -> Iterator[Event]: ...
+    def events(self, reply: Says, body: dict[str, Json]) -> Iterator[Event]: ...
 
-    def whole(self, said: Says, body: dict[str, Json]) -> Json: ...
+    def whole(self, reply: Says, body: dict[str, Json]) -> Json: ...
 
 
 def _pieces(text: str, size: int = 5) -> Iterator[str]:
@@ -87,16 +87,16 @@ def _is_object(text: Json) -> bool:
         return False
 
 
-def _unanswered(asked: Sequence[Json], answered: Sequence[Json]) -> str | None:
-    if len(set(asked)) != len(asked) or not all(isinstance(id, str) and id for id in asked):
-        return f"calls need ids, each its own: {asked}"
-    return None if [*asked] == [*answered] else f"calls {asked} are answered by results of {answered}"
+def _unanswered(call_ids: Sequence[Json], result_ids: Sequence[Json]) -> str | None:
+    if len(set(call_ids)) != len(call_ids) or not all(isinstance(id, str) and id for id in call_ids):
+        return f"calls need ids, each its own: {call_ids}"
+    return None if [*call_ids] == [*result_ids] else f"calls {call_ids} are answered by results of {result_ids}"
 
 
 # --- chat completions ------------------------------------------------------------------------------------------------
 
 
-class Chat:
+class ChatWire:
     name = "chat"
     path = "/chat/completions"
 
@@ -121,49 +121,53 @@ class Chat:
     def event(self, data: Json) -> Event:
         return "", data
 
-    def events(self, said: Says, body: dict[str, Json]) -> Iterator[Event]:
+    def events(self, reply: Says, body: dict[str, Json]) -> Iterator[Event]:
         def chunk(delta: Json, reason: str | None = None) -> Event:
             choice = {"index": 0, "delta": delta, "finish_reason": reason}
             return "", {"id": "c1", "object": "chat.completion.chunk", "model": body["model"], "choices": [choice]}
 
         yield chunk({"role": "assistant", "content": ""})
-        for piece in _pieces(said.thinking):
+        for piece in _pieces(reply.thinking):
             yield chunk({"reasoning_content": piece})
-        for piece in _pieces(said.text):
+        for piece in _pieces(reply.text):
             yield chunk({"content": piece})
-        for number, (id, call) in enumerate(said.named):
+        for number, (id, call) in enumerate(reply.named):
             head = {"index": number, "id": id, "type": "function", "function": {"name": call.name, "arguments": ""}}
             yield chunk({"tool_calls": [head]})
             for piece in _pieces(call.text):
                 yield chunk({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
-        yield chunk({}, self._reason(said))
+        yield chunk({}, self._reason(reply))
         options = body.get("stream_options")
         if is_object(options) and options.get("include_usage"):
-            yield "", {"id": "c1", "object": "chat.completion.chunk", "choices": [], "usage": self._usage(said)}
+            yield "", {"id": "c1", "object": "chat.completion.chunk", "choices": [], "usage": self._usage(reply)}
         yield "", b"[DONE]"
 
-    def whole(self, said: Says, body: dict[str, Json]) -> Json:
+    def whole(self, reply: Says, body: dict[str, Json]) -> Json:
         calls = [
             {"id": id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
-            for id, call in said.named
+            for id, call in reply.named
         ]
-        message: dict[str, Json] = {"role": "assistant", "content": said.text or None}
+        message: dict[str, Json] = {"role": "assistant", "content": reply.text or None}
         message |= {"tool_calls": calls} if calls else {}
-        message |= {"reasoning_content": said.thinking} if said.thinking else {}
-        choice = {"index": 0, "message": message, "finish_reason": self._reason(said)}
-        return {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": self._usage(said)}
+        message |= {"reasoning_content": reply.thinking} if reply.thinking else {}
+        choice = {"index": 0, "message": message, "finish_reason": self._reason(reply)}
+        return {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": self._usage(reply)}
 
-    def _reason(self, said: Says) -> str:
-        return said.stop or ("tool_calls" if said.calls else "stop")
+    def _reason(self, reply: Says) -> str:
+        return reply.stop or ("tool_calls" if reply.calls else "stop")
 
-    def _usage(self, said: Says) -> Json:
-        return {"prompt_tokens": said.input, "completion_tokens": said.output, "total_tokens": said.input + said.output}
+    def _usage(self, reply: Says) -> Json:
+        return {
+            "prompt_tokens": reply.input,
+            "completion_tokens": reply.output,
+            "total_tokens": reply.input + reply.output,
+        }
 
 
 # --- responses -------------------------------------------------------------------------------------------------------
 
 
-class Responses:
+class ResponsesWire:
     name = "responses"
     path = "/responses"
 
@@ -171,32 +175,32 @@ class Responses:
         items: list[Json] = body["input"] if is_array(body.get("input")) else []
         if problem := _bad_tools(body.get("tools", ()), "parameters"):
             return problem
-        asked = [item["call_id"] for item in items if item.get("type") == "function_call"]
-        answered = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+        call_ids = [item["call_id"] for item in items if item.get("type") == "function_call"]
+        result_ids = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
         if body.get("store") is not False and any(item.get("type") == "reasoning" for item in items):
             return "what was thought is kept here"
-        return _unanswered(asked, answered) or (None if items else "input is needed")
+        return _unanswered(call_ids, result_ids) or (None if items else "input is needed")
 
     def event(self, data: Json) -> Event:
         return (data.get("type", "") if is_object(data) else ""), data
 
-    def events(self, said: Says, body: dict[str, Json]) -> Iterator[Event]:
+    def events(self, reply: Says, body: dict[str, Json]) -> Iterator[Event]:
         numbers = itertools.count()
 
         def event(type: str, **more: Json) -> Event:
             return type, {"type": type, "sequence_number": next(numbers), **more}
 
-        response = self._response(said)
+        response = self._response(reply)
         yield event("response.created", response={**response, "status": "in_progress", "output": []})
         for place, item in enumerate(response["output"]):
             where = {"item_id": item["id"], "output_index": place}
             yield event("response.output_item.added", output_index=place, item={**item, "status": "in_progress"})
             match item["type"]:
                 case "message":
-                    for piece in _pieces(said.text):
+                    for piece in _pieces(reply.text):
                         yield event("response.output_text.delta", **where, content_index=0, delta=piece)
                 case "reasoning":
-                    for piece in _pieces(said.thinking):
+                    for piece in _pieces(reply.thinking):
                         yield event("response.reasoning_summary_text.delta", **where, summary_index=0, delta=piece)
                 case _:
                     for piece in _pieces(item["arguments"]):
@@ -204,32 +208,32 @@ class Responses:
             yield event("response.output_item.done", output_index=place, item=item)
         yield event(f"response.{response['status']}", response=response)
 
-    def whole(self, said: Says, body: dict[str, Json]) -> Json:
-        return self._response(said)
+    def whole(self, reply: Says, body: dict[str, Json]) -> Json:
+        return self._response(reply)
 
-    def _response(self, said: Says) -> dict[str, Json]:
+    def _response(self, reply: Says) -> dict[str, Json]:
         output: list[Json] = []
-        if said.thinking:
-            summary = [{"type": "summary_text", "text": said.thinking}]
+        if reply.thinking:
+            summary = [{"type": "summary_text", "text": reply.thinking}]
             output.append({"id": "rs_1", "type": "reasoning", "summary": summary, "encrypted_content": "c2VhbGVk"})
-        if said.text:
-            part: Json = {"type": "output_text", "text": said.text, "annotations": []}
+        if reply.text:
+            part: Json = {"type": "output_text", "text": reply.text, "annotations": []}
             output.append({"id": "msg_1", "type": "message", "role": "assistant", "content": [part]})
         output += [
             {"id": f"fc_{id}", "type": "function_call", "call_id": id, "name": call.name, "arguments": call.text}
-            for id, call in said.named
+            for id, call in reply.named
         ]
-        usage = {"input_tokens": said.input, "output_tokens": said.output, "total_tokens": said.input + said.output}
+        usage = {"input_tokens": reply.input, "output_tokens": reply.output, "total_tokens": reply.input + reply.output}
         response: dict[str, Json] = {"id": "resp_1", "object": "response", "status": "completed", "usage": usage}
-        if said.stop:
-            response |= {"status": "incomplete", "incomplete_details": {"reason": said.stop}}
+        if reply.stop:
+            response |= {"status": "incomplete", "incomplete_details": {"reason": reply.stop}}
         return {**response, "output": [{**item, "status": "completed"} for item in output]}
 
 
 # --- Anthropic's messages --------------------------------------------------------------------------------------------
 
 
-class Messages:
+class MessagesWire:
     name = "messages"
     path = "/messages"
 
@@ -239,20 +243,20 @@ class Messages:
             return problem
         if not isinstance(body.get("max_tokens"), int):
             return "max_tokens is needed"
-        asked: list[Json] = []
+        call_ids: list[Json] = []
         for place, message in enumerate(messages):
             if message["role"] != ("user", "assistant")[place % 2]:
                 return "roles have to take turns, and a user begins"
             blocks: list[Json] = message["content"] if is_array(message["content"]) else []
             if message["content"] in ("", []) or any(block.get("text") == "" for block in blocks):
                 return "content is needed"
-            answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-            if problem := _unanswered(asked, answered):
+            result_ids = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+            if problem := _unanswered(call_ids, result_ids):
                 return problem
-            used = [block for block in blocks if block["type"] == "tool_use"]
-            if bad := [block for block in used if not is_object(block["input"]) or not _NAME.fullmatch(block["name"])]:
+            calls = [block for block in blocks if block["type"] == "tool_use"]
+            if bad := [block for block in calls if not is_object(block["input"]) or not _NAME.fullmatch(block["name"])]:
                 return f"a call that cannot be read: {bad[0]}"
-            asked = [block["id"] for block in used]
+            call_ids = [block["id"] for block in calls]
         ids = [block["id"] for one in messages for block in one["content"] if block.get("type") == "tool_use"]
         if len(set(ids)) != len(ids):
             return f"calls need ids, each its own: {ids}"
@@ -261,51 +265,51 @@ class Messages:
     def event(self, data: Json) -> Event:
         return (data.get("type", "") if is_object(data) else ""), data
 
-    def events(self, said: Says, body: dict[str, Json]) -> Iterator[Event]:
+    def events(self, reply: Says, body: dict[str, Json]) -> Iterator[Event]:
         def event(type: str, **more: Json) -> Event:
             return type, {"type": type, **more}
 
-        usage = {"input_tokens": said.input, "output_tokens": 1}
-        message: Json = {**self._message(said, body), "content": [], "stop_reason": None, "usage": usage}
+        usage = {"input_tokens": reply.input, "output_tokens": 1}
+        message: Json = {**self._message(reply, body), "content": [], "stop_reason": None, "usage": usage}
         yield event("message_start", message=message)
         yield event("ping")
-        for place, block in enumerate(self._blocks(said)):
-            yield event("content_block_start", index=place, content_block=self._begun(block))
-            for delta in self._deltas(block, said):
+        for place, block in enumerate(self._blocks(reply)):
+            yield event("content_block_start", index=place, content_block=self._empty_block(block))
+            for delta in self._deltas(block, reply):
                 yield event("content_block_delta", index=place, delta=delta)
             yield event("content_block_stop", index=place)
-        yield event("message_delta", delta={"stop_reason": self._reason(said)}, usage={"output_tokens": said.output})
+        yield event("message_delta", delta={"stop_reason": self._reason(reply)}, usage={"output_tokens": reply.output})
         yield event("message_stop")
 
-    def whole(self, said: Says, body: dict[str, Json]) -> Json:
-        return self._message(said, body)
+    def whole(self, reply: Says, body: dict[str, Json]) -> Json:
+        return self._message(reply, body)
 
-    def _message(self, said: Says, body: dict[str, Json]) -> dict[str, Json]:
+    def _message(self, reply: Says, body: dict[str, Json]) -> dict[str, Json]:
         return {
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
             "model": body["model"],
-            "content": self._blocks(said),
-            "stop_reason": self._reason(said),
-            "usage": {"input_tokens": said.input, "output_tokens": said.output},
+            "content": self._blocks(reply),
+            "stop_reason": self._reason(reply),
+            "usage": {"input_tokens": reply.input, "output_tokens": reply.output},
         }
 
-    def _blocks(self, said: Says) -> list[dict[str, Json]]:
+    def _blocks(self, reply: Says) -> list[dict[str, Json]]:
         blocks: list[dict[str, Json]] = []
-        if said.thinking:
-            blocks.append({"type": "thinking", "thinking": said.thinking, "signature": "c2lnbmVk"})
-        if said.text:
-            blocks.append({"type": "text", "text": said.text})
-        for id, call in said.named:
+        if reply.thinking:
+            blocks.append({"type": "thinking", "thinking": reply.thinking, "signature": "c2lnbmVk"})
+        if reply.text:
+            blocks.append({"type": "text", "text": reply.text})
+        for id, call in reply.named:
             input: Json = decode(call.text.encode()) if _is_object(call.text) else {}
             blocks.append({"type": "tool_use", "id": id, "name": call.name, "input": input})
         return blocks
 
-    def _begun(self, block: dict[str, Json]) -> dict[str, Json]:
+    def _empty_block(self, block: dict[str, Json]) -> dict[str, Json]:
         return {**block, **{field: empty for field, empty in _EMPTY.items() if field in block}}
 
-    def _deltas(self, block: dict[str, Json], said: Says) -> Iterator[Json]:
+    def _deltas(self, block: dict[str, Json], reply: Says) -> Iterator[Json]:
         match block["type"]:
             case "text":
                 yield from ({"type": "text_delta", "text": piece} for piece in _pieces(block["text"]))
@@ -313,13 +317,13 @@ class Messages:
                 yield from ({"type": "thinking_delta", "thinking": piece} for piece in _pieces(block["thinking"]))
                 yield {"type": "signature_delta", "signature": block["signature"]}
             case _:
-                text = next(call.text for id, call in said.named if id == block["id"])
+                text = next(call.text for id, call in reply.named if id == block["id"])
                 yield from ({"type": "input_json_delta", "partial_json": piece} for piece in _pieces(text))
 
-    def _reason(self, said: Says) -> str:
-        return said.stop or ("tool_use" if said.calls else "end_turn")
+    def _reason(self, reply: Says) -> str:
+        return reply.stop or ("tool_use" if reply.calls else "end_turn")
 
 
 _EMPTY: dict[str, Json] = {"text": "", "thinking": "", "signature": "", "input": {}}
 
-WIRES: tuple[Wire, ...] = (Chat(), Responses(), Messages())
+WIRES: tuple[Wire, ...] = (ChatWire(), ResponsesWire(), MessagesWire())

@@ -18,7 +18,7 @@ from tooltrue.testing.model_wires import WIRES, Call, Event, Says, Wire
 from tooltrue.transport.http_runner import beside
 from tooltrue.transport.http_server import client_left
 
-__all__ = ["Answer", "Call", "Fails", "Request", "Says", "ScriptedModel", "Sends"]
+__all__ = ["Answer", "Call", "Fails", "ModelRequest", "Says", "ScriptedModel", "Sends"]
 
 
 class Fails(Value, frozen=True):
@@ -38,7 +38,7 @@ class Sends(Value, frozen=True):
     hangs: bool = False
 
 
-class Request(Value, frozen=True):
+class ModelRequest(Value, frozen=True):
     """A received request. ``wire`` is ``chat``, ``responses`` or ``messages``; the names of ``headers`` are in lower
     case."""
 
@@ -48,7 +48,7 @@ class Request(Value, frozen=True):
 
 
 Answer: TypeAlias = Says | Fails | Sends
-Line: TypeAlias = "Answer | Callable[[Request], Answer]"
+Line: TypeAlias = "Answer | Callable[[ModelRequest], Answer]"
 _Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 _Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -63,7 +63,7 @@ class ScriptedModel:
 
     def __init__(self, *script: Line) -> None:
         self._script = [*script]
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self.refused: list[str] = []
         self.waits, self.left = threading.Event(), threading.Event()
 
@@ -83,7 +83,7 @@ class ScriptedModel:
             await exchange.fail(Fails(400, problem or ""))
             return
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        self.requests.append(Request(wire.name, headers, body))
+        self.requests.append(ModelRequest(wire.name, headers, body))
         match self._next(self.requests[-1]):
             case Says() as said if body.get("stream"):
                 await exchange.stream(wire.events(said, body))
@@ -94,20 +94,20 @@ class ScriptedModel:
             case Sends() as sent:
                 await self._send(exchange, wire, sent)
 
-    def _next(self, request: Request) -> Answer:
+    def _next(self, request: ModelRequest) -> Answer:
         line = self._script[0] if self._script else Fails(500, "the script is over")
         if callable(line):
             return line(request)
         del self._script[:1]
         return line
 
-    async def _send(self, exchange: _Exchange, wire: Wire, sent: Sends) -> None:
-        await exchange.stream((wire.event(data) for data in sent.events), ends=False)
-        if sent.hangs:
+    async def _send(self, exchange: _Exchange, wire: Wire, raw: Sends) -> None:
+        await exchange.stream((wire.event(data) for data in raw.events), ends=False)
+        if raw.hangs:
             self.waits.set()
             await exchange.gone()
             self.left.set()
-        if sent.cut:
+        if raw.cut:
             raise ConnectionAbortedError("as the script says")
         await exchange.end()
 
@@ -156,5 +156,7 @@ class _Exchange:
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _begin(self, status: int, kind: str, headers: Mapping[str, str]) -> None:
-        given = [(name.lower().encode(), value.encode()) for name, value in {"content-type": kind, **headers}.items()]
-        await self._send({"type": "http.response.start", "status": status, "headers": given})
+        raw_headers = [
+            (name.lower().encode(), value.encode()) for name, value in {"content-type": kind, **headers}.items()
+        ]
+        await self._send({"type": "http.response.start", "status": status, "headers": raw_headers})

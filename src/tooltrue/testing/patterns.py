@@ -25,14 +25,14 @@ _HEX_DIGITS = {"x": 2, "u": 4}
 
 def text_maker(pattern: str) -> TextMaker:
     """A function that makes texts matching the whole of ``pattern``. ``ValueError`` for an unsupported pattern."""
-    reader = _Reader(pattern)
+    reader = _PatternReader(pattern)
     maker = reader.either()
     if reader.rest():
         raise ValueError(f"unbalanced: {pattern!r}")
     return maker
 
 
-class _Reader:
+class _PatternReader:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
@@ -47,9 +47,9 @@ class _Reader:
         return self._pattern[self._at - 1]
 
     def _takes(self, text: str) -> bool:
-        found = self._pattern.startswith(text, self._at)
-        self._at += len(text) if found else 0
-        return found
+        matches = self._pattern.startswith(text, self._at)
+        self._at += len(text) if matches else 0
+        return matches
 
     def either(self) -> TextMaker:
         branches = [self._sequence()]
@@ -74,11 +74,11 @@ class _Reader:
                 return quantity
         if not self._takes("{"):
             return 1, 1
-        written, brace, _ = self.rest().partition("}")
-        low, comma, high = written.partition(",")
+        bounds, brace, _ = self.rest().partition("}")
+        low, comma, high = bounds.partition(",")
         if not brace or not low.isdigit() or not (high.isdigit() or not high):
             raise ValueError(f"not a quantity: {self._pattern!r}")
-        self._at += len(written) + 1
+        self._at += len(bounds) + 1
         least = int(low)
         return least, min(int(high), least + _MOST_REPEATS) if high else least + (_MOST_REPEATS if comma else 0)
 
@@ -123,10 +123,10 @@ class _Reader:
                 chars += "".join(map(chr, range(ord(first), min(ord(last), ord(first) + 200) + 1)))
             else:
                 chars += first
-        found = "".join(char for char in _PRINTABLE if char not in chars) if negated else chars
-        if not found:
+        members = "".join(char for char in _PRINTABLE if char not in chars) if negated else chars
+        if not members:
             raise ValueError(f"a class of nothing: {self._pattern!r}")
-        return found
+        return members
 
     def _class_part(self) -> str:
         char = self._next()

@@ -81,12 +81,12 @@ class Report:
         yield f"{self.server or '(unnamed)'}, {self.revision}, seed {self.seed}"
         width = max((len(_subject(finding)) for finding in self.findings), default=0)
         for section in SECTIONS:
-            found = [finding for finding in self.findings if finding.section == section]
-            yield f"\n{section}: {_counted(found)}"
-            for alike in _kinds(found):
-                said = "\n".ljust(width + 14).join(_said(alike, language).splitlines())
-                yield f"  {_MARKS[alike[0].status]:<8} {_subject(alike[0]):<{width}}  {said}".rstrip()
-        yield f"\nall: {_counted(self.findings)}"
+            findings = [finding for finding in self.findings if finding.section == section]
+            yield f"\n{section}: {_status_counts(findings)}"
+            for alike in _kinds(findings):
+                text = "\n".ljust(width + 14).join(_group_text(alike, language).splitlines())
+                yield f"  {_MARKS[alike[0].status]:<8} {_subject(alike[0]):<{width}}  {text}".rstrip()
+        yield f"\nall: {_status_counts(self.findings)}"
 
     def as_json(self, language: str = "en") -> dict[str, Any]:
         """Plain JSON values: sections in order, each with its findings."""
@@ -111,7 +111,7 @@ def _kinds(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
     return kinds.values()
 
 
-def _said(alike: Sequence[Finding], language: str) -> str:
+def _group_text(alike: Sequence[Finding], language: str) -> str:
     """The first finding, and the number of others."""
     if len(alike) == 1:
         return alike[0].say(language)
@@ -126,15 +126,15 @@ def _subject(finding: Finding) -> str:
     return f"{finding.check}: {finding.tool}" if finding.tool else finding.check
 
 
-def _counted(findings: tuple[Finding, ...] | list[Finding]) -> str:
+def _status_counts(findings: tuple[Finding, ...] | list[Finding]) -> str:
     counts = Counter(finding.status for finding in findings)
     return f"{counts['passed']} ok, {counts['failed']} failed, {counts['not run']} not run"
 
 
 def _as_json(finding: Finding, language: str) -> dict[str, Any]:
-    said: dict[str, Any] = {"check": finding.check, "status": finding.status}
+    data: dict[str, Any] = {"check": finding.check, "status": finding.status}
     if finding.tool is not None:
-        said["tool"] = finding.tool
+        data["tool"] = finding.tool
     if finding.code:
-        said |= {"code": finding.code, "message": finding.say(language)}
-    return {**said, "figures": dict(finding.figures)} if finding.figures else said
+        data |= {"code": finding.code, "message": finding.say(language)}
+    return {**data, "figures": dict(finding.figures)} if finding.figures else data

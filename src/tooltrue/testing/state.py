@@ -20,7 +20,7 @@ from typing import Any
 
 from tooltrue.state.facts import Events, Facts, Rates, Values
 from tooltrue.state.log import ORIGIN, Log, Mark
-from tooltrue.state.verify import Report, verify
+from tooltrue.state.verify import VerifyReport, verify
 
 __all__ = ["LIMIT", "StoppedClock", "check_facts", "check_log"]
 
@@ -94,17 +94,17 @@ async def _values_are_kept(facts: Values) -> None:
 
 
 async def _a_value_is_put_once(facts: Values) -> None:
-    won = await asyncio.gather(*(facts.put_if_absent("a", b"%d" % n, 60) for n in range(20)))
-    assert sum(won) == 1
-    assert await facts.get("a") == b"%d" % won.index(True)
+    successes = await asyncio.gather(*(facts.put_if_absent("a", b"%d" % n, 60) for n in range(20)))
+    assert sum(successes) == 1
+    assert await facts.get("a") == b"%d" % successes.index(True)
     await facts.put("empty", b"", 60)
     assert not await facts.put_if_absent("empty", b"2", 60), "an empty value is a value"
 
 
 async def _a_value_is_removed_once(facts: Values) -> None:
     await facts.put("a", b"1", 60)
-    got = await asyncio.gather(*(facts.remove("a") for _ in range(20)))
-    assert (got.count(b"1"), got.count(None)) == (1, 19)
+    values = await asyncio.gather(*(facts.remove("a") for _ in range(20)))
+    assert (values.count(b"1"), values.count(None)) == (1, 19)
     assert await facts.get("a") is None
     assert await facts.put_if_absent("a", b"2", 60)
 
@@ -113,9 +113,9 @@ async def _a_value_is_replaced_by_who_has_read_it(facts: Values) -> None:
     assert not await facts.replace("a", b"", b"1", 60), "nothing is no value"
     assert await facts.get("a") is None
     await facts.put("a", b"0", 60)
-    won = await asyncio.gather(*(facts.replace("a", b"0", b"to %d" % n, 60) for n in range(20)))
-    assert sum(won) == 1
-    assert await facts.get("a") == b"to %d" % won.index(True)
+    successes = await asyncio.gather(*(facts.replace("a", b"0", b"to %d" % n, 60) for n in range(20)))
+    assert sum(successes) == 1
+    assert await facts.get("a") == b"to %d" % successes.index(True)
 
 
 async def _keys_are_told_apart(facts: Facts) -> None:
@@ -180,7 +180,7 @@ async def _a_rate_regains(facts: Rates, elapse: Elapse) -> None:
     assert await facts.take("a", per_second=0.1, burst=3) > 0.0, "an idle key regains the burst and no more"
 
 
-class _Heard:
+class _RecordingListener:
     """A listener that can be awaited."""
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class _Heard:
 
 
 async def _events_reach_their_channel(facts: Events) -> None:
-    first, second, other = _Heard(), _Heard(), _Heard()
+    first, second, other = _RecordingListener(), _RecordingListener(), _RecordingListener()
     await facts.subscribe("a", first)
     await facts.subscribe("a", second)
     await facts.subscribe("b", other)
@@ -217,12 +217,12 @@ async def _events_reach_their_channel(facts: Events) -> None:
 
 
 async def _a_failing_listener_stops_nobody(facts: Events) -> None:
-    heard = _Heard()
+    listener = _RecordingListener()
     await facts.subscribe("a", _failing)
-    await facts.subscribe("a", heard)
+    await facts.subscribe("a", listener)
     await facts.publish("a", b"1")
     await facts.publish("a", b"2")
-    assert await heard.until(b"2") == [b"1", b"2"]
+    assert await listener.until(b"2") == [b"1", b"2"]
 
 
 def _failing(payload: bytes) -> None:
@@ -230,21 +230,21 @@ def _failing(payload: bytes) -> None:
 
 
 async def _an_ended_listener_hears_nothing(facts: Events) -> None:
-    ended, heard = _Heard(), _Heard()
-    end = await facts.subscribe("a", ended)
-    await facts.subscribe("a", heard)
+    former, listener = _RecordingListener(), _RecordingListener()
+    end = await facts.subscribe("a", former)
+    await facts.subscribe("a", listener)
     await facts.publish("a", b"1")
-    await heard.until(b"1")
+    await listener.until(b"1")
     end()
     end()
     await facts.publish("a", b"2")
-    await heard.until(b"2")
-    assert ended.payloads == [b"1"]
+    await listener.until(b"2")
+    assert former.payloads == [b"1"]
 
 
 async def _events_before_the_subscription_are_not_heard(facts: Events) -> None:
     await facts.publish("a", b"0")
-    first, second = _Heard(), _Heard()
+    first, second = _RecordingListener(), _RecordingListener()
     await facts.subscribe("a", first)
     await facts.publish("a", b"1")
     await first.until(b"1")
@@ -258,7 +258,7 @@ async def _events_before_the_subscription_are_not_heard(facts: Events) -> None:
 async def _an_empty_log_is_whole(log: Log) -> None:
     assert await log.read() == ()
     assert await log.head() == ORIGIN
-    assert await verify(log) == Report(0, ORIGIN, ())
+    assert await verify(log) == VerifyReport(0, ORIGIN, ())
 
 
 async def _records_are_numbered(log: Log) -> None:
@@ -267,7 +267,7 @@ async def _records_are_numbered(log: Log) -> None:
     assert [(entry.position, entry.record) for entry in entries] == [(1, {"n": 0}), (2, {"n": 1}), (3, {"n": 2})]
     assert len({entry.writer for entry in entries}) == 1
     assert await log.head() == entries[-1].mark
-    assert await verify(log) == Report(3, entries[-1].mark, ())
+    assert await verify(log) == VerifyReport(3, entries[-1].mark, ())
 
 
 async def _pages_follow_each_other(log: Log) -> None:
@@ -331,13 +331,13 @@ async def _appends_at_once_are_one_chain(log: Log) -> None:
 async def _a_kept_mark_is_found_again(log: Log) -> None:
     for n in range(3):
         await log.append({"n": n})
-    kept = await log.head()
+    mark = await log.head()
     await log.append({"n": 3})
-    assert (await verify(log, head=kept)).faults == ()
-    assert (await verify(log, since=kept)).entries == 1
-    assert (await verify(log, since=kept, head=kept)).faults == ()
-    ahead = Mark(9, kept.hash)
+    assert (await verify(log, head=mark)).faults == ()
+    assert (await verify(log, since=mark)).entries == 1
+    assert (await verify(log, since=mark, head=mark)).faults == ()
+    ahead = Mark(9, mark.hash)
     assert [fault.kind for fault in (await verify(log, head=ahead)).faults] == ["cut"]
-    other = Mark(kept.position, "f" * 64)
+    other = Mark(mark.position, "f" * 64)
     assert [fault.kind for fault in (await verify(log, head=other)).faults] == ["rewritten"]
     assert [fault.kind for fault in (await verify(log, since=other)).faults] == ["unlinked"]

@@ -51,9 +51,9 @@ from tooltrue.transport.carrier import ClientLink
 
 __all__ = [
     "CARRIERS",
-    "Expected",
+    "ExpectedMessage",
     "Section",
-    "Sent",
+    "SentMessage",
     "Transcript",
     "difference",
     "read",
@@ -68,7 +68,7 @@ CARRIERS: tuple[Carried, ...] = ("memory", "stdio", "http")
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentMessage:
     """A message of the client, or bytes that need not be a message."""
 
     line: int
@@ -77,7 +77,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedMessage:
     """A message that the server must send, with its placeholders."""
 
     line: int
@@ -93,7 +93,7 @@ class Section:
     revision: str
     raw: bool
     over: tuple[Carried, ...]
-    steps: tuple[Sent | Expected, ...]
+    steps: tuple[SentMessage | ExpectedMessage, ...]
 
     @property
     def title(self) -> str:
@@ -156,34 +156,34 @@ def _read_section(lines: list[tuple[int, str]]) -> Section:
         raise ValueError(f"line {line}: not a section: {text!r}")
     era: Literal["modern", "legacy"] = "modern" if title[1] == "modern" else "legacy"
     revision = (title[2] or "").strip() or (versions.LATEST if era == "modern" else versions.NEWEST_LEGACY)
-    named = (title[4] or "").split()[1:]
-    over: tuple[Carried, ...] = tuple(carrier for carrier in CARRIERS if not named or carrier in named)
+    names = (title[4] or "").split()[1:]
+    over: tuple[Carried, ...] = tuple(carrier for carrier in CARRIERS if not names or carrier in names)
     steps = tuple(step for number, text in lines[1:] for step in _read_step(number, text))
     return Section(line, era, revision, title[3] is not None, over, steps)
 
 
-def _read_step(line: int, text: str) -> Iterator[Sent | Expected]:
+def _read_step(line: int, text: str) -> Iterator[SentMessage | ExpectedMessage]:
     mark, _, rest = text.partition(" ")
     try:
         if mark == ">":
             yield _read_sent(line, rest)
         elif mark == "<":
-            yield Expected(line, _read_pattern(rest))
+            yield ExpectedMessage(line, _read_pattern(rest))
         elif text.strip() and mark != "#":
             raise ValueError("it begins with none of '>', '<' and '#'")
     except ValueError as error:
         raise ValueError(f"line {line}: {error}") from None
 
 
-def _read_sent(line: int, text: str) -> Sent:
+def _read_sent(line: int, text: str) -> SentMessage:
     kind, colon, rest = text.partition(": ")
     if colon and kind == "raw":
-        return Sent(line, frame=rest.encode())
+        return SentMessage(line, frame=rest.encode())
     if colon and kind == "bytes":
-        return Sent(line, frame=bytes.fromhex(rest))
+        return SentMessage(line, frame=bytes.fromhex(rest))
     if colon and kind == "repeat":
-        return Sent(line, frame="".join(map(_repeated, _TERM.findall(rest))).encode())
-    return Sent(line, message=json.loads(text))
+        return SentMessage(line, frame="".join(map(_repeated, _TERM.findall(rest))).encode())
+    return SentMessage(line, message=json.loads(text))
 
 
 _TERM = re.compile(r'(?:(\d+) \* )?("(?:[^"\\]|\\.)*")')
@@ -197,7 +197,7 @@ def _repeated(term: tuple[str, str]) -> str:
 
 _ANY = "\ue000"  # stands for ``...`` in a pattern that was read; a private-use character, which no message contains
 _BARE = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)\.\.\.(?=\s*\})|(\.\.\.)')
-_NAMED = re.compile(r"<([a-z_][a-z0-9_]*)>")
+_PLACEHOLDER = re.compile(r"<([a-z_][a-z0-9_]*)>")
 _UNKEPT = "_"
 
 
@@ -215,55 +215,61 @@ def _show_pattern(pattern: Json) -> str:
     return text.replace(f'"{_ANY}": null', "...").replace(f'"{_ANY}"', "...")
 
 
-def difference(pattern: Json, got: Json, known: dict[str, Json], path: str = "$") -> str | None:
-    """The first place where ``got`` differs from ``pattern``, or ``None``. Values of placeholders are added to
-    ``known``."""
+def difference(pattern: Json, actual: Json, placeholders: dict[str, Json], path: str = "$") -> str | None:
+    """The first place where ``actual`` differs from ``pattern``, or ``None``. Values of placeholders are added to
+    ``placeholders``."""
     if pattern == _ANY:
         return None
     if isinstance(pattern, str):
-        return None if _says(pattern, got, known) else f"{path}: {_short(pattern)} expected, {_short(got)} came"
-    if _is_object(pattern) and _is_object(got):
-        return _member_difference(pattern, got, known, path)
-    if _is_array(pattern) and _is_array(got):
-        return _item_difference(pattern, got, known, path)
-    if type(pattern) is type(got) and pattern == got:
+        return (
+            None
+            if _says(pattern, actual, placeholders)
+            else f"{path}: {_short(pattern)} expected, {_short(actual)} came"
+        )
+    if _is_object(pattern) and _is_object(actual):
+        return _member_difference(pattern, actual, placeholders, path)
+    if _is_array(pattern) and _is_array(actual):
+        return _item_difference(pattern, actual, placeholders, path)
+    if type(pattern) is type(actual) and pattern == actual:
         return None
-    return f"{path}: {_short(pattern)} expected, {_short(got)} came"
+    return f"{path}: {_short(pattern)} expected, {_short(actual)} came"
 
 
-def _member_difference(pattern: dict[str, Json], got: dict[str, Json], known: dict[str, Json], path: str) -> str | None:
-    named = [key for key in pattern if key != _ANY]
-    if missing := [key for key in named if key not in got]:
+def _member_difference(
+    pattern: dict[str, Json], actual: dict[str, Json], placeholders: dict[str, Json], path: str
+) -> str | None:
+    keys = [key for key in pattern if key != _ANY]
+    if missing := [key for key in keys if key not in actual]:
         return f"{path}: without {missing[0]!r}"
-    if _ANY not in pattern and (surplus := [key for key in got if key not in pattern]):
+    if _ANY not in pattern and (surplus := [key for key in actual if key not in pattern]):
         return f"{path}: {surplus[0]!r} is not expected"
-    found = (difference(pattern[key], got[key], known, f"{path}.{key}") for key in named)
-    return next(filter(None, found), None)
+    differences = (difference(pattern[key], actual[key], placeholders, f"{path}.{key}") for key in keys)
+    return next(filter(None, differences), None)
 
 
-def _item_difference(pattern: list[Json], got: list[Json], known: dict[str, Json], path: str) -> str | None:
+def _item_difference(pattern: list[Json], actual: list[Json], placeholders: dict[str, Json], path: str) -> str | None:
     is_open = bool(pattern) and pattern[-1] == _ANY
-    named = pattern[:-1] if is_open else pattern
-    if len(got) < len(named) or (len(got) > len(named) and not is_open):
-        return f"{path}: {len(named)} items expected, {len(got)} came"
-    pairs = enumerate(zip(named, got, strict=False))
-    found = (difference(one, other, known, f"{path}[{index}]") for index, (one, other) in pairs)
-    return next(filter(None, found), None)
+    items = pattern[:-1] if is_open else pattern
+    if len(actual) < len(items) or (len(actual) > len(items) and not is_open):
+        return f"{path}: {len(items)} items expected, {len(actual)} came"
+    pairs = enumerate(zip(items, actual, strict=False))
+    differences = (difference(one, other, placeholders, f"{path}[{index}]") for index, (one, other) in pairs)
+    return next(filter(None, differences), None)
 
 
-def _says(pattern: str, got: Json, known: dict[str, Json]) -> bool:
-    if whole := _NAMED.fullmatch(pattern):
-        return not isinstance(got, dict | list | None) and _is_known(whole[1], got, known)
-    if not isinstance(got, str):
+def _says(pattern: str, actual: Json, placeholders: dict[str, Json]) -> bool:
+    if whole := _PLACEHOLDER.fullmatch(pattern):
+        return not isinstance(actual, dict | list | None) and _is_known(whole[1], actual, placeholders)
+    if not isinstance(actual, str):
         return False
-    parts = _NAMED.split(pattern)  # text, name, text, name, … text
-    match = re.fullmatch("(.+?)".join(map(re.escape, parts[::2])), got, re.DOTALL)
-    return match is not None and all(map(_is_known, parts[1::2], match.groups(), repeat(known)))
+    parts = _PLACEHOLDER.split(pattern)  # text, name, text, name, … text
+    match = re.fullmatch("(.+?)".join(map(re.escape, parts[::2])), actual, re.DOTALL)
+    return match is not None and all(map(_is_known, parts[1::2], match.groups(), repeat(placeholders)))
 
 
-def _is_known(name: str, got: Json, known: dict[str, Json]) -> bool:
-    kept = got if name == _UNKEPT else known.setdefault(name, got)
-    return type(kept) is type(got) and kept == got
+def _is_known(name: str, actual: Json, placeholders: dict[str, Json]) -> bool:
+    value = actual if name == _UNKEPT else placeholders.setdefault(name, actual)
+    return type(value) is type(actual) and value == actual
 
 
 def _short(value: Json) -> str:
@@ -271,17 +277,17 @@ def _short(value: Json) -> str:
     return text if len(text) <= 300 else text[:297] + "..."
 
 
-def _filled(value: Json, known: Mapping[str, Json]) -> Json:
+def _filled(value: Json, placeholders: Mapping[str, Json]) -> Json:
     """The value to send, with the known values in place of the placeholders."""
     if _is_object(value):
-        return {key: _filled(inner, known) for key, inner in value.items()}
+        return {key: _filled(inner, placeholders) for key, inner in value.items()}
     if _is_array(value):
-        return [_filled(inner, known) for inner in value]
+        return [_filled(inner, placeholders) for inner in value]
     if not isinstance(value, str):
         return value
-    if (whole := _NAMED.fullmatch(value)) and whole[1] in known:
-        return known[whole[1]]
-    return _NAMED.sub(lambda match: str(known.get(match[1], match[0])), value)
+    if (whole := _PLACEHOLDER.fullmatch(value)) and whole[1] in placeholders:
+        return placeholders[whole[1]]
+    return _PLACEHOLDER.sub(lambda match: str(placeholders.get(match[1], match[0])), value)
 
 
 # --- replaying -------------------------------------------------------------------------------------------------------
@@ -292,9 +298,9 @@ async def replay(section: Section, link: ClientLink) -> None:
     conversation = _Conversation(section, link)
     async with conversation.open():
         for _, steps in groupby(section.steps, type):
-            awaited: list[Expected] = []
+            awaited: list[ExpectedMessage] = []
             for step in steps:
-                if isinstance(step, Sent):
+                if isinstance(step, SentMessage):
                     conversation.send(step)
                 else:
                     awaited.append(step)
@@ -307,13 +313,13 @@ async def rewrite(section: Section, link: ClientLink) -> dict[int, Json]:
     changed: dict[int, Json] = {}
     async with conversation.open():
         for step in section.steps:
-            if isinstance(step, Sent):
+            if isinstance(step, SentMessage):
                 conversation.send(step)
                 continue
-            got = await conversation.receive(step.line)
-            if step.pattern == _ANY or difference(step.pattern, got, dict(conversation.known)) is not None:
-                changed[step.line] = _merged(step.pattern, got)
-            difference(changed.get(step.line, step.pattern), got, conversation.known)
+            actual = await conversation.receive(step.line)
+            if step.pattern == _ANY or difference(step.pattern, actual, dict(conversation.placeholders)) is not None:
+                changed[step.line] = _merged(step.pattern, actual)
+            difference(changed.get(step.line, step.pattern), actual, conversation.placeholders)
     return changed
 
 
@@ -325,19 +331,19 @@ def rewritten(text: str, changed: Mapping[int, Json]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _merged(pattern: Json, got: Json) -> Json:
-    """``got``, with the placeholders of ``pattern`` that still hold."""
-    if pattern != _ANY and difference(pattern, got, {}) is None:
+def _merged(pattern: Json, actual: Json) -> Json:
+    """``actual``, with the placeholders of ``pattern`` that still hold."""
+    if pattern != _ANY and difference(pattern, actual, {}) is None:
         return pattern
-    if _is_object(pattern) and _is_object(got):
+    if _is_object(pattern) and _is_object(actual):
         open_end = {_ANY: None} if _ANY in pattern else {}
-        kept: dict[str, Json] = {
-            key: _merged(pattern.get(key), value) for key, value in got.items() if key in pattern or not open_end
+        members: dict[str, Json] = {
+            key: _merged(pattern.get(key), value) for key, value in actual.items() if key in pattern or not open_end
         }
-        return {**kept, **open_end}
-    if _is_array(pattern) and _is_array(got) and len(pattern) == len(got):
-        return [_merged(one, other) for one, other in zip(pattern, got, strict=True)]
-    return got
+        return {**members, **open_end}
+    if _is_array(pattern) and _is_array(actual) and len(pattern) == len(actual):
+        return [_merged(one, other) for one, other in zip(pattern, actual, strict=True)]
+    return actual
 
 
 class _Inbox:
@@ -380,7 +386,7 @@ class _Conversation:
 
     section: Section
     link: ClientLink
-    known: dict[str, Json] = field(default_factory=dict[str, Json])
+    placeholders: dict[str, Json] = field(default_factory=dict[str, Json])
     _inbox: _Inbox = field(default_factory=_Inbox)
     _negotiated: str | None = None
     _tokens: dict[Json, Json] = field(default_factory=dict[Json, Json])
@@ -410,14 +416,16 @@ class _Conversation:
         # Both kinds of revision know a ping without an envelope, and its answer comes after those to all earlier
         # requests.
         self._write({"jsonrpc": "2.0", "id": _END, "method": "ping"})
-        got = await self._inbox.take(_END)
-        assert got == {"jsonrpc": "2.0", "id": _END, "result": {}}, f"{_END}: nothing expected, {_short(got)} came"
+        actual = await self._inbox.take(_END)
+        assert actual == {"jsonrpc": "2.0", "id": _END, "result": {}}, (
+            f"{_END}: nothing expected, {_short(actual)} came"
+        )
 
-    def send(self, step: Sent) -> None:
+    def send(self, step: SentMessage) -> None:
         if step.frame is not None:
             self.link.send(step.frame, None, self._headers(_parsed(step.frame)))
             return
-        self._write(self._complete(_filled(step.message, self.known)))
+        self._write(self._complete(_filled(step.message, self.placeholders)))
 
     def _complete(self, message: Json) -> Json:
         if self.section.raw:
@@ -458,30 +466,30 @@ class _Conversation:
         return {VERSION_HEADER: revision.name}
 
     async def receive(self, line: int) -> Json:
-        got = await self._inbox.take(f"line {line}")
-        self._learn(got)
+        actual = await self._inbox.take(f"line {line}")
+        self._learn(actual)
         if self.section.raw:
-            return got
-        for message in got if _is_array(got) else [got]:
+            return actual
+        for message in actual if _is_array(actual) else [actual]:
             assert message.pop("jsonrpc", None) == "2.0", f"line {line}: {_short(message)} came without jsonrpc"
-        return got
+        return actual
 
-    def _learn(self, got: Json) -> None:
-        version = _member(got, "result").get("protocolVersion")
+    def _learn(self, actual: Json) -> None:
+        version = _member(actual, "result").get("protocolVersion")
         if isinstance(version, str):
             self._negotiated = version
-            self.link.opened(got["id"])
+            self.link.opened(actual["id"])
 
-    async def expect(self, steps: list[Expected]) -> None:
+    async def expect(self, steps: list[ExpectedMessage]) -> None:
         """Expect all of ``steps``, in order for each request."""
         while steps:
-            got = await self.receive(steps[0].line)
-            thread = self._thread(got)
+            actual = await self.receive(steps[0].line)
+            thread = self._thread(actual)
             step = next((step for step in steps if self._thread(step.pattern) in (thread, _ANY)), None)
-            assert step is not None, f"line {steps[0].line}: {_short(got)} came and was not expected"
-            problem = difference(_by_id(step.pattern), _by_id(got), self.known)
-            shown = f"expected {_show_pattern(step.pattern)}\n  came     {_show_pattern(got)}"
-            assert problem is None, f"line {step.line}: {problem}\n  {shown}"
+            assert step is not None, f"line {steps[0].line}: {_short(actual)} came and was not expected"
+            problem = difference(_by_id(step.pattern), _by_id(actual), self.placeholders)
+            comparison = f"expected {_show_pattern(step.pattern)}\n  came     {_show_pattern(actual)}"
+            assert problem is None, f"line {step.line}: {problem}\n  {comparison}"
             steps.remove(step)
 
     def _thread(self, message: Json) -> Json:

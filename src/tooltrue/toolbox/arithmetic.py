@@ -23,7 +23,7 @@ from typing import Final
 
 from tooltrue.errors import ToolError
 
-__all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "Value", "evaluate", "written"]
+__all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "MathValue", "decimal_text", "evaluate"]
 
 LONGEST: Final = 2000
 """Characters of an expression."""
@@ -43,7 +43,7 @@ _WORKING: Final = Context(
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class MathValue:
     """A number, and whether it is exact rather than an approximation."""
 
     number: Fraction
@@ -66,100 +66,100 @@ def _decimal(number: Fraction) -> Decimal:
     return _WORKING.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
-def _rounded(work: Callable[[Decimal], Decimal], value: Value) -> Value:
+def _rounded(work: Callable[[Decimal], Decimal], value: MathValue) -> MathValue:
     """The approximate result of a function that is irrational."""
-    return Value(Fraction(work(_decimal(value.number))), exact=False)
+    return MathValue(Fraction(work(_decimal(value.number))), exact=False)
 
 
-def _root(value: Value) -> Value:
+def _root(value: MathValue) -> MathValue:
     if value.number < 0:
         raise _Outside("sqrt needs a number from 0 up")
     above, below = math.isqrt(value.number.numerator), math.isqrt(value.number.denominator)
     root = Fraction(above, below)
-    return Value(root, value.exact) if root * root == value.number else _rounded(_WORKING.sqrt, value)
+    return MathValue(root, value.exact) if root * root == value.number else _rounded(_WORKING.sqrt, value)
 
 
-def _logarithm(value: Value) -> Value:
+def _logarithm(value: MathValue) -> MathValue:
     if value.number <= 0:
         raise _Outside("a logarithm needs a number above 0")
-    return Value(Fraction(0), value.exact) if value.number == 1 else _rounded(_WORKING.ln, value)
+    return MathValue(Fraction(0), value.exact) if value.number == 1 else _rounded(_WORKING.ln, value)
 
 
-def _tens(value: Value) -> Value:
+def _tens(value: MathValue) -> MathValue:
     if value.number <= 0:
         raise _Outside("a logarithm needs a number above 0")
     result = Fraction(_WORKING.log10(_decimal(value.number)))
     is_whole = result.denominator == 1 and Fraction(10) ** int(result) == value.number
-    return Value(result, value.exact and is_whole)
+    return MathValue(result, value.exact and is_whole)
 
 
-def _exponential(value: Value) -> Value:
-    return Value(Fraction(1), value.exact) if value.number == 0 else _rounded(_WORKING.exp, value)
+def _exponential(value: MathValue) -> MathValue:
+    return MathValue(Fraction(1), value.exact) if value.number == 0 else _rounded(_WORKING.exp, value)
 
 
-def _round(value: Value, places: Value = Value(Fraction(0))) -> Value:
+def _round(value: MathValue, places: MathValue = MathValue(Fraction(0))) -> MathValue:
     """Round half away from zero, as on paper."""
     if places.number.denominator != 1 or abs(places.number) > MOST_DIGITS:
         raise _Outside(f"the places of round are a whole number from -{MOST_DIGITS} to {MOST_DIGITS}")
     unit = Fraction(10) ** int(places.number)
     whole = math.floor(abs(value.number) * unit + Fraction(1, 2))
-    return Value(Fraction(whole if value.number >= 0 else -whole) / unit, value.exact)
+    return MathValue(Fraction(whole if value.number >= 0 else -whole) / unit, value.exact)
 
 
-def _mod(value: Value, by: Value) -> Value:
+def _mod(value: MathValue, by: MathValue) -> MathValue:
     if by.number == 0:
         raise ZeroDivisionError
-    return Value(value.number % by.number, value.exact and by.exact)
+    return MathValue(value.number % by.number, value.exact and by.exact)
 
 
-def _factorial(value: Value) -> Value:
+def _factorial(value: MathValue) -> MathValue:
     if value.number.denominator != 1 or not 0 <= value.number <= 1000:
         raise _Outside("factorial needs a whole number from 0 to 1000")
-    return Value(Fraction(math.factorial(int(value.number))), value.exact)
+    return MathValue(Fraction(math.factorial(int(value.number))), value.exact)
 
 
-def _least(*values: Value) -> Value:
-    return Value(min(value.number for value in values), all(value.exact for value in values))
+def _least(*values: MathValue) -> MathValue:
+    return MathValue(min(value.number for value in values), all(value.exact for value in values))
 
 
-def _greatest(*values: Value) -> Value:
-    return Value(max(value.number for value in values), all(value.exact for value in values))
+def _greatest(*values: MathValue) -> MathValue:
+    return MathValue(max(value.number for value in values), all(value.exact for value in values))
 
 
-def _floor(value: Value) -> Value:
-    return Value(Fraction(math.floor(value.number)), value.exact)
+def _floor(value: MathValue) -> MathValue:
+    return MathValue(Fraction(math.floor(value.number)), value.exact)
 
 
-def _ceiling(value: Value) -> Value:
-    return Value(Fraction(math.ceil(value.number)), value.exact)
+def _ceiling(value: MathValue) -> MathValue:
+    return MathValue(Fraction(math.ceil(value.number)), value.exact)
 
 
-def _absolute(value: Value) -> Value:
-    return Value(abs(value.number), value.exact)
+def _absolute(value: MathValue) -> MathValue:
+    return MathValue(abs(value.number), value.exact)
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
-    work: Callable[..., Value]
+class _MathFunction:
+    work: Callable[..., MathValue]
     fewest: int = 1
     most: int = 1
 
 
 _MANY: Final = 100
 
-FUNCTIONS: Final[dict[str, _Function]] = {
-    "abs": _Function(_absolute),
-    "ceil": _Function(_ceiling),
-    "exp": _Function(_exponential),
-    "factorial": _Function(_factorial),
-    "floor": _Function(_floor),
-    "ln": _Function(_logarithm),
-    "log10": _Function(_tens),
-    "max": _Function(_greatest, 1, _MANY),
-    "min": _Function(_least, 1, _MANY),
-    "mod": _Function(_mod, 2, 2),
-    "round": _Function(_round, 1, 2),
-    "sqrt": _Function(_root),
+FUNCTIONS: Final[dict[str, _MathFunction]] = {
+    "abs": _MathFunction(_absolute),
+    "ceil": _MathFunction(_ceiling),
+    "exp": _MathFunction(_exponential),
+    "factorial": _MathFunction(_factorial),
+    "floor": _MathFunction(_floor),
+    "ln": _MathFunction(_logarithm),
+    "log10": _MathFunction(_tens),
+    "max": _MathFunction(_greatest, 1, _MANY),
+    "min": _MathFunction(_least, 1, _MANY),
+    "mod": _MathFunction(_mod, 2, 2),
+    "round": _MathFunction(_round, 1, 2),
+    "sqrt": _MathFunction(_root),
 }
 
 _PI: Final = (
@@ -167,38 +167,38 @@ _PI: Final = (
     "82148086513282306647093844609550582231725359408128481"
 )
 CONSTANTS: Final = {
-    "e": Value(Fraction(_WORKING.exp(Decimal(1))), exact=False),
-    "pi": Value(Fraction(_PI), exact=False),
+    "e": MathValue(Fraction(_WORKING.exp(Decimal(1))), exact=False),
+    "pi": MathValue(Fraction(_PI), exact=False),
 }
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
-def _over(left: Value, right: Value) -> Value:
-    return Value(left.number / right.number, left.exact and right.exact)
+def _over(left: MathValue, right: MathValue) -> MathValue:
+    return MathValue(left.number / right.number, left.exact and right.exact)
 
 
-def _power(base: Value, exponent: Value) -> Value:
+def _power(base: MathValue, exponent: MathValue) -> MathValue:
     exact = base.exact and exponent.exact
     if exponent.number.denominator != 1:
         if base.number <= 0:
             raise _Outside("a power with a fraction in its exponent needs a base above 0")
         if exponent.number == Fraction(1, 2):
-            return _root(Value(base.number, exact))
-        return Value(Fraction(_WORKING.power(_decimal(base.number), _decimal(exponent.number))), exact=False)
+            return _root(MathValue(base.number, exact))
+        return MathValue(Fraction(_WORKING.power(_decimal(base.number), _decimal(exponent.number))), exact=False)
     times = int(exponent.number)
     if abs(base.number) not in (0, 1) and _size(base.number) * abs(times) > _BITS:
         raise Overflow
-    return Value(base.number**times, exact)
+    return MathValue(base.number**times, exact)
 
 
-_OPERATORS: Final[dict[str, Callable[[Value, Value], Value]]] = {
-    "+": lambda left, right: Value(left.number + right.number, left.exact and right.exact),
-    "-": lambda left, right: Value(left.number - right.number, left.exact and right.exact),
-    "*": lambda left, right: Value(left.number * right.number, left.exact and right.exact),
+_OPERATORS: Final[dict[str, Callable[[MathValue, MathValue], MathValue]]] = {
+    "+": lambda left, right: MathValue(left.number + right.number, left.exact and right.exact),
+    "-": lambda left, right: MathValue(left.number - right.number, left.exact and right.exact),
+    "*": lambda left, right: MathValue(left.number * right.number, left.exact and right.exact),
     "/": _over,
-    "//": lambda left, right: Value(Fraction(left.number // right.number), left.exact and right.exact),
+    "//": lambda left, right: MathValue(Fraction(left.number // right.number), left.exact and right.exact),
     "^": _power,
 }
 
@@ -223,25 +223,25 @@ _SPELLED: Final = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "，
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _MathToken:
     kind: str
     text: str
     column: int
 
 
-def _tokens(expression: str) -> list[_Token]:
+def _tokens(expression: str) -> list[_MathToken]:
     """The tokens of ``expression``. ``ToolError`` for an unknown character."""
     text = "".join(_SPELLED.get(c) or _plain(c) for c in expression)
-    found: list[_Token] = []
+    tokens: list[_MathToken] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise ToolError.of("TT6732", column=at + 1, found=ascii(expression[at]))
         if match.lastgroup != "gap":
-            found.append(_Token(match.lastgroup or "", match[0].replace("**", "^"), at + 1))
+            tokens.append(_MathToken(match.lastgroup or "", match[0].replace("**", "^"), at + 1))
         at = match.end()
-    return [*found, _Token("end", "", len(text) + 1)]
+    return [*tokens, _MathToken("end", "", len(text) + 1)]
 
 
 def _plain(character: str) -> str:
@@ -250,30 +250,30 @@ def _plain(character: str) -> str:
     return unicodedata.normalize("NFKC", character) if is_wide else character
 
 
-def evaluate(expression: str) -> Value:
+def evaluate(expression: str) -> MathValue:
     """The value of ``expression``. ``ToolError`` names the place of a syntax error, or the reason why it has no
     value."""
     if len(expression) > LONGEST:
         raise ToolError.of("TT6738", limit=LONGEST)
-    reader = _Reader(_tokens(expression))
+    reader = _ExpressionParser(_tokens(expression))
     value = reader.expression(0)
     reader.must_end()
     return value
 
 
-class _Reader:
+class _ExpressionParser:
     """A parser by top-down operator precedence: each operator has its binding power, and one loop does the rest."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_MathToken]) -> None:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> _MathToken:
         return self._tokens[self._at]
 
-    def _take(self) -> _Token:
+    def _take(self) -> _MathToken:
         token = self._next
         self._at += token.kind != "end"
         return token
@@ -282,7 +282,7 @@ class _Reader:
         if self._next.kind != "end":
             raise _misread(self._next, "an operator or the end")
 
-    def expression(self, least: int) -> Value:
+    def expression(self, least: int) -> MathValue:
         """Parse and evaluate as much as binds tighter than ``least``."""
         self._depth += 1
         if self._depth > _DEPTH:
@@ -293,20 +293,20 @@ class _Reader:
             if token.text == "%" and least <= _PERCENT:
                 self._take()
                 self._must_be_percent(token)
-                value = Value(value.number / 100, value.exact)
+                value = MathValue(value.number / 100, value.exact)
             elif token.kind == "sign" and (binding := _BINDING.get(token.text)) and binding[0] >= least:
                 self._take()
-                value = _worked(token, _OPERATORS[token.text], value, self.expression(binding[1]))
+                value = _apply(token, _OPERATORS[token.text], value, self.expression(binding[1]))
             else:
                 self._depth -= 1
                 return value
 
-    def _must_be_percent(self, token: _Token) -> None:
+    def _must_be_percent(self, token: _MathToken) -> None:
         """``ToolError`` for ``7 % 3``, which some readers take for a remainder; it has no meaning here."""
         if self._next.kind in ("number", "name") or self._next.text == "(":
             raise ToolError.of("TT6734", column=token.column)
 
-    def _operand(self) -> Value:
+    def _operand(self) -> MathValue:
         token = self._take()
         if token.kind == "number":
             return _number(token)
@@ -314,19 +314,19 @@ class _Reader:
             return self._call(token) if self._next.text == "(" else _constant(token)
         if token.text in ("+", "-"):
             value = self.expression(_SIGN)
-            return value if token.text == "+" else Value(-value.number, value.exact)
+            return value if token.text == "+" else MathValue(-value.number, value.exact)
         if token.text == "(":
             value = self.expression(0)
             self._close()
             return value
         raise _misread(token, "a number, a name or '('")
 
-    def _call(self, name: _Token) -> Value:
+    def _call(self, name: _MathToken) -> MathValue:
         function = FUNCTIONS.get(name.text)
         if function is None:
             raise _unknown(name)
         opened = self._take()
-        values: list[Value] = []
+        values: list[MathValue] = []
         if self._next.text != ")":
             values.append(self.expression(0))
             while self._next.text == ",":
@@ -335,9 +335,9 @@ class _Reader:
         self._close()
         if not function.fewest <= len(values) <= function.most:
             most = f" to {function.most}" if function.most > function.fewest else ""
-            wanted = f"{function.fewest}{most}"
-            raise ToolError.of("TT6735", name=name.text, column=opened.column, wanted=wanted, got=len(values))
-        return _worked(name, function.work, *values)
+            expected_count = f"{function.fewest}{most}"
+            raise ToolError.of("TT6735", name=name.text, column=opened.column, wanted=expected_count, got=len(values))
+        return _apply(name, function.work, *values)
 
     def _close(self) -> None:
         token = self._take()
@@ -345,38 +345,38 @@ class _Reader:
             raise _misread(token, "an operator, ',' or ')'" if token.kind != "end" else "')'")
 
 
-def _number(token: _Token) -> Value:
+def _number(token: _MathToken) -> MathValue:
     _, _, exponent = token.text.lower().partition("e")
     if len(exponent) > 6 or abs(int(exponent or 0)) > _LARGEST_EXPONENT:
         raise ToolError.of("TT6737", column=token.column)
     number = Fraction(token.text)
     if _size(number) > _BITS:
         raise ToolError.of("TT6737", column=token.column)
-    return Value(number)
+    return MathValue(number)
 
 
-def _constant(name: _Token) -> Value:
+def _constant(name: _MathToken) -> MathValue:
     if name.text in CONSTANTS:
         return CONSTANTS[name.text]
     if name.text in FUNCTIONS:
-        raise _misread(_Token("end", "", name.column + len(name.text)), f"'(' after {name.text}")
+        raise _misread(_MathToken("end", "", name.column + len(name.text)), f"'(' after {name.text}")
     raise _unknown(name)
 
 
-def _unknown(name: _Token) -> ToolError:
-    known = [*FUNCTIONS, *CONSTANTS]
-    near = difflib.get_close_matches(name.text.lower(), known, 1)
-    return ToolError.of("TT6733", column=name.column, known=", ".join(known), nearest=near[0] if near else "none")
+def _unknown(name: _MathToken) -> ToolError:
+    names = [*FUNCTIONS, *CONSTANTS]
+    near = difflib.get_close_matches(name.text.lower(), names, 1)
+    return ToolError.of("TT6733", column=name.column, known=", ".join(names), nearest=near[0] if near else "none")
 
 
-def _misread(token: _Token, wanted: str) -> ToolError:
+def _misread(token: _MathToken, expected: str) -> ToolError:
     if token.kind == "end":
-        return ToolError.of("TT6731", column=token.column, wanted=wanted)
-    found = repr(token.text) if token.kind == "sign" else f"a {token.kind}"
-    return ToolError.of("TT6730", column=token.column, found=found, wanted=wanted)
+        return ToolError.of("TT6731", column=token.column, wanted=expected)
+    actual = repr(token.text) if token.kind == "sign" else f"a {token.kind}"
+    return ToolError.of("TT6730", column=token.column, found=actual, wanted=expected)
 
 
-def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
+def _apply(token: _MathToken, work: Callable[..., MathValue], *values: MathValue) -> MathValue:
     """Apply ``work``. ``ToolError`` where there is no value, or one beyond the bounds."""
     try:
         value = work(*values)
@@ -394,7 +394,7 @@ def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def written(value: Value, digits: int) -> tuple[str, bool]:
+def decimal_text(value: MathValue, digits: int) -> tuple[str, bool]:
     """``value`` as a decimal, and whether the decimal is exact.
 
     It is rounded to ``digits`` significant digits, half away from zero. An exact integer is written with every digit,
@@ -406,6 +406,6 @@ def written(value: Value, digits: int) -> tuple[str, bool]:
     context = Context(prec=digits, rounding="ROUND_HALF_UP", Emax=999_999, Emin=-999_999)
     decimal = context.divide(Decimal(number.numerator), Decimal(number.denominator))
     exact = value.exact and Fraction(decimal) == number
-    shown = decimal.normalize(context)
-    size = shown.adjusted() if shown else 0
-    return (f"{shown:f}" if -20 <= size < max(digits, 21) else f"{shown}"), exact
+    shortest = decimal.normalize(context)
+    size = shortest.adjusted() if shortest else 0
+    return (f"{shortest:f}" if -20 <= size < max(digits, 21) else f"{shortest}"), exact

@@ -23,7 +23,8 @@ from typing import Annotated, Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.toolbox.database import Database
+from tooltrue.toolbox.database import SqliteStore
+from tooltrue.toolbox.registration import settings_of, tool
 from tooltrue.tools.local import LocalToolset
 from tooltrue.wording import sentence
 
@@ -66,7 +67,7 @@ class Product(BaseModel):
     stock: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
 
 
-def read_products(text: str, shown: str) -> Iterator[Product]:
+def read_products(text: str, source_name: str) -> Iterator[Product]:
     """The products of a file of JSON lines. ``ConfigurationError`` names the line that is wrong."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
@@ -76,12 +77,15 @@ def read_products(text: str, shown: str) -> Iterator[Product]:
                 first = error.errors()[0]
                 place = ".".join(map(str, first["loc"]))
                 raise ConfigurationError.of(
-                    "TT6610", file=shown, line=number, problem=f"{place}: {first['msg']}" if place else first["msg"]
+                    "TT6610",
+                    file=source_name,
+                    line=number,
+                    problem=f"{place}: {first['msg']}" if place else first["msg"],
                 ) from error
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _ProductSearch:
     """A search: the words as a query of the engine, the filters, and the order."""
 
     words: str
@@ -104,7 +108,7 @@ class Catalog:
 
     def __init__(self, products: Iterable[Product], *, currency: str = "USD") -> None:
         self.currency = currency
-        self._store = Database(None, _KIND, _TABLES)
+        self._store = SqliteStore(None, _KIND, _TABLES)
         with self._store.writing() as store:
             for number, product in enumerate(products, 1):
                 if store.execute("SELECT 1 FROM products WHERE id = ?", (product.id,)).fetchone():
@@ -116,32 +120,47 @@ class Catalog:
                     "INSERT INTO words (rowid, name, category, description) VALUES (?, ?, ?, ?)",
                     (number, *map(_spaced, (product.name, product.category, product.description))),
                 )
-            found = store.execute("SELECT DISTINCT category FROM products ORDER BY category").fetchall()
-        self.categories: tuple[str, ...] = tuple(row[0] for row in found)
+            rows = store.execute("SELECT DISTINCT category FROM products ORDER BY category").fetchall()
+        self.categories: tuple[str, ...] = tuple(row[0] for row in rows)
         if not 1 <= len(self.categories) <= _MOST_CATEGORIES:
             raise ConfigurationError.of("TT6612", count=len(self.categories), limit=_MOST_CATEGORIES)
 
     def close(self) -> None:
         self._store.close()
 
+    @tool(
+        title="Search products",
+        description=(
+            "Search the products of the catalog by words (按名称或类别在目录中搜索产品): price and stock of each.\n\n"
+            "Use when the user looks for something to buy, or asks what it costs or whether it is in stock. Not for "
+            "orders: nothing is bought. A long result comes in parts: while it has next_cursor, call again with it. "
+            "Side effects: none. Limits: 20 words."
+        ),
+        effect="read",
+        idempotent=True,
+        examples=(
+            {"query": "wireless headphones"},
+            {"query": "jacket", "max_price": 100, "sort": "price_low", "in_stock": True},
+        ),
+    )
     def search_products(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The products that match arguments of :attr:`input_schema`, in the form of :attr:`output_schema`."""
         filters = tuple(_filters(arguments))
-        found: list[str] = _WORD.findall(_plain(arguments["query"]))
-        if not found:
+        words: list[str] = _WORD.findall(_plain(arguments["query"]))
+        if not words:
             raise ToolError.of("TT6601")
-        terms = [term for word in found[:_WORDS] for term in _terms(word)]
-        searches = [_Search(joint.join(terms), filters, arguments["sort"]) for joint in (" AND ", " OR ")]
+        terms = [term for word in words[:_WORDS] for term in _terms(word)]
+        searches = [_ProductSearch(joint.join(terms), filters, arguments["sort"]) for joint in (" AND ", " OR ")]
         return self._page(searches, arguments["limit"], arguments.get("cursor"))
 
-    def _page(self, searches: Sequence[_Search], limit: int, cursor: str | None) -> dict[str, Any]:
+    def _page(self, searches: Sequence[_ProductSearch], limit: int, cursor: str | None) -> dict[str, Any]:
         """One page of the products that match all words, or, if there are none, of those that match some."""
         with self._store.reading() as store:
             counts = [_count(store, search) for search in searches]
             which = 0 if counts[0] or not counts[1] else 1
             search = searches[which]
             rows = _rows(store, search, limit + 1, _after(cursor, search))
-            without = 0 if counts[1] else _count(store, _Search(searches[1].words, (), search.sort))
+            without = 0 if counts[1] else _count(store, _ProductSearch(searches[1].words, (), search.sort))
         result: dict[str, Any] = {
             "products": [self._product(row) for row in rows[:limit]],
             "total": counts[which],
@@ -276,23 +295,23 @@ def _terms(word: str) -> Iterator[str]:
 
 # -- pages -------------------------------------------------------------------------------------------------------------
 
-_FOUND: Final = (
+_MATCHES_SQL: Final = (
     "WITH found AS MATERIALIZED (SELECT rowid, bm25(words, 10.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ?) "
 )
 _JOINED: Final = "FROM found JOIN products ON products.number = found.rowid"
 
 
-def _count(store: Any, search: _Search) -> int:
+def _count(store: Any, search: _ProductSearch) -> int:
     where, values = search.where()
-    sql = f"{_FOUND} SELECT count(*) {_JOINED} WHERE {where}"
+    sql = f"{_MATCHES_SQL} SELECT count(*) {_JOINED} WHERE {where}"
     return store.execute(sql, (search.words, *values)).fetchone()[0]
 
 
-def _rows(store: Any, search: _Search, limit: int, after: tuple[Any, str] | None) -> list[tuple[Any, ...]]:
+def _rows(store: Any, search: _ProductSearch, limit: int, after: tuple[Any, str] | None) -> list[tuple[Any, ...]]:
     order = _ORDERS[search.sort]
     where, values = search.where(*([f"({order}, products.id) > (?, ?)"] if after else []))
     sql = (
-        f"{_FOUND} SELECT {order}, products.id, name, category, description, cents, stock {_JOINED} "
+        f"{_MATCHES_SQL} SELECT {order}, products.id, name, category, description, cents, stock {_JOINED} "
         f"WHERE {where} ORDER BY {order}, products.id LIMIT ?"
     )
     try:
@@ -301,19 +320,19 @@ def _rows(store: Any, search: _Search, limit: int, after: tuple[Any, str] | None
         raise ToolError.of("TT6602") from error
 
 
-def _cursor(search: _Search, key: Any, last: str) -> str:
+def _cursor(search: _ProductSearch, key: Any, last: str) -> str:
     return base64.urlsafe_b64encode(json.dumps([search.digest, key, last]).encode()).decode("ascii")
 
 
-def _after(cursor: str | None, search: _Search) -> tuple[Any, str] | None:
+def _after(cursor: str | None, search: _ProductSearch) -> tuple[Any, str] | None:
     """The place of the last product of the page before. ``ToolError`` for a cursor of another search."""
     if cursor is None:
         return None
     try:
-        said: Any = json.loads(base64.urlsafe_b64decode(cursor))
+        position: Any = json.loads(base64.urlsafe_b64decode(cursor))
     except (binascii.Error, ValueError, RecursionError) as error:
         raise ToolError.of("TT6602") from error
-    match said:
+    match position:
         case [search.digest, int() | float() | str() as key, str() as last]:
             return cast("Any", key), last
         case _:
@@ -342,18 +361,6 @@ def toolset(path: Path | None = None, *, currency: str = "USD") -> LocalToolset:
         catalog.input_schema,
         catalog.search_products,
         output_schema=catalog.output_schema,
-        title="Search products",
-        description=(
-            "Search the products of the catalog by words (按名称或类别在目录中搜索产品): price and stock of each.\n\n"
-            "Use when the user looks for something to buy, or asks what it costs or whether it is in stock. Not for "
-            "orders: nothing is bought. A long result comes in parts: while it has next_cursor, call again with it. "
-            "Side effects: none. Limits: 20 words."
-        ),
-        effect="read",
-        idempotent=True,
-        examples=(
-            {"query": "wireless headphones"},
-            {"query": "jacket", "max_price": 100, "sort": "price_low", "in_stock": True},
-        ),
+        **settings_of(catalog.search_products),
     )
     return tools

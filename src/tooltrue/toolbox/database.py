@@ -18,7 +18,7 @@ from typing import Any
 
 from tooltrue.errors import ConfigurationError, ToolError
 
-__all__ = ["Database", "Rows"]
+__all__ = ["Rows", "SqliteStore"]
 
 Rows = list[tuple[Any, ...]]
 
@@ -30,7 +30,7 @@ _INSTRUCTIONS = 20_000
 """Instructions of SQLite's virtual machine between two checks of the clock."""
 
 
-class Database:
+class SqliteStore:
     """A store with ``tables``, opened on first use. ``kind`` marks files of this sort: others are refused.
 
     ``path`` is ``None`` for one in memory, which ends with the process.
@@ -48,7 +48,7 @@ class Database:
     def check(self) -> None:
         """``ConfigurationError`` where the file cannot be used."""
         with self._lock:
-            self._opened()
+            self._connect()
 
     def close(self) -> None:
         with self._lock:
@@ -72,7 +72,7 @@ class Database:
     def _transaction(self, begin: str) -> Generator[sqlite3.Connection]:
         with self._lock:
             try:
-                connection = self._opened()
+                connection = self._connect()
             except ConfigurationError as error:
                 raise ToolError.of("TT6604", problem=error.facts["problem"]) from error
             self._ends = time.monotonic() + _SECONDS
@@ -86,7 +86,7 @@ class Database:
                     raise worded from error
                 raise
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         try:
             if self._connection is not None and self._file != self._identity():
                 self._connection.close()  # the file was replaced, for example by a backup
@@ -94,8 +94,8 @@ class Database:
             if self._connection is None:
                 self._connection = self._open()
         except (sqlite3.Error, OSError) as error:
-            shown = "memory" if self._path is None else str(self._path)
-            raise ConfigurationError.of("TT6605", place=shown, problem=str(error)) from error
+            place = "memory" if self._path is None else str(self._path)
+            raise ConfigurationError.of("TT6605", place=place, problem=str(error)) from error
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
@@ -116,17 +116,17 @@ class Database:
     def _identity(self) -> tuple[int, int] | None:
         """The identity of the file; ``None`` if it does not exist, and for a store in memory."""
         try:
-            found = None if self._path is None else os.stat(self._path)
+            status = None if self._path is None else os.stat(self._path)
         except FileNotFoundError:
             return None
-        return None if found is None else (found.st_dev, found.st_ino)
+        return None if status is None else (status.st_dev, status.st_ino)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("BEGIN IMMEDIATE")
-        found: int = connection.execute("PRAGMA application_id").fetchone()[0]
+        application_id: int = connection.execute("PRAGMA application_id").fetchone()[0]
         is_new = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
-        if found != self._kind and not (is_new and found == 0):
+        if application_id != self._kind and not (is_new and application_id == 0):
             raise sqlite3.DatabaseError("it is a database of something else")
         for statement in self._tables:
             connection.execute(statement)

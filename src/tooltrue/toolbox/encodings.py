@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["HEAD", "Encoding", "Found", "How", "codec_of", "decodes", "encoding_of", "text_encoding_of"]
+__all__ = ["HEAD", "DetectedEncoding", "Encoding", "How", "codec_of", "decodes", "encoding_of", "text_encoding_of"]
 
 HEAD = 1 << 20
 """Number of leading bytes that decide."""
@@ -33,38 +33,38 @@ _NO_TEXT = re.compile("[\0-\x06\x0e-\x19\x1c-\x1f\x7f-\x84\x86-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedEncoding:
     encoding: Encoding
     how: How
 
 
-def encoding_of(head: bytes) -> Found | None:
+def encoding_of(head: bytes) -> DetectedEncoding | None:
     """The encoding of the first :data:`HEAD` bytes of a file; ``None`` for bytes that are not text."""
     mark: Encoding | None = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), None)
     if mark:
-        return Found(mark, "byte order mark")
+        return DetectedEncoding(mark, "byte order mark")
     if b"\0" in head:
         wide = _wide(head)
-        return Found(wide, "guess") if wide else None
+        return DetectedEncoding(wide, "guess") if wide else None
     if decodes(head, "utf-8") is not None:
-        return Found("utf-8", "content")
+        return DetectedEncoding("utf-8", "content")
     if _looks_chinese(head):
-        return Found("gb18030", "guess")
-    return Found("windows-1252" if decodes(head, "windows-1252") is not None else "iso-8859-1", "guess")
+        return DetectedEncoding("gb18030", "guess")
+    return DetectedEncoding("windows-1252" if decodes(head, "windows-1252") is not None else "iso-8859-1", "guess")
 
 
-def text_encoding_of(head: bytes) -> Found | None:
+def text_encoding_of(head: bytes) -> DetectedEncoding | None:
     """The same for a file that is not known to be text: a guess has to decode to text without control characters, and
     is rejected for UTF-8 with a few broken bytes."""
-    found = encoding_of(head)
-    if found is None or found.encoding == "utf-8":
-        return found
-    text = decodes(head, codec_of(found.encoding, head))
+    detection = encoding_of(head)
+    if detection is None or detection.encoding == "utf-8":
+        return detection
+    text = decodes(head, codec_of(detection.encoding, head))
     if text is None or "\0" in text:
         return None
-    if found.how == "guess" and (_NO_TEXT.search(text) or _is_broken_utf8(head)):
+    if detection.how == "guess" and (_NO_TEXT.search(text) or _is_broken_utf8(head)):
         return None
-    return found
+    return detection
 
 
 def codec_of(encoding: Encoding, head: bytes) -> str:

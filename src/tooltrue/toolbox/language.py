@@ -12,27 +12,16 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.toolbox.service_client import Patience, check_urls, json_of, patient, wait_of
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.toolbox.registration import add_tools, tool
+from tooltrue.toolbox.service_client import ServicePatience, check_urls, json_of, wait_of, with_retries
+from tooltrue.tools.local import LocalToolset
 from tooltrue.transport import fetch
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, Resolve
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, Resolve
 
-__all__ = ["TOOLS", "Language", "LanguageSettings", "Translation", "toolset"]
+__all__ = ["Language", "LanguageSettings", "Translation", "toolset"]
 
 _KEY = "TRANSLATE_API_KEY"
 _CODE = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$"
-
-TOOLS: dict[str, ToolSettings] = {
-    "translate_text": {
-        "effect": "read",
-        "idempotent": True,
-        "open_world": True,
-        "sends": True,
-        "seconds": 60.0,
-        "title": "Translate a text",
-        "examples": ({"text": "Good morning", "target": "zh"}, {"text": "你好", "source": "zh", "target": "en"}),
-    },
-}
 
 
 class Translation(TypedDict):
@@ -50,7 +39,7 @@ class LanguageSettings:
     url: str
     key: str | None = field(default_factory=lambda: os.environ.get(_KEY), repr=False)
     seconds: float = 45.0
-    patience: Patience = field(default_factory=Patience)
+    patience: ServicePatience = field(default_factory=ServicePatience)
     resolve: Resolve = fetch.resolve
 
 
@@ -63,6 +52,15 @@ class Language:
         self._key = settings.key
         self._patience = settings.patience
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        open_world=True,
+        sends=True,
+        seconds=60.0,
+        title="Translate a text",
+        examples=({"text": "Good morning", "target": "zh"}, {"text": "你好", "source": "zh", "target": "en"}),
+    )
     async def translate_text(
         self,
         text: Annotated[str, "Text to translate (要翻译的文本), no markup", Field(min_length=1, max_length=10_000)],
@@ -77,10 +75,10 @@ class Language:
         documents longer than 10,000 characters (translate them in parts), or for texts that must stay here. Side
         effects: the text is sent to the translation service; nothing is changed.
         """
-        wanted: dict[str, Json] = {"q": text, "source": source, "target": target, "format": "text"}
+        request: dict[str, Json] = {"q": text, "source": source, "target": target, "format": "text"}
         if self._key:
-            wanted["api_key"] = self._key
-        answer = await self._asked(lambda: self._post("/translate", wanted))
+            request["api_key"] = self._key
+        answer = await self._send(lambda: self._post("/translate", request))
         value = json_of(answer)
         if answer.status == 400:
             raise await self._unsupported(source, target, _problem(value))
@@ -89,14 +87,14 @@ class Language:
             raise ToolError.of("TT6464", problem=f"status {answer.status}{_problem(value)}")
         return _translation(translated, source, target, value.get("detectedLanguage"))
 
-    async def _post(self, path: str, value: Json) -> Answer:
+    async def _post(self, path: str, value: Json) -> FetchResponse:
         headers = {"content-type": "application/json", "accept": "application/json"}
         return await self._fetcher.request("POST", f"{self._url}{path}", headers=headers, content=encode(value))
 
-    async def _asked(self, ask: Callable[[], Any]) -> Answer:
+    async def _send(self, ask: Callable[[], Any]) -> FetchResponse:
         """Send a request with retries: to translate twice changes nothing, so this POST may be repeated."""
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6464", problem=error.facts["problem"]) from None
         if answer.status == 429:
@@ -108,17 +106,17 @@ class Language:
 
     async def _unsupported(self, source: str, target: str, problem: str) -> ToolError:
         """The error for a 400: a language that the service does not support, or another problem."""
-        answer = await self._asked(lambda: self._fetcher.request("GET", f"{self._url}/languages"))
+        answer = await self._send(lambda: self._fetcher.request("GET", f"{self._url}/languages"))
         value = json_of(answer)
-        known = sorted(str(each.get("code")) for each in value if is_object(each)) if is_array(value) else []
-        if known and not ({source, target} - {"auto"} <= set(known)):
-            return ToolError.of("TT6461", source=source, target=target, known=", ".join(known[:150]))
+        codes = sorted(str(each.get("code")) for each in value if is_object(each)) if is_array(value) else []
+        if codes and not ({source, target} - {"auto"} <= set(codes)):
+            return ToolError.of("TT6461", source=source, target=target, known=", ".join(codes[:150]))
         return ToolError.of("TT6464", problem=f"status 400{problem}")
 
 
 def _problem(value: Json) -> str:
-    said = value.get("error") if is_object(value) else None
-    return f", {said[:200]!r}" if isinstance(said, str) else ""
+    message = value.get("error") if is_object(value) else None
+    return f", {message[:200]!r}" if isinstance(message, str) else ""
 
 
 def _translation(text: str, source: str, target: str, detected: Json) -> Translation:
@@ -138,5 +136,5 @@ def toolset(settings: LanguageSettings | None) -> LocalToolset:
     check_urls(settings.url)
     fetcher = Fetcher((settings.url,), resolve=settings.resolve, seconds=settings.seconds, plain=not settings.key)
     tools = LocalToolset()
-    tools.add(Language(fetcher, settings).translate_text, **TOOLS["translate_text"])
+    add_tools(tools, Language(fetcher, settings))
     return tools

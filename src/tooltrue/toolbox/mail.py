@@ -30,6 +30,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ConfigurationError, NeedsAgreement, ToolError
 from tooltrue.extras import install_command
+from tooltrue.toolbox.registration import add_tools, preview_of, tool
 from tooltrue.tools.binding.forms import Form
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset
@@ -53,7 +54,7 @@ _SCHEMES: Final[dict[str, Security]] = {"smtps": "tls", "smtp": "starttls"}
 _SECONDS: Final = 20.0
 """For each step of the conversation with the server."""
 _MOST: Final = 10
-_SHOWN: Final = 1000
+_PREVIEW_CHARACTERS: Final = 1000
 """Characters of a body that the preview shows, beside the arguments; a longer body is shown only in the arguments."""
 
 # No quoted local parts, no routes, no comments and no letters beyond ASCII, so that an address cannot look like another
@@ -124,7 +125,7 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-class Draft(TypedDict):
+class MailDraft(TypedDict):
     """A mail as it would go out."""
 
     sender: str
@@ -144,6 +145,13 @@ class SentMail(TypedDict):
 
 def _utc() -> datetime:
     return datetime.now(UTC)
+
+
+_EXAMPLE: Final = {
+    "to": ["ann@example.com"],
+    "subject": "Minutes of Monday",
+    "body": "Dear Ann,\n\nthey are below.\n",
+}
 
 
 class Mail:
@@ -169,17 +177,37 @@ class Mail:
             if not re.fullmatch(rf"(?:{_LOCAL})?@{_DOMAIN}", entry):
                 raise ConfigurationError.of("TT6704", what=entry)
 
-    def preview_email(self, to: To, subject: Subject, body: Body, cc: Cc = []) -> Draft:  # noqa: B006 - never changed
+    @tool(
+        effect="read",
+        idempotent=True,
+        title="Preview an email",
+        sends=True,  # it does not send, but refuses the same mails as send_email
+        examples=(_EXAMPLE,),
+        blocking=False,
+        excused={"TT9763": "It composes an email, here, and reaches nobody."},
+    )
+    def preview_email(self, to: To, subject: Subject, body: Body, cc: Cc = []) -> MailDraft:  # noqa: B006 - never changed
         """Preview an email without sending it (预览邮件, 不发送): what send_email would send, with all checks.
 
         Use when the user wants to see a mail first, or to find out whether it may be sent. Not for sending: use
         send_email. Side effects: none; nothing leaves this machine.
         """
         message = self._message(to, cc, subject, body)
-        return Draft(
+        return MailDraft(
             sender=self._sender, to=to, cc=cc, subject=subject, body=_lines(body), size=len(message.as_bytes())
         )
 
+    @tool(
+        effect="open-world",
+        idempotent=False,
+        open_world=True,
+        title="Send an email",
+        sends=True,
+        confirm=True,
+        seconds=120.0,
+        rate=Rate(per_second=20 / 3600, burst=10),
+        examples=(_EXAMPLE,),
+    )
     async def send_email(self, to: To, subject: Subject, body: Body, context: Context, cc: Cc = []) -> SentMail:  # noqa: B006
         """Send an email as plain text (发送邮件).
 
@@ -191,15 +219,16 @@ class Mail:
         message = self._message(to, cc, subject, body)
         _ask(f"{_headers(message)}\n{_lines(body)}", context)
         recipients = [*to, *cc]
-        await _hand_in(self._server, self._sender, recipients, message.as_bytes())
+        await _submit(self._server, self._sender, recipients, message.as_bytes())
         return SentMail(message_id=str(message["Message-ID"]), recipients=recipients)
 
+    @preview_of(send_email)
     def preview(self, arguments: dict[str, Any]) -> str | Worded:
         """The mail, for the person who is asked. ``ToolError`` for one that would be refused, before the person is
         asked."""
         message = self._message(arguments["to"], arguments.get("cc", []), arguments["subject"], arguments["body"])
         headers, body = _headers(message), _lines(arguments["body"])
-        if len(body) > _SHOWN:
+        if len(body) > _PREVIEW_CHARACTERS:
             return Worded("TT6718", {"headers": headers, "count": len(body)})
         return f"{headers}\n{body}"
 
@@ -231,8 +260,8 @@ class Mail:
     def _check(self, where: str, address: str) -> None:
         if not re.fullmatch(_ADDRESS, address):
             raise ToolError.of("TT6714", where=where)
-        known = address.lower()
-        if known not in self._allowed and known[known.index("@") :] not in self._allowed:
+        lowercase = address.lower()
+        if lowercase not in self._allowed and lowercase[lowercase.index("@") :] not in self._allowed:
             raise ToolError.of("TT6710", where=where, address=address, allowed=", ".join(sorted(self._allowed)[:20]))
 
 
@@ -260,7 +289,7 @@ def _ask(mail: str, context: Context) -> None:
 # -- sending -----------------------------------------------------------------------------------------------------------
 
 
-async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], message: bytes) -> None:
+async def _submit(server: MailServer, sender: str, recipients: Sequence[str], message: bytes) -> None:
     """Send the mail to all ``recipients`` or to none. ``ToolError`` says whether it may have been sent all the same."""
     smtp = aiosmtplib.SMTP(
         hostname=server.host,
@@ -282,7 +311,7 @@ async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], m
             code = "TT6724" if _is_passing(error) else "TT6721"
             raise ToolError.of(code, address=error.recipient, number=error.code) from error
         except aiosmtplib.SMTPResponseException as error:
-            raise _refused(error) from error
+            raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of("TT6720", problem=type(error).__name__) from error
         try:
@@ -290,7 +319,7 @@ async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], m
         except aiosmtplib.SMTPResponseException as error:
             if not 400 <= error.code < 600:  # not a refusal: another success code, or an invalid one
                 raise ToolError.of("TT6723", problem="its answer cannot be understood") from error
-            raise _refused(error) from error
+            raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of("TT6723", problem=type(error).__name__) from error
         # The mail is accepted; the outcome of QUIT does not matter.
@@ -300,7 +329,7 @@ async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], m
         smtp.close()
 
 
-def _refused(error: aiosmtplib.SMTPResponseException) -> ToolError:
+def _refusal(error: aiosmtplib.SMTPResponseException) -> ToolError:
     return ToolError.of("TT6725" if _is_passing(error) else "TT6722", number=error.code)
 
 
@@ -312,28 +341,5 @@ def toolset(server: MailServer, sender: str, allowed: Sequence[str]) -> LocalToo
     """The mail tools, ready to be served; the settings are those of :class:`Mail`."""
     mail = Mail(server, sender, allowed)
     tools = LocalToolset()
-    example = {"to": ["ann@example.com"], "subject": "Minutes of Monday", "body": "Dear Ann,\n\nthey are below.\n"}
-    tools.add(
-        mail.preview_email,
-        effect="read",
-        idempotent=True,
-        title="Preview an email",
-        sends=True,  # it does not send, but refuses the same mails as send_email
-        examples=(example,),
-        blocking=False,
-        excused={"TT9763": "It composes an email, here, and reaches nobody."},
-    )
-    tools.add(
-        mail.send_email,
-        effect="open-world",
-        idempotent=False,
-        open_world=True,
-        title="Send an email",
-        sends=True,
-        confirm=True,
-        preview=mail.preview,
-        seconds=120.0,
-        rate=Rate(per_second=20 / 3600, burst=10),
-        examples=(example,),
-    )
+    add_tools(tools, mail)
     return tools

@@ -10,33 +10,11 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.arithmetic import LONGEST, MOST_DIGITS, evaluate, written
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.toolbox.arithmetic import LONGEST, MOST_DIGITS, decimal_text, evaluate
+from tooltrue.toolbox.registration import settings_of, tool
+from tooltrue.tools.local import LocalToolset
 
-__all__ = ["TOOLS", "Calculation", "Sum", "calculate", "calculate_sum", "toolset"]
-
-TOOLS: tuple[tuple[str, ToolSettings], ...] = (
-    (
-        "calculate",
-        {
-            "effect": "read",
-            "idempotent": True,
-            "title": "Calculate",
-            "seconds": 5.0,
-            "examples": ({"expression": "(0.1 + 0.2) * 3"}, {"expression": "round(1999 * 15%, 2)"}),
-        },
-    ),
-    (
-        "calculate_sum",
-        {
-            "effect": "read",
-            "idempotent": True,
-            "title": "Calculate a sum",
-            "seconds": 5.0,
-            "examples": ({"numbers": [0.1, 0.2]}, {"numbers": ["12345678901234567890.12", 5]}),
-        },
-    ),
-)
+__all__ = ["Calculation", "Sum", "calculate", "calculate_sum", "toolset"]
 
 _DIGITS = 400
 _PLAIN = rf"^-?[0-9]{{1,{_DIGITS}}}(\.[0-9]{{1,{_DIGITS}}})?$"
@@ -59,6 +37,13 @@ class Sum(TypedDict):
     count: Annotated[int, Field(description="How many numbers were added", ge=1)]
 
 
+@tool(
+    effect="read",
+    idempotent=True,
+    title="Calculate",
+    seconds=5.0,
+    examples=({"expression": "(0.1 + 0.2) * 3"}, {"expression": "round(1999 * 15%, 2)"}),
+)
 def calculate(
     expression: Annotated[
         str,
@@ -79,13 +64,20 @@ def calculate(
     characters, 50 levels of brackets, numbers of about 6000 digits.
     """
     value = evaluate(expression)
-    shown, exact = written(value, digits)
-    result = Calculation(value=shown, exact=exact)
+    decimal, exact = decimal_text(value, digits)
+    result = Calculation(value=decimal, exact=exact)
     if value.exact and not exact and value.is_short:
         result["fraction"] = str(value.number)
     return result
 
 
+@tool(
+    effect="read",
+    idempotent=True,
+    title="Calculate a sum",
+    seconds=5.0,
+    examples=({"numbers": [0.1, 0.2]}, {"numbers": ["12345678901234567890.12", 5]}),
+)
 def calculate_sum(
     numbers: Annotated[
         list[int | float | Annotated[str, Field(pattern=_PLAIN)]],
@@ -118,7 +110,6 @@ def _all_digits(number: Fraction) -> str:
 def toolset() -> LocalToolset:
     """The math tools, ready to be served."""
     tools = LocalToolset()
-    functions = {"calculate": calculate, "calculate_sum": calculate_sum}
-    for name, settings in TOOLS:
-        tools.add(functions[name], **settings)
+    for function in (calculate, calculate_sum):
+        tools.add(function, **settings_of(function))
     return tools

@@ -59,11 +59,11 @@ def _is_into_itself(number: int, source: str, destination: str, source_fd: int, 
     moved = os.stat(source, dir_fd=source_fd, follow_symlinks=False)
     here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=destination_fd)
     try:
-        while not os.path.samestat(moved, found := os.fstat(here)):
+        while not os.path.samestat(moved, status := os.fstat(here)):
             above = os.open("..", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
             os.close(here)
             here = above
-            if os.path.samestat(found, os.fstat(here)):
+            if os.path.samestat(status, os.fstat(here)):
                 return False
     finally:
         os.close(here)

@@ -29,5 +29,5 @@ def finder(pattern: str, *, ignore_case: bool) -> Callable[[bytes, int], Any]:
 
 
 def _problem(error: Exception) -> str:
-    said: Any = error.args[0] if error.args else ""
-    return said.decode(errors="replace") if isinstance(said, bytes) else "it is not valid Unicode"
+    message: Any = error.args[0] if error.args else ""
+    return message.decode(errors="replace") if isinstance(message, bytes) else "it is not valid Unicode"

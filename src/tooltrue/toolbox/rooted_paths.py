@@ -30,14 +30,14 @@ from typing import Literal
 from tooltrue.caching import LONGEST, cache_short_texts
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import state_folder
-from tooltrue.toolbox.names import ASKED as ASKED_GROUPS
-from tooltrue.toolbox.names import HARMLESS as HARMLESS_GROUPS
-from tooltrue.toolbox.names import OBEYED, SECRET, patterns
 from tooltrue.toolbox.openat2 import beneath
+from tooltrue.toolbox.path_patterns import HARMLESS as HARMLESS_GROUPS
+from tooltrue.toolbox.path_patterns import NEEDS_APPROVAL as ASKED_GROUPS
+from tooltrue.toolbox.path_patterns import OBEYED, SECRET, patterns
 
 __all__ = [
-    "ASKED",
     "DEPTH",
+    "NEEDS_APPROVAL",
     "PROTECTED",
     "SECRETS",
     "Folder",
@@ -50,7 +50,7 @@ __all__ = [
     "expressible",
     "is_directory",
     "is_protected",
-    "worded",
+    "path_errors",
 ]
 
 Names = tuple[str, ...]
@@ -73,7 +73,7 @@ HARMLESS = patterns(HARMLESS_GROUPS)
 PROTECTED = patterns(OBEYED)
 """Read but not written: writing such a file makes another program run something."""
 
-ASKED = patterns(ASKED_GROUPS)
+NEEDS_APPROVAL = patterns(ASKED_GROUPS)
 """Read, and written once a person has agreed."""
 
 _DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))))
@@ -87,7 +87,7 @@ class PathRules:
     secrets: tuple[str, ...] = SECRETS
     harmless: tuple[str, ...] = HARMLESS
     protected: tuple[str, ...] = PROTECTED
-    asked: tuple[str, ...] = ASKED
+    needs_approval: tuple[str, ...] = NEEDS_APPROVAL
     allow_hard_links: bool = False
     """Files with a second name, which may lie outside the folder."""
     allow_other_filesystems: bool = False
@@ -119,7 +119,7 @@ class PathRules:
     def asks(self, names: Names) -> bool:
         """Whether a person has to agree before a write there."""
         folded = tuple(map(_folded, names))
-        return any(_fits(folded[: depth + 1][-_LONGEST:], self.asked) for depth in range(len(folded)))
+        return any(_fits(folded[: depth + 1][-_LONGEST:], self.needs_approval) for depth in range(len(folded)))
 
 
 def is_protected(name: str) -> bool:
@@ -143,21 +143,21 @@ _BACKUP_BEFORE = re.compile(
 @cache_short_texts(4096)
 def _spellings(name: str) -> Names:
     """A folded name, and the names of which it may be a backup or a draft."""
-    found = [name]
-    while (stripped := _BACKUP_BEFORE.sub("", _BACKUP.sub("", found[-1]))) and stripped != found[-1]:
-        found.append(stripped)
-    if found[-1].startswith(".") and re.search(r"\.sw[a-p]$", name):
-        found.append(found[-1][1:])  # an editor's draft is hidden
-    return tuple(found)
+    spellings = [name]
+    while (stripped := _BACKUP_BEFORE.sub("", _BACKUP.sub("", spellings[-1]))) and stripped != spellings[-1]:
+        spellings.append(stripped)
+    if spellings[-1].startswith(".") and re.search(r"\.sw[a-p]$", name):
+        spellings.append(spellings[-1][1:])  # an editor's draft is hidden
+    return tuple(spellings)
 
 
 def _is_secret(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
-    judge = _judged if max(map(len, near)) <= LONGEST else _judged.__wrapped__
+    judge = _matches_secrets if max(map(len, near)) <= LONGEST else _matches_secrets.__wrapped__
     return judge(near, secrets, harmless)
 
 
 @lru_cache(maxsize=4096)
-def _judged(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
+def _matches_secrets(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
     above = tuple(_spellings(name)[-1] for name in near[:-1])
     spellings = [(*way, name) for name in _spellings(near[-1]) for way in {near[:-1], above}]
     if any(_fits(each, harmless) for each in spellings):
@@ -166,7 +166,7 @@ def _judged(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _PatternTable:
     """Patterns grouped by lookup: literal names, patterns for one name, and patterns for several."""
 
     names: frozenset[str]
@@ -184,11 +184,11 @@ def _fits(near: Names, patterns: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _table(patterns: tuple[str, ...]) -> _Table:
+def _table(patterns: tuple[str, ...]) -> _PatternTable:
     folded = ["/".join(map(_folded, pattern.split("/"))) for pattern in patterns]
     ways = [pattern for pattern in folded if "/" in pattern]
     globs = [pattern for pattern in folded if "/" not in pattern and set(pattern) & set("*?[")]
-    return _Table(
+    return _PatternTable(
         frozenset(folded) - {*ways, *globs},
         re.compile("|".join(map(translate, globs)) or r"(?!)"),
         re.compile("|".join(f"(?:^|/){_way(way)}$" for way in ways) or r"(?!)"),
@@ -209,10 +209,10 @@ def _folded(name: str) -> str:
     """
     if name.isascii():
         return name.lower().split(":")[0].rstrip(". ")
-    seen = "".join(
+    visible = "".join(
         c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf" and c not in _UNSEEN
     )
-    return unicodedata.normalize("NFC", seen.casefold()).split(":")[0].rstrip(". ")
+    return unicodedata.normalize("NFC", visible.casefold()).split(":")[0].rstrip(". ")
 
 
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {
@@ -235,21 +235,21 @@ def expressible(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The meaning of a path from the model. Errors and results call it ``shown``."""
+    """The meaning of a path from the model. Errors and results call it ``display_path``."""
 
     folder: Folder
     names: Names
-    shown: str
+    display_path: str
 
     def near(self) -> tuple[str, str]:
         """The deepest directory on the way that can be listed, and the names in it, the most similar first."""
-        above = self.shown.split("/")[: -len(self.names)] if self.names else ()
+        above = self.display_path.split("/")[: -len(self.names)] if self.names else ()
         for depth in reversed(range(len(self.names))):
             before = self.names[:depth]
             with suppress(OSError, ToolError):
                 names = self.folder.open_names(before)
                 return "/".join((*above, *before)) or ".", _brief_list(names, self.names[depth])
-        return self.shown, _NONE
+        return self.display_path, _NONE
 
     def inside(self) -> str:
         """The names in a directory."""
@@ -263,13 +263,13 @@ _MOST_NAMED = 10
 _MOST_LISTED = 5_000
 
 
-def _brief_list(names: Sequence[str], wanted: str) -> str:
-    """A few of ``names`` for a sentence, those most similar to ``wanted`` first."""
+def _brief_list(names: Sequence[str], target_name: str) -> str:
+    """A few of ``names`` for a sentence, those most similar to ``target_name`` first."""
     folded = {name.casefold(): name for name in sorted(names, reverse=True)}
-    alike = [folded[name] for name in get_close_matches(wanted.casefold(), list(folded), _MOST_NAMED, 0.6)]
-    shown = [*alike, *sorted(set(names) - set(alike))]
-    more = ", …" if len(shown) > _MOST_NAMED else ""
-    return (", ".join(map(repr, shown[:_MOST_NAMED])) or _NONE) + more
+    alike = [folded[name] for name in get_close_matches(target_name.casefold(), list(folded), _MOST_NAMED, 0.6)]
+    ranking = [*alike, *sorted(set(names) - set(alike))]
+    more = ", …" if len(ranking) > _MOST_NAMED else ""
+    return (", ".join(map(repr, ranking[:_MOST_NAMED])) or _NONE) + more
 
 
 def _split(path: str) -> Names:
@@ -301,8 +301,8 @@ def _brief(path: str) -> str:
 
 def _absolute(path: Path) -> frozenset[Names]:
     """The names of an absolute folder, as it was written and with its links resolved."""
-    written = Path(os.path.abspath(path))
-    return frozenset((written.parts[1:], Path(os.path.realpath(path)).parts[1:]))
+    absolute = Path(os.path.abspath(path))
+    return frozenset((absolute.parts[1:], Path(os.path.realpath(path)).parts[1:]))
 
 
 class Folders:
@@ -357,14 +357,14 @@ class Folders:
         if not self.several:
             (folder,) = self._folders.values()
             return Target(folder, names, "/".join(names) or ".")
-        return self._labelled(names) if names else None
+        return self._target_of_label(names) if names else None
 
     def _check(self, names: Names) -> None:
         """Check the names within a folder; the folder's own name is the operator's choice."""
         if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
             raise ToolError.of("TT6013", path=_brief("/".join(names)))
 
-    def _labelled(self, names: Names) -> Target:
+    def _target_of_label(self, names: Names) -> Target:
         folder = self._folders.get(names[0])
         if folder is None:
             raise ToolError.of("TT6015", name=_brief(names[0]), labels=", ".join(self.labels))
@@ -372,14 +372,14 @@ class Folders:
 
     def _absolute(self, names: Names) -> Target:
         """The innermost folder above ``names``, compared name by name and byte by byte."""
-        found = [(len(base), f) for f in self._folders.values() for base in f.bases if names[: len(base)] == base]
-        if not found:
+        candidates = [(len(base), f) for f in self._folders.values() for base in f.bases if names[: len(base)] == base]
+        if not candidates:
             raise ToolError.of("TT6014", near=self._beginnings(names))
-        length, folder = max(found, key=lambda each: each[0])
+        length, folder = max(candidates, key=lambda each: each[0])
         rest = names[length:]
         self._check(rest)
-        shown = "/".join((folder.label, *rest) if self.several else rest)
-        return Target(folder, rest, shown or ".")
+        display_path = "/".join((folder.label, *rest) if self.several else rest)
+        return Target(folder, rest, display_path or ".")
 
     def _beginnings(self, names: Names) -> str:
         """The possible first names of a path, for the error about an absolute path outside the folders."""
@@ -389,12 +389,12 @@ class Folders:
         return Target(folder, names[-1:], "/".join(names[-1:])).near()[1]
 
 
-def _label(path: Path, taken: dict[str, Folder]) -> str:
+def _label(path: Path, folders: dict[str, Folder]) -> str:
     """The name of the folder, made unique by a number; ``folder`` where its name cannot be part of a path."""
     name = Path(os.path.abspath(path)).name
     if not name or not expressible(name) or _means_more_on_windows(name):
         name = "folder"
-    return name if name not in taken else next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in taken)
+    return name if name not in folders else next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in folders)
 
 
 # From names to descriptors
@@ -409,7 +409,7 @@ class Spot:
 
     fd: int
     names: Names
-    shown: str
+    display_path: str
     rules: PathRules
 
     @property
@@ -436,8 +436,8 @@ class Spot:
         Its status is checked before it is opened, since opening a device may already have an effect, and again
         afterwards, since it may have been replaced in between.
         """
-        found = os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
-        self.must_be_plain(found)
+        status = os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+        self.must_be_plain(status)
         # O_NONBLOCK: a FIFO put there in the meantime must not hang the thread.
         fd = os.open(self.name, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
         try:
@@ -455,16 +455,16 @@ class Spot:
         finally:
             os.close(fd)
 
-    def must_be_plain(self, found: os.stat_result) -> None:
-        """``ToolError`` unless ``found`` is a regular file with one name."""
-        if stat.S_ISLNK(found.st_mode):
-            raise ToolError.of("TT6032", path=self.shown)
-        if stat.S_ISDIR(found.st_mode):
+    def must_be_plain(self, status: os.stat_result) -> None:
+        """``ToolError`` unless ``status`` is that of a regular file with one name."""
+        if stat.S_ISLNK(status.st_mode):
+            raise ToolError.of("TT6032", path=self.display_path)
+        if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, "")  # worded() lists the names in it
-        if not stat.S_ISREG(found.st_mode):
-            raise ToolError.of("TT6024", path=self.shown)
-        if found.st_nlink > 1 and not self.rules.allow_hard_links:
-            raise ToolError.of("TT6025", path=self.shown)
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError.of("TT6024", path=self.display_path)
+        if status.st_nlink > 1 and not self.rules.allow_hard_links:
+            raise ToolError.of("TT6025", path=self.display_path)
 
 
 class Folder:
@@ -489,7 +489,7 @@ class Folder:
         if fd >= 0:
             os.close(fd)
 
-    def find(self, names: Names, shown: str, use: Use, *, make: Maker | None = None) -> Spot:
+    def find(self, names: Names, display_path: str, use: Use, *, make: Maker | None = None) -> Spot:
         """Resolve ``names`` to a spot; ``.`` as the last name leads to a directory itself.
 
         For ``read`` a link at the end is followed and an entry must exist; for ``write`` the last name is left as it
@@ -498,20 +498,20 @@ class Folder:
         """
         for _ in range(LINKS + 1):
             if code := self.rules.denial(names, use):
-                raise ToolError.of(code, path=shown)
+                raise ToolError.of(code, path=display_path)
             if any(tuple(map(_folded, names[: len(closed)])) == closed for closed in self._closed):
-                raise ToolError.of("TT6030", path=shown)
+                raise ToolError.of("TT6030", path=display_path)
             if len(names) > DEPTH:
-                raise ToolError.of("TT6016", path=_brief(shown))
-            met = self._descend(names or (".",), shown, use, make)
-            if isinstance(met, Spot):
-                return met
-            names = met
-        raise ToolError.of("TT6027", path=shown)
+                raise ToolError.of("TT6016", path=_brief(display_path))
+            result = self._descend(names or (".",), display_path, use, make)
+            if isinstance(result, Spot):
+                return result
+            names = result
+        raise ToolError.of("TT6027", path=display_path)
 
-    def _descend(self, names: Names, shown: str, use: Use, make: Maker | None) -> Spot | Names:
+    def _descend(self, names: Names, display_path: str, use: Use, make: Maker | None) -> Spot | Names:
         """The spot, or, at the first link, the names to start again with: the link is replaced by its target."""
-        if (spot := self._straight(names, shown, use)) is not None:
+        if (spot := self._straight(names, display_path, use)) is not None:
             return spot
         with ExitStack() as opened:
             here = os.dup(self._fd)
@@ -520,23 +520,23 @@ class Folder:
                 if name == "..":
                     # Only a link contains "..". All names before it are directories by now, so the name before it is
                     # dropped.
-                    return _upward(names[:depth], shown) + names[depth + 1 :]
+                    return _upward(names[:depth], display_path) + names[depth + 1 :]
                 last = depth == len(names) - 1
                 if last and use == "write":
                     break
                 with _peek(here, name, make) as there:
-                    found = os.fstat(there)
-                    if stat.S_ISLNK(found.st_mode):
-                        return _through(names, depth, os.readlink("", dir_fd=there), shown)
+                    status = os.fstat(there)
+                    if stat.S_ISLNK(status.st_mode):
+                        return _through(names, depth, os.readlink("", dir_fd=there), display_path)
                     if not last:
-                        self._must_be_ours(found, shown)
+                        self._must_be_ours(status, display_path)
                         os.dup2(there, here, inheritable=False)
-                    elif stat.S_ISDIR(found.st_mode):
-                        self._must_be_ours(found, shown)
+                    elif stat.S_ISDIR(status.st_mode):
+                        self._must_be_ours(status, display_path)
             opened.pop_all()
-            return Spot(here, names, shown, self.rules)
+            return Spot(here, names, display_path, self.rules)
 
-    def _straight(self, names: Names, shown: str, use: Use) -> Spot | None:
+    def _straight(self, names: Names, display_path: str, use: Use) -> Spot | None:
         """The spot, when one system call leads there: then no link and no mount is on the way.
 
         ``None`` otherwise; the path is then followed name by name, which also finds the right error message.
@@ -547,20 +547,20 @@ class Folder:
         parent = beneath(self._fd, "/".join(names[:-1]) or ".", mounts=mounts)
         if parent is None:
             return None
-        spot = Spot(parent, names, shown, self.rules)
+        spot = Spot(parent, names, display_path, self.rules)
         try:
-            found = spot.status() if use == "read" else None
+            status = spot.status() if use == "read" else None
         except BaseException:
             os.close(parent)
             raise
-        if use == "write" or (found is not None and self._ends_at(found)):
+        if use == "write" or (status is not None and self._ends_at(status)):
             return spot
         os.close(parent)
         return None
 
-    def _ends_at(self, found: os.stat_result) -> bool:
-        is_link, is_directory = stat.S_ISLNK(found.st_mode), stat.S_ISDIR(found.st_mode)
-        return not is_link and (not is_directory or self.owns(found))
+    def _ends_at(self, status: os.stat_result) -> bool:
+        is_link, is_directory = stat.S_ISLNK(status.st_mode), stat.S_ISDIR(status.st_mode)
+        return not is_link and (not is_directory or self.owns(status))
 
     def open_names(self, names: Names) -> list[str]:
         """The entries of a directory, except those that the rules close; a directory ends in ``/``."""
@@ -583,19 +583,19 @@ class Folder:
         """Whether a closed place lies at or below ``names``, so that moving or removing them would open it."""
         return any(closed[: len(names)] == tuple(map(_folded, names)) for closed in self._closed)
 
-    def _must_be_ours(self, found: os.stat_result, shown: str) -> None:
-        if not stat.S_ISDIR(found.st_mode):
-            raise ToolError.of("TT6022", path=shown)
-        if not self.owns(found):
-            raise ToolError.of("TT6028", path=shown)
+    def _must_be_ours(self, status: os.stat_result, display_path: str) -> None:
+        if not stat.S_ISDIR(status.st_mode):
+            raise ToolError.of("TT6022", path=display_path)
+        if not self.owns(status):
+            raise ToolError.of("TT6028", path=display_path)
 
     def is_closed(self, directory: os.stat_result) -> bool:
         """Whether a directory is one of the places that the rules close."""
         return any(_same(place, directory) for place in self.rules.places)
 
-    def is_closed_file(self, name: str, found: os.stat_result) -> bool:
+    def is_closed_file(self, name: str, status: os.stat_result) -> bool:
         """Whether a file of this name is one of those places; the name alone rules out most files."""
-        return _folded(name) in self._closed_names and any(_same(place, found) for place in self.rules.places)
+        return _folded(name) in self._closed_names and any(_same(place, status) for place in self.rules.places)
 
     def owns(self, directory: os.stat_result) -> bool:
         """Whether a directory is the folder's own and not a mount. (Files of an overlay have devices of their own.)"""
@@ -610,9 +610,9 @@ def _below(bases: frozenset[Names], places: tuple[Path, ...]) -> Generator[Names
                 yield tuple(map(_folded, place[len(base) :]))
 
 
-def _same(place: Path, found: os.stat_result) -> bool:
+def _same(place: Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(place.stat(), found)
+        return os.path.samestat(place.stat(), status)
     except OSError:
         return False
 
@@ -635,20 +635,20 @@ def _peek(parent: int, name: str, make: Maker | None = None) -> Generator[int]:
         os.close(fd)
 
 
-def _through(names: Names, depth: int, link: str, shown: str) -> Names:
+def _through(names: Names, depth: int, link: str, display_path: str) -> Names:
     """``names`` with the one at ``depth`` replaced by the target of its link."""
     if link.startswith("/"):
-        raise ToolError.of("TT6026", path=shown)
-    before, said = names[:depth], [part for part in link.split("/") if part not in ("", ".")]
-    while said and said[0] == "..":
-        before = _upward(before, shown)
-        said.pop(0)
-    return (*before, *said, *names[depth + 1 :])
+        raise ToolError.of("TT6026", path=display_path)
+    before, steps = names[:depth], [part for part in link.split("/") if part not in ("", ".")]
+    while steps and steps[0] == "..":
+        before = _upward(before, display_path)
+        steps.pop(0)
+    return (*before, *steps, *names[depth + 1 :])
 
 
-def _upward(names: Names, shown: str) -> Names:
+def _upward(names: Names, display_path: str) -> Names:
     if not names:
-        raise ToolError.of("TT6026", path=shown)
+        raise ToolError.of("TT6026", path=display_path)
     return names[:-1]
 
 
@@ -659,7 +659,7 @@ def is_directory(target: Target | None, labels: Sequence[str]) -> ToolError:
     """The refusal of a directory where a file is needed; ``None`` is the place above several folders."""
     if target is None:
         return ToolError.of("TT6023", path=".", near=_brief_list([f"{label}/" for label in labels], ""))
-    return ToolError.of("TT6023", path=target.shown, near=target.inside())
+    return ToolError.of("TT6023", path=target.display_path, near=target.inside())
 
 
 _CODES: dict[int, str] = {
@@ -680,18 +680,18 @@ _CODES: dict[int, str] = {
 
 
 @contextmanager
-def worded(shown: str, target: Target | None = None) -> Generator[None]:
-    """Turn an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths. It
-    lists names near ``target``: not every family has a tool that lists files."""
+def path_errors(display_path: str, target: Target | None = None) -> Generator[None]:
+    """Turn an ``OSError`` about ``display_path`` into a ``ToolError`` without the system's own text, which holds paths.
+    It lists names near ``target``: not every family has a tool that lists files."""
     try:
         yield
     except OSError as error:
         number = error.errno or 0
         code = _CODES.get(number, "TT6034")
-        if code == "TT6020" and any(mark in shown for mark in "~$%"):
+        if code == "TT6020" and any(mark in display_path for mark in "~$%"):
             code = "TT6021"
         facts = _surroundings(code, target)
-        raise ToolError.of(code, path=shown, problem=errno.errorcode.get(number, "unknown"), **facts) from error
+        raise ToolError.of(code, path=display_path, problem=errno.errorcode.get(number, "unknown"), **facts) from error
 
 
 def _surroundings(code: str, target: Target | None) -> dict[str, str]:

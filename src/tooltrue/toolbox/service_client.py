@@ -14,16 +14,16 @@ from email.utils import parsedate_to_datetime
 
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import Json, decode
-from tooltrue.transport.fetch import Answer, NotFetched, origin_of
+from tooltrue.transport.fetch import FetchResponse, NotFetched, origin_of
 
-__all__ = ["BUSY", "Patience", "check_urls", "json_of", "patient", "wait_of"]
+__all__ = ["BUSY", "ServicePatience", "check_urls", "json_of", "wait_of", "with_retries"]
 
 BUSY = frozenset((429, 502, 503, 504))
 """Statuses of a service that may succeed a moment later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ServicePatience:
     """The retry policy: at most ``tries`` requests, and no wait beyond ``longest`` seconds: then the last answer is
     returned."""
 
@@ -33,7 +33,7 @@ class Patience:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> Answer:
+async def with_retries(ask: Callable[[], Awaitable[FetchResponse]], patience: ServicePatience) -> FetchResponse:
     """The answer of ``ask``, which must be safe to repeat, with the retries described above. Raises
     :class:`NotFetched`."""
     for attempt in range(1, patience.tries):
@@ -54,11 +54,11 @@ async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> A
 
 def wait_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """The seconds in ``Retry-After`` (RFC 9110, section 10.2.3); ``None`` if it is missing or invalid."""
-    said = headers.get("retry-after", "").strip()
-    if said.isdecimal() and said.isascii() and len(said) < 10:
-        return float(said)
+    value = headers.get("retry-after", "").strip()
+    if value.isdecimal() and value.isascii() and len(value) < 10:
+        return float(value)
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(value)
     except (ValueError, OverflowError):
         return None
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())
@@ -73,7 +73,7 @@ def check_urls(*urls: str) -> None:
             raise ConfigurationError.of("TT6430", url=url, problem=str(error)) from None
 
 
-def json_of(answer: Answer) -> Json:
+def json_of(answer: FetchResponse) -> Json:
     """The JSON of an answer; ``None`` if it is not valid JSON."""
     try:
         return decode(answer.body)

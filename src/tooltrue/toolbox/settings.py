@@ -18,56 +18,11 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.database import Database, Rows
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.toolbox.database import Rows, SqliteStore
+from tooltrue.toolbox.registration import add_tools, tool
+from tooltrue.tools.local import LocalToolset
 
-__all__ = ["TOOLS", "SettingLimits", "Settings", "toolset"]
-
-TOOLS: tuple[tuple[str, ToolSettings], ...] = (
-    (
-        "add_log",
-        {
-            "effect": "write",
-            "idempotent": False,
-            "title": "Add to the log",
-            "examples": (
-                {"message": "Backup finished"},
-                {"message": "Order 17 was paid", "level": "info", "idempotency_key": "order-17-paid"},
-            ),
-        },
-    ),
-    (
-        "delete_config",
-        {"effect": "destructive", "idempotent": True, "title": "Delete a setting", "examples": ({"key": "theme"},)},
-    ),
-    ("get_config", {"effect": "read", "idempotent": True, "title": "Get a setting", "examples": ({"key": "theme"},)}),
-    (
-        "list_config",
-        {"effect": "read", "idempotent": True, "title": "List settings", "examples": ({}, {"prefix": "mail."})},
-    ),
-    (
-        "read_log",
-        {
-            "effect": "read",
-            "idempotent": True,
-            "title": "Read the log",
-            "examples": ({}, {"level": "error", "limit": 10}),
-        },
-    ),
-    (
-        "set_config",
-        {
-            # The old value is in the result, so that it can be restored.
-            "effect": "write",
-            "idempotent": True,
-            "title": "Set a setting",
-            "examples": (
-                {"key": "theme", "value": "dark"},
-                {"key": "mail.footer", "value": "Regards", "if_version": 3},
-            ),
-        },
-    ),
-)
+__all__ = ["SettingLimits", "Settings", "toolset"]
 
 _KIND = 0x7477_0001
 _TABLES = (
@@ -172,7 +127,7 @@ class Settings:
     def __init__(
         self, path: Path | None, *, limits: SettingLimits | None = None, now: Callable[[], datetime] = _utc
     ) -> None:
-        self._store = Database(path, _KIND, _TABLES)
+        self._store = SqliteStore(path, _KIND, _TABLES)
         self._store.check()
         self._limits = limits or SettingLimits()
         self._now = now
@@ -180,6 +135,16 @@ class Settings:
     def close(self) -> None:
         self._store.close()
 
+    @tool(
+        # The old value is in the result, so that it can be restored.
+        effect="write",
+        idempotent=True,
+        title="Set a setting",
+        examples=(
+            {"key": "theme", "value": "dark"},
+            {"key": "mail.footer", "value": "Regards", "if_version": 3},
+        ),
+    )
     def set_config(
         self,
         key: Key,
@@ -197,20 +162,21 @@ class Settings:
         Limits: 65536 characters a value.
         """
         with self._store.writing() as store:
-            found = _setting(store, key)
-            if found is not None and found["value"] == value:
-                return ChangedSetting(**found, created=False, previous=value)  # also of a call that is repeated
-            _check_version(key, found, if_version)
-            if found is None:
+            setting = _setting(store, key)
+            if setting is not None and setting["value"] == value:
+                return ChangedSetting(**setting, created=False, previous=value)  # also of a call that is repeated
+            _check_version(key, setting, if_version)
+            if setting is None:
                 self._check_room(store, "SELECT count(*) FROM settings", self._limits.settings, "TT6632")
-            version = (_deleted(store) if found is None else found["version"]) + 1
+            version = (_last_deleted_version(store) if setting is None else setting["version"]) + 1
             changed = self._stamp()
             store.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (key, value, version, changed))
-        result = ChangedSetting(key=key, value=value, version=version, changed=changed, created=found is None)
-        if found is not None:
-            result["previous"] = found["value"]
+        result = ChangedSetting(key=key, value=value, version=version, changed=changed, created=setting is None)
+        if setting is not None:
+            result["previous"] = setting["value"]
         return result
 
+    @tool(effect="read", idempotent=True, title="Get a setting", examples=({"key": "theme"},))
     def get_config(self, key: Key) -> Setting:
         """Get the value of one setting (读取配置项).
 
@@ -218,13 +184,14 @@ class Settings:
         no such setting, and says which names are near. Side effects: none.
         """
         with self._store.reading() as store:
-            found = _setting(store, key)
-            if found is not None:
-                return found
+            setting = _setting(store, key)
+            if setting is not None:
+                return setting
             keys = [row[0] for row in store.execute("SELECT key FROM settings ORDER BY key LIMIT 10000")]
         near = difflib.get_close_matches(key, keys, 3)
         raise ToolError.of("TT6630", key=key, nearest=", ".join(near) or "none")
 
+    @tool(effect="read", idempotent=True, title="List settings", examples=({}, {"prefix": "mail."}))
     def list_config(
         self,
         prefix: Annotated[
@@ -252,6 +219,7 @@ class Settings:
             result["next_cursor"] = page[-1]["key"]
         return result
 
+    @tool(effect="destructive", idempotent=True, title="Delete a setting", examples=({"key": "theme"},))
     def delete_config(self, key: Key) -> DeletedSetting:
         """Delete one setting (删除配置项).
 
@@ -259,15 +227,24 @@ class Settings:
         lost, but for previous in the result. Deleting what is not there changes nothing.
         """
         with self._store.writing() as store:
-            found = _setting(store, key)
-            if found is not None:
+            setting = _setting(store, key)
+            if setting is not None:
                 store.execute("DELETE FROM settings WHERE key = ?", (key,))
-                store.execute(f"PRAGMA user_version={max(found['version'], _deleted(store))}")
-        result = DeletedSetting(key=key, deleted=found is not None)
-        if found is not None:
-            result["previous"] = found["value"]
+                store.execute(f"PRAGMA user_version={max(setting['version'], _last_deleted_version(store))}")
+        result = DeletedSetting(key=key, deleted=setting is not None)
+        if setting is not None:
+            result["previous"] = setting["value"]
         return result
 
+    @tool(
+        effect="write",
+        idempotent=False,
+        title="Add to the log",
+        examples=(
+            {"message": "Backup finished"},
+            {"message": "Order 17 was paid", "level": "info", "idempotency_key": "order-17-paid"},
+        ),
+    )
     def add_log(
         self,
         message: Annotated[str, "What happened: one entry, as text", Field(min_length=1, max_length=8192)],
@@ -286,13 +263,13 @@ class Settings:
         """
         with self._store.writing() as store:
             if idempotency_key is not None:
-                found = store.execute(
+                entry = store.execute(
                     "SELECT number, time, level, message FROM log WHERE once = ?", (idempotency_key,)
                 ).fetchone()
-                if found is not None:
-                    if found[2:] != (level, message):
-                        raise ToolError.of("TT6633", number=found[0])
-                    return AddedEntry(number=found[0], time=found[1], added=False)
+                if entry is not None:
+                    if entry[2:] != (level, message):
+                        raise ToolError.of("TT6633", number=entry[0])
+                    return AddedEntry(number=entry[0], time=entry[1], added=False)
             # Entries are never deleted, so the last number is their count.
             self._check_room(store, "SELECT coalesce(max(number), 0) FROM log", self._limits.entries, "TT6634")
             time = self._stamp()
@@ -300,6 +277,7 @@ class Settings:
             number = store.execute("INSERT INTO log (time, level, message, once) VALUES (?, ?, ?, ?)", row).lastrowid
         return AddedEntry(number=number or 0, time=time, added=True)
 
+    @tool(effect="read", idempotent=True, title="Read the log", examples=({}, {"level": "error", "limit": 10}))
     def read_log(
         self,
         level: Annotated[Level | None, "Only entries of this level"] = None,
@@ -343,7 +321,7 @@ def _setting(store: Any, key: str) -> Setting | None:
     return None if row is None else _as_setting(row)
 
 
-def _deleted(store: Any) -> int:
+def _last_deleted_version(store: Any) -> int:
     """The highest version that a deleted setting had. A new one starts above it, so that it is not taken for the old
     one."""
     return store.execute("PRAGMA user_version").fetchone()[0]
@@ -353,10 +331,10 @@ def _as_setting(row: tuple[Any, ...]) -> Setting:
     return Setting(key=row[0], value=row[1], version=row[2], changed=row[3])
 
 
-def _check_version(key: str, found: Setting | None, wanted: int | None) -> None:
-    version = 0 if found is None else found["version"]
-    if wanted is not None and wanted != version:
-        raise ToolError.of("TT6631", key=key, version=version, wanted=wanted)
+def _check_version(key: str, setting: Setting | None, expected: int | None) -> None:
+    version = 0 if setting is None else setting["version"]
+    if expected is not None and expected != version:
+        raise ToolError.of("TT6631", key=key, version=version, wanted=expected)
 
 
 def _page(rows: list[Any], limit: int, text: Callable[[Any], str], room: int) -> tuple[list[Any], bool]:
@@ -374,6 +352,5 @@ def toolset(path: Path | None, *, limits: SettingLimits | None = None) -> LocalT
     """The settings tools over the file at ``path``, ready to be served; in memory without one."""
     settings = Settings(path, limits=limits)
     tools = LocalToolset()
-    for name, said in TOOLS:
-        tools.add(getattr(settings, name), **said)
+    add_tools(tools, settings)
     return tools

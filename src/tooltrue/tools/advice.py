@@ -40,7 +40,7 @@ SERVER: Final[Mapping[str, str]] = MappingProxyType(
 
 def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
     """Return the ``AttributeError`` for a missing attribute, with its name here, if that is known."""
-    said = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if name in here:
-        said = f"{said}. {sentence('TT3044', 'en', {'here': here[name]})} [TT3044]"
-    return AttributeError(said, name=name, obj=owner)
+        message = f"{message}. {sentence('TT3044', 'en', {'here': here[name]})} [TT3044]"
+    return AttributeError(message, name=name, obj=owner)

@@ -13,7 +13,7 @@ import msgspec
 
 from tooltrue.errors import DefinitionError, InvalidResult, RpcError
 from tooltrue.jsonrpc.messages import MAX_DEPTH, check_depth, encode, is_finite
-from tooltrue.protocol.names import check_meta
+from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import (
     UNSET,
     CallToolResult,
@@ -69,8 +69,8 @@ class _Packed(msgspec.Struct):
 
 def unpacked(result: bytes) -> ToolOutcome:
     """Decode a result that another process of ours has encoded."""
-    read = msgspec.json.decode(result, type=_Packed)
-    return _completed(CallToolResult(list(read.content), read.structuredContent, read.isError, read.meta))
+    packed = msgspec.json.decode(result, type=_Packed)
+    return _completed(CallToolResult(list(packed.content), packed.structuredContent, packed.isError, packed.meta))
 
 
 def check_metas(*parts: object) -> None:

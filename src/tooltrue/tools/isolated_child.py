@@ -19,7 +19,7 @@ from tooltrue.errors import InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.binding.bind import Run, bind
-from tooltrue.tools.binding.settings import Settings
+from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
@@ -35,8 +35,8 @@ def main() -> None:
     # A forked copy of this process writes no result; if it held the pipe, the parent would wait for it.
     os.register_at_fork(after_in_child=partial(os.close, words))
     answer = encode(_answer(job))
-    with os.fdopen(words, "wb") as said:
-        said.write(answer)
+    with os.fdopen(words, "wb") as pipe:
+        pipe.write(answer)
     sys.stdout.flush()
     sys.stderr.flush()
     kill_descendants()
@@ -47,7 +47,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
     try:
         sys.path[:] = job["path"]
         function = getattr(_module(job["module"], job["file"]), job["function"])
-        bound = bind(function, Settings(name=job["tool"], blocking=False), ThreadPool(1))
+        bound = bind(function, ToolOptions(name=job["tool"], blocking=False), ThreadPool(1))
         call = ToolCall(job["tool"], job["arguments"], RequestContext(LOCAL, _Nobody()))
         outcome: Any = asyncio.run(_run(bound.run, call))
         return {"result": replaced(outcome, encoded=None)}

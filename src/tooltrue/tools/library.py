@@ -15,22 +15,22 @@ from typing_extensions import TypedDict
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownEntry
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
-from tooltrue.protocol.names import check_meta
+from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
 from tooltrue.protocol.uris import Template, is_template, is_uri, read_template
 from tooltrue.tools.binding import TextFunction
+from tooltrue.tools.library_content import prompt_result, resource_result
 from tooltrue.tools.null import NoTools
-from tooltrue.tools.reading import said, was_read
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.vocabulary import (
     UNTRUSTED,
-    Change,
     CompletionGet,
     Entry,
     Kind,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Unwatch,
@@ -73,8 +73,8 @@ class PromptSettings(TypedDict, total=False):
     blocking: bool
 
 
-class _Resource(Value, frozen=True):
-    definition: wire.Resource
+class _LocalResource(Value, frozen=True):
+    definition: wire.ResourceDefinition
     function: TextFunction
     untrusted: bool
 
@@ -106,7 +106,7 @@ class _Prompt(Value, frozen=True):
     function: TextFunction
 
 
-class _Reading(Value, frozen=True):
+class _ResourceMatch(Value, frozen=True):
     """The resolution of one URI: its entries, and the function with its arguments."""
 
     entries: tuple[Entry, ...]
@@ -125,12 +125,12 @@ class LocalLibrary(NoTools):
     def __init__(self, *, threads: int = 32) -> None:
         self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # entries are added and removed on any thread
-        self._resources: dict[str, _Resource] = {}
+        self._resources: dict[str, _LocalResource] = {}
         self._templates: dict[str, _Template] = {}
         self._prompts: dict[str, _Prompt] = {}
         self._lists: dict[str, tuple[Any, ...]] = {}
         self._offers: frozenset[str] = frozenset()
-        self._watchers: list[Callable[[Change], None]] = []
+        self._watchers: list[Callable[[ProviderChange], None]] = []
 
     # --- registering -------------------------------------------------------------------------------------------------
 
@@ -166,7 +166,9 @@ class LocalLibrary(NoTools):
             self._put(self._templates, uri, made, "resources", _offered("resources", bound))
         else:
             _check_fixed(uri, bound)
-            resource = _Resource(wire.Resource(uri=uri, size=settings.get("size"), **about), bound, is_untrusted)
+            resource = _LocalResource(
+                wire.ResourceDefinition(uri=uri, size=settings.get("size"), **about), bound, is_untrusted
+            )
             self._put(self._resources, uri, resource, "resources", _offered("resources"))
 
     @overload
@@ -212,7 +214,7 @@ class LocalLibrary(NoTools):
             shelf[key] = entry
             self._lists.clear()
             self._offers |= offers
-        self._tell(Change(kind))
+        self._notify(ProviderChange(kind))
 
     def remove_resource(self, uri: str) -> None:
         """Remove a resource or a template; reads that already run finish. Raises ``UnknownEntry``."""
@@ -220,7 +222,7 @@ class LocalLibrary(NoTools):
             if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
                 raise UnknownEntry.of("TT1025", uri=uri)
             self._lists.clear()
-        self._tell(Change("resources"))
+        self._notify(ProviderChange("resources"))
 
     def remove_prompt(self, name: str) -> None:
         """Remove a prompt. Raises ``UnknownEntry``."""
@@ -228,17 +230,17 @@ class LocalLibrary(NoTools):
             if self._prompts.pop(name, None) is None:
                 raise UnknownEntry.of("TT1026", name=name)
             self._lists.clear()
-        self._tell(Change("prompts"))
+        self._notify(ProviderChange("prompts"))
 
     def resource_updated(self, uri: str) -> None:
         """Notify the subscribers of ``uri`` that its contents have changed. Thread-safe."""
-        self._tell(Change("resource", uri))
+        self._notify(ProviderChange("resource", uri))
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None
 
@@ -247,7 +249,7 @@ class LocalLibrary(NoTools):
     def offers(self) -> frozenset[str]:
         return self._offers
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return self._listed("resources", self._resources)
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -271,16 +273,16 @@ class LocalLibrary(NoTools):
             case CompletionGet():
                 return (self._on(self._templates, operation).definition,)
 
-    def _find(self, read: ResourceRead) -> _Reading:
-        fixed = self._resources.get(read.uri)
+    def _find(self, request: ResourceRead) -> _ResourceMatch:
+        fixed = self._resources.get(request.uri)
         if fixed is not None:
-            return _Reading((fixed.definition,), fixed.function, {}, fixed.definition.mimeType, fixed.untrusted)
+            return _ResourceMatch((fixed.definition,), fixed.function, {}, fixed.definition.mimeType, fixed.untrusted)
         for made in tuple(self._templates.values()):
-            arguments = made.arguments_of(read.uri)
+            arguments = made.arguments_of(request.uri)
             if arguments is not None:
-                entries = (made.definition, resource_of(made.definition, read.uri))
-                return _Reading(entries, made.function, arguments, made.definition.mimeType, made.untrusted)
-        raise unknown(read)
+                entries = (made.definition, resource_of(made.definition, request.uri))
+                return _ResourceMatch(entries, made.function, arguments, made.definition.mimeType, made.untrusted)
+        raise unknown(request)
 
     def _on(self, shelf: Mapping[str, T], operation: PromptGet | CompletionGet) -> T:
         entry = shelf.get(operation.name)
@@ -288,12 +290,12 @@ class LocalLibrary(NoTools):
             raise unknown(operation)
         return entry
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        reading = self._find(read)
-        value = await reading.function.call(reading.arguments, read.context)
-        outcome = was_read(value, read.uri, reading.mime_type)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        reading = self._find(request)
+        value = await reading.function.call(reading.arguments, request.context)
+        outcome = resource_result(value, request.uri, reading.mime_type)
         if outcome is None:
-            raise unknown(read)
+            raise unknown(request)
         if reading.untrusted and not isinstance(outcome, InputRequiredResult):
             return replaced(outcome, meta={**(outcome.meta or {}), UNTRUSTED: True})
         return outcome
@@ -301,7 +303,7 @@ class LocalLibrary(NoTools):
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         prompt = self._on(self._prompts, get)
         value = await prompt.function.call(prompt.function.convert(get.arguments), get.context)
-        return said(value, prompt.definition.description)
+        return prompt_result(value, prompt.definition.description)
 
     async def complete(self, get: CompletionGet) -> Completion:
         entry = self._on(self._prompts, get) if get.of == "prompt" else self._on(self._templates, get)
@@ -313,10 +315,10 @@ def _check_uri(uri: object) -> None:
         raise DefinitionError.of("TT3019", name=getattr(uri, "__name__", type(uri).__name__))
 
 
-def _check_settings(said: Mapping[str, Any], known: type) -> None:
-    for name in said:
-        if name not in known.__annotations__:
-            raise DefinitionError.of("TT3014", name=name, known=", ".join(known.__annotations__))
+def _check_settings(settings: Mapping[str, Any], options: type) -> None:
+    for name in settings:
+        if name not in options.__annotations__:
+            raise DefinitionError.of("TT3014", name=name, known=", ".join(options.__annotations__))
 
 
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
@@ -364,7 +366,7 @@ def shelved(tools: Provider, library: LocalLibrary) -> Provider:
 class _Shelved(Wrapper, frozen=True):
     library: LocalLibrary
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         ends = (self.inner.watch(changed), self.library.watch(changed))
 
         def unwatch() -> None:
@@ -376,7 +378,7 @@ class _Shelved(Wrapper, frozen=True):
     def offers(self) -> frozenset[str]:
         return self.library.offers()
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return await self.library.list_resources(context)
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -388,8 +390,8 @@ class _Shelved(Wrapper, frozen=True):
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         return await self.library.find_entries(operation)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        return await self.library.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        return await self.library.read_resource(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         return await self.library.get_prompt(get)

@@ -12,17 +12,17 @@ from tooltrue.crashes import log_crash
 from tooltrue.errors import DefinitionError, UnknownTool
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import ToolOutcome
-from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
+from tooltrue.tools.binding import Bound, ToolOptions, bind, bind_raw
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.memo import Remembered
 from tooltrue.tools.null import NoLibrary
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import (
     EVERYONE,
-    Change,
     Effect,
     Personal,
     Principal,
+    ProviderChange,
     RequestContext,
     Secrets,
     Tool,
@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ToolSettings(TypedDict, total=False):
-    """The arguments of the ``tool`` decorator; described in :class:`tooltrue.tools.binding.Settings`."""
+    """The arguments of the ``tool`` decorator; described in :class:`tooltrue.tools.binding.ToolOptions`."""
 
     name: str
     title: str
@@ -77,11 +77,11 @@ def _shows(bound: Bound, context: RequestContext) -> bool:
     if bound.visible is None or context.principal is EVERYONE:
         return True
     try:
-        shown: object = bound.visible(context.principal)
-        if isinstance(shown, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return shown
+        is_visible: object = bound.visible(context.principal)
+        if isinstance(is_visible, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return is_visible
         # The coroutine of an async function is truthy, but no answer.
-        raise TypeError(f"visible of a tool returns True or False, not {type(shown).__name__}")
+        raise TypeError(f"visible of a tool returns True or False, not {type(is_visible).__name__}")
     # Not `(Exception, SystemExit)`: there is no await here, so that a cancellation is of the author's making too.
     except BaseException as error:  # noqa: BLE001 - if `visible` raises, this tool alone is hidden
         log_crash("visible of tool %s failed: hidden", bound.tool.name, error=error)
@@ -99,7 +99,7 @@ class LocalToolset(NoLibrary):
         self._listed: tuple[Tool, ...] | None = None
         self._varies = False  # whether the list depends on the caller
         self._lists = Remembered[Tool]()
-        self._watchers: list[Callable[[Change], None]] = []
+        self._watchers: list[Callable[[ProviderChange], None]] = []
 
     @overload
     def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
@@ -122,7 +122,7 @@ class LocalToolset(NoLibrary):
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
         if isinstance(function, str):
             raise DefinitionError.of("TT3017", value=function, kind="tool")
-        return self._register(bind(function, Settings.of(settings), self.pool))
+        return self._register(bind(function, ToolOptions.of(settings), self.pool))
 
     def add_raw(
         self,
@@ -138,8 +138,8 @@ class LocalToolset(NoLibrary):
         if "name" in settings:
             raise DefinitionError.of("TT3016", name="name", wanted="left out: the first argument is the name")
         output = None if output_schema is None else dict(output_schema)
-        definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
-        return self._register(bind_raw(handler, definition, Settings.of(settings), self.pool))
+        definition = wire.ToolDefinition(name=name, inputSchema=dict(input_schema), outputSchema=output)
+        return self._register(bind_raw(handler, definition, ToolOptions.of(settings), self.pool))
 
     def _register(self, bound: Bound) -> Tool:
         with self._lock:
@@ -147,7 +147,7 @@ class LocalToolset(NoLibrary):
             self._bound[bound.tool.name] = bound
             self._now |= dict.fromkeys(bound.tool.replaces, bound.tool.name)
             self._listed = None
-        self._tell()
+        self._notify()
         return bound.tool
 
     def _check_names(self, tool: Tool) -> None:
@@ -165,11 +165,11 @@ class LocalToolset(NoLibrary):
             for old in bound.tool.replaces:
                 del self._now[old]
             self._listed = None
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for changed in tuple(self._watchers):
-            changed(Change("tools"))
+            changed(ProviderChange("tools"))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ class LocalToolset(NoLibrary):
 
     def changed(self) -> None:
         """Notify watchers that ``visible`` has changed for some callers, so that tools appeared or disappeared."""
-        self._tell()
+        self._notify()
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         with self._lock:
@@ -195,8 +195,8 @@ class LocalToolset(NoLibrary):
             if not self._varies:
                 return self._listed
             everyone = tuple(self._bound.values())
-        seen = sorted((bound.tool for bound in everyone if _shows(bound, context)), key=_name)
-        return self._lists.same(tuple(seen), context.principal.id)
+        tools = sorted((bound.tool for bound in everyone if _shows(bound, context)), key=_name)
+        return self._lists.same(tuple(tools), context.principal.id)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._find(name, context).tool
@@ -213,6 +213,6 @@ class LocalToolset(NoLibrary):
             raise UnknownTool(name)
         return bound
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None

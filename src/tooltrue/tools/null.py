@@ -54,7 +54,7 @@ class NoLibrary:
     def offers(self) -> frozenset[str]:
         return frozenset()
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return ()
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -66,8 +66,8 @@ class NoLibrary:
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         raise unknown(operation)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        raise unknown(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        raise unknown(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         raise unknown(get)

@@ -41,7 +41,7 @@ from typing_extensions import deprecated
 
 from tooltrue.errors import DefinitionError, InvalidParams, ParseError, ToolError
 from tooltrue.jsonrpc.messages import Json, canonical, decode, encode, is_array
-from tooltrue.protocol.questions import (
+from tooltrue.protocol.input_requests import (
     LIST_ROOTS,
     SAMPLE,
     InputRequest,
@@ -56,10 +56,10 @@ __all__ = [
     "MAX_MISFITS",
     "MAX_ROUNDS",
     "Answer",
+    "ClientQuestion",
     "InputRequired",
     "Link",
     "Memory",
-    "Question",
     "Root",
     "Roots",
     "Rounds",
@@ -127,7 +127,7 @@ class Root(Value, frozen=True):
     name: str | None = None
 
 
-class Question(Generic[T]):
+class ClientQuestion(Generic[T]):
     """A question to the client. ``request`` is its wire form, ``read`` interprets an answer to it.
 
     ``read`` raises ``ValueError``, in words for the person, if the answer does not fit the question.
@@ -145,7 +145,7 @@ class Question(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Link(Question[Answer[None]]):
+class Link(ClientQuestion[Answer[None]]):
     """A page that the person is asked to open: for signing in, paying, and other secret matters. The answer tells only
     whether they agreed to open it; the page itself has to report the result to the server.
     """
@@ -164,7 +164,7 @@ class Link(Question[Answer[None]]):
 
 @deprecated("Sampling is deprecated by the protocol: call a model provider directly.")
 @dataclass(frozen=True)
-class Sampling(Question[Sampled]):
+class Sampling(ClientQuestion[Sampled]):
     """A completion of the client's model. Deprecated since 2026-07-28, and kept for clients that support it.
 
     ``messages``: text, or messages as in ``sampling/createMessage``. ``more``: its other parameters.
@@ -193,7 +193,7 @@ class Sampling(Question[Sampled]):
 
 @deprecated("Roots is deprecated by the protocol: take folders as arguments, or from the configuration.")
 @dataclass(frozen=True)
-class Roots(Question[list[Root]]):
+class Roots(ClientQuestion[list[Root]]):
     """The folders that the client offers. Deprecated since 2026-07-28, and kept for clients that support it."""
 
     request: InputRequest = field(init=False, repr=False)
@@ -273,38 +273,38 @@ class Rounds:
         """The ``requestState`` that the handler itself returned last."""
         return None if self._memory is None else self._memory.own
 
-    def ask(self, question: Question[T], key: str | None = None) -> T:
+    def ask(self, question: ClientQuestion[T], key: str | None = None) -> T:
         """Return the answer to one question; ends the round if there is none yet."""
         if key is None:
             self._unnamed += 1
             key = f"question-{self._unnamed}"
         return self.ask_all({key: question})[key]
 
-    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+    def ask_all(self, questions: Mapping[str, ClientQuestion[Any]]) -> dict[str, Any]:
         """Return the answers to all questions; missing ones are asked together.
 
         Raises ``ToolError`` once ``MAX_MISFITS`` answers to one question did not fit.
         """
         memory = self._memory or _NOTHING
-        answered, missing, values = dict(memory.answered), dict[str, InputRequest](), dict[str, Any]()
+        answers, missing, values = dict(memory.answered), dict[str, InputRequest](), dict[str, Any]()
         misfits = dict(memory.misfits)
         for key, question in questions.items():
             digest = _digest(question.request)
-            known, answer = self._answer(memory, key, question.request, digest)
-            if not known:
+            has_answer, answer = self._answer(memory, key, question.request, digest)
+            if not has_answer:
                 missing[key] = question.request
                 continue
             try:
                 values[key] = question.read(answer)
-                answered[key] = (digest, answer)
+                answers[key] = (digest, answer)
             except ValueError as error:
                 misfits[key] = (digest, _one_more(misfits.get(key), key, digest, str(error)))
                 missing[key] = question.again(str(error))
-        self._memory = replaced(memory, answered=answered, misfits=misfits)
+        self._memory = replaced(memory, answered=answers, misfits=misfits)
         if not missing:
             return values
-        asked = {key: _digest(questions[key].request) for key in missing}
-        raise InputRequired(InputRequiredResult(dict(missing), memory=self.after(asked)))
+        digests = {key: _digest(questions[key].request) for key in missing}
+        raise InputRequired(InputRequiredResult(dict(missing), memory=self.after(digests)))
 
     def _answer(self, memory: Memory, key: str, request: InputRequest, digest: str) -> tuple[bool, Any]:
         """Return whether this exact question has been answered, and the answer."""
@@ -322,8 +322,8 @@ class Rounds:
         """Return the value that ``make`` gave in the first round that came here; see :meth:`Context.once`."""
         made = self._made()
         if key in made:
-            awaited, kept = made[key]
-            return _ready(decode(kept)) if awaited else decode(kept)
+            awaited, encoded = made[key]
+            return _ready(decode(encoded)) if awaited else decode(encoded)
         value = make()
         if isinstance(value, Awaitable):
             return self._keep_later(key, cast("Awaitable[Any]", value))
@@ -335,11 +335,11 @@ class Rounds:
     def _keep(self, key: str, value: Any, *, awaited: bool) -> Any:
         """Store a value as JSON. The first round, too, gets the decoded value, and each round a copy of its own."""
         try:
-            kept = encode(value)
-            value = decode(kept)
+            encoded = encode(value)
+            value = decode(encoded)
         except (TypeError, ValueError, RecursionError, ParseError):
             raise DefinitionError.of("TT3205", key=key) from None
-        self._made()[key] = (awaited, kept)
+        self._made()[key] = (awaited, encoded)
         return value
 
     def _made(self) -> dict[str, tuple[bool, bytes]]:
@@ -348,13 +348,13 @@ class Rounds:
             self._once = {key: (awaited, encode(value)) for key, (awaited, value) in once}
         return self._once
 
-    def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
+    def after(self, digests: Mapping[str, str], own: str | None = None) -> Memory:
         """Return the memory of the next round. Raises ``ToolError`` if there have been too many."""
         memory = self._memory or _NOTHING
         if memory.round + 1 >= MAX_ROUNDS:
             raise ToolError.of("TT2010", limit=MAX_ROUNDS)
-        once = {key: (awaited, decode(kept)) for key, (awaited, kept) in self._made().items()}
-        return Memory(memory.round + 1, memory.answered, dict(asked), once, own, memory.misfits)
+        once = {key: (awaited, decode(encoded)) for key, (awaited, encoded) in self._made().items()}
+        return Memory(memory.round + 1, memory.answered, dict(digests), once, own, memory.misfits)
 
 
 class _Within(Rounds):
@@ -375,15 +375,15 @@ class _Within(Rounds):
     def own(self) -> str | None:
         return self._outer.own
 
-    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+    def ask_all(self, questions: Mapping[str, ClientQuestion[Any]]) -> dict[str, Any]:
         answers = self._outer.ask_all({self._scope + key: question for key, question in questions.items()})
         return {key: answers[self._scope + key] for key in questions}
 
     def once(self, key: str, make: Callable[[], Any]) -> Any:
         return self._outer.once(self._scope + key, make)
 
-    def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
-        return self._outer.after(asked, own)
+    def after(self, digests: Mapping[str, str], own: str | None = None) -> Memory:
+        return self._outer.after(digests, own)
 
 
 _NOTHING = Memory()
@@ -393,9 +393,9 @@ async def _ready(value: Any) -> Any:
     return value
 
 
-def _one_more(known: tuple[str, int] | None, key: str, digest: str, problem: str) -> int:
+def _one_more(previous: tuple[str, int] | None, key: str, digest: str, problem: str) -> int:
     """Return the number of invalid answers to this question so far. Raises ``ToolError`` at the limit."""
-    count = known[1] + 1 if known is not None and known[0] == digest else 1
+    count = previous[1] + 1 if previous is not None and previous[0] == digest else 1
     if count >= MAX_MISFITS:
         raise ToolError.of("TT2013", key=key, count=count, problem=problem)
     return count

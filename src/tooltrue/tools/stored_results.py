@@ -61,12 +61,12 @@ class Chunk(Value, frozen=True):
         return None if self.number == self.count else _uri(self.uri.partition("/")[0], self.number + 1)
 
 
-def chunks_of(kept: StoredResult) -> tuple[Chunk, ...]:
+def chunks_of(stored: StoredResult) -> tuple[Chunk, ...]:
     """Return the parts in their order. Text is split after a line if possible, and never within a character."""
-    pieces = tuple(_pieces(kept.data, is_text=kept.is_text))
-    link, mime_type = kept.link, kept.link.mimeType or ""
+    pieces = tuple(_pieces(stored.data, is_text=stored.is_text))
+    link, mime_type = stored.link, stored.link.mimeType or ""
     return tuple(
-        Chunk(_uri(link.uri, number), link.name, mime_type, data, kept.is_text, number, len(pieces), len(kept.data))
+        Chunk(_uri(link.uri, number), link.name, mime_type, data, stored.is_text, number, len(pieces), len(stored.data))
         for number, data in enumerate(pieces, 1)
     )
 

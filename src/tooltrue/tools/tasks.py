@@ -47,7 +47,7 @@ class Task:
     """One task. ``stopped`` is the reason why no call runs for it any more; the code that drives the model ends its
     loop then.
 
-    ``met`` is the first tool for each leg of the trifecta, ``sources`` are the servers that the content came from,
+    ``taint`` is the first tool for each leg of the trifecta, ``sources`` are the servers that the content came from,
     ``history`` are calls and their results, the newest last, ``running`` counts identical calls that have not ended
     yet.
     """
@@ -58,11 +58,11 @@ class Task:
     bytes: int = 0
     tokens: int = 0
     money: float = 0.0
-    asked_seconds: float = 0.0
+    question_seconds: float = 0.0
     stopped: str = ""
     strikes: int = 0
-    told: set[str] = field(default_factory=set[str])
-    met: dict[Taint, str] = field(default_factory=dict[Taint, str])
+    warned_limits: set[str] = field(default_factory=set[str])
+    taint: dict[Taint, str] = field(default_factory=dict[Taint, str])
     sources: set[str] = field(default_factory=set[str])
     history: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=_HISTORY))
     running: Counter[str] = field(default_factory=Counter[str])
@@ -79,39 +79,39 @@ class Task:
         self.tokens += tokens
         self.money += money
 
-    def meet(self, leg: Taint, name: str, source: str) -> None:
+    def add_taint(self, kind: Taint, name: str, source: str) -> None:
         """Record that the operation ``name`` contributed this leg, from ``source``."""
-        self.met.setdefault(leg, name)
+        self.taint.setdefault(kind, name)
         self.sources.add(source)
 
-    def has_met(self) -> TaskTaint:
-        return TaskTaint(dict(self.met), frozenset(self.sources))
+    def current_taint(self) -> TaskTaint:
+        return TaskTaint(dict(self.taint), frozenset(self.sources))
 
-    def meet_all(self, met: TaskTaint) -> None:
+    def add_all_taint(self, other: TaskTaint) -> None:
         """Add the taint of another task."""
-        for leg, name in met.tools.items():
-            self.met.setdefault(leg, name)
-        self.sources |= met.sources
+        for kind, name in other.tools.items():
+            self.taint.setdefault(kind, name)
+        self.sources |= other.sources
 
-    def meets_with(self, other: Task) -> None:
+    def share_taint(self, other: Task) -> None:
         """Share taint from now on: each of the two tasks has the taint of both."""
-        other.meet_all(self.has_met())
-        self.met, self.sources = other.met, other.sources
+        other.add_all_taint(self.current_taint())
+        self.taint, self.sources = other.taint, other.sources
 
-    def asks(self) -> None:
-        """A call begins to wait for a person; :meth:`asked` follows. Time in which several wait counts once."""
+    def begin_question(self) -> None:
+        """A call begins to wait for a person; :meth:`end_question` follows. Time in which several wait counts once."""
         if not self._questions:
             self._asked_since = self.clock()
         self._questions += 1
 
-    def asked(self) -> None:
+    def end_question(self) -> None:
         self._questions -= 1
         if not self._questions:
-            self.asked_seconds += self.clock() - self._asked_since
+            self.question_seconds += self.clock() - self._asked_since
 
     @property
     def seconds(self) -> float:
-        return self.clock() - self.began - self.asked_seconds
+        return self.clock() - self.began - self.question_seconds
 
     def shares(self) -> Mapping[str, tuple[float, float]]:
         """Return the used amount and the limit, for each limit that is set."""

@@ -22,12 +22,12 @@ from typing import Any
 from tooltrue.tools.rounds import InputRequired
 from tooltrue.wording import sentence
 
-__all__ = ["HELD", "Held", "Lane", "ThreadPool"]
+__all__ = ["HELD", "Lane", "SlotHold", "ThreadPool"]
 
 _log = logging.getLogger("tooltrue")
 
 
-class Held:
+class SlotHold:
     """The concurrency slot of a call, released once neither the call itself nor a thread of it holds it."""
 
     __slots__ = ("_count", "_give_back")
@@ -45,42 +45,42 @@ class Held:
             self._give_back()
 
 
-HELD: contextvars.ContextVar[Held | None] = contextvars.ContextVar("held", default=None)
+HELD: contextvars.ContextVar[SlotHold | None] = contextvars.ContextVar("held", default=None)
 """The slot of the running call; held on by work that may outlast it. Used on the event loop only."""
 
 
-class _Job:
+class _ThreadJob:
     """A function on its way through a thread. The first to take the lock decides: if a thread does, it runs; if its
     caller gives up first, it never begins.
     """
 
-    __slots__ = ("_abandoned", "_began", "_ended", "_function", "_held", "_loop", "_taken", "future", "lane")
+    __slots__ = ("_abandoned", "_began", "_claim", "_function", "_hold", "_is_ended", "_loop", "future", "lane")
 
     def __init__(self, function: Callable[[], Any], lane: Lane) -> None:
         self._loop = asyncio.get_running_loop()
         self._function = functools.partial(contextvars.copy_context().run, function)
-        self._taken = threading.Lock()
+        self._claim = threading.Lock()
         self._began = 0.0
-        self._ended = self._abandoned = False
-        self._held = HELD.get()
-        if self._held is not None:
-            self._held.keep()
+        self._is_ended = self._abandoned = False
+        self._hold = HELD.get()
+        if self._hold is not None:
+            self._hold.keep()
         self.lane = lane
         self.future: asyncio.Future[Any] = self._loop.create_future()
         self.future.add_done_callback(self._settled)
 
     def run(self) -> Callable[[], None]:
         """Call the function on this thread, unless it was abandoned. Returns the function that reports to the loop."""
-        if not self._taken.acquire(blocking=False):
+        if not self._claim.acquire(blocking=False):
             return lambda: None
         self._began = time.monotonic()
         try:
             end, value = self._finish, self._function()
         except BaseException as error:  # noqa: BLE001 - any exception belongs to the caller
             end, value = self._fail, error
-        return lambda: self._tell(end, value)
+        return lambda: self._report(end, value)
 
-    def _tell(self, end: Callable[[Any], None], value: Any) -> None:
+    def _report(self, end: Callable[[Any], None], value: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and no caller waits
             self._loop.call_soon_threadsafe(end, value)
 
@@ -98,17 +98,17 @@ class _Job:
             self.future.set_exception(error)
 
     def _end(self) -> None:
-        self._ended = True
-        if self._held is not None:
-            self._held.let_go()
+        self._is_ended = True
+        if self._hold is not None:
+            self._hold.let_go()
         if self._abandoned:
             self.lane.give_up(-1)
             self.lane.warn("TT4102", seconds=time.monotonic() - self._began)
 
     def _settled(self, future: asyncio.Future[Any]) -> None:
-        if not future.cancelled() or self._ended:
+        if not future.cancelled() or self._is_ended:
             return
-        if self._taken.acquire(blocking=False):  # no thread has begun it yet, and none will
+        if self._claim.acquire(blocking=False):  # no thread has begun it yet, and none will
             self._end()
         else:
             self._abandoned = True
@@ -130,7 +130,7 @@ class Lane:
         self.share = share
         self.threads = 0
         self.abandoned = 0
-        self.waiting: deque[_Job] = deque()
+        self.waiting: deque[_ThreadJob] = deque()
 
     def give_up(self, more: int) -> None:
         """Add ``more`` to the abandoned threads, of this lane and of the pool."""
@@ -145,7 +145,7 @@ class Lane:
         """Return a future for ``function()``, called on a thread in the caller's context. Raises ``RuntimeError`` if it
         needs another thread, and the system has none.
         """
-        job = _Job(function, self)
+        job = _ThreadJob(function, self)
         try:
             self._pool.begin(job)
         except RuntimeError:
@@ -163,7 +163,7 @@ class ThreadPool:
         self._size = size
         self.abandoned = 0
         self._lock = threading.Lock()
-        self._handed: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._handed: queue.SimpleQueue[_ThreadJob] = queue.SimpleQueue()
         self._turns: deque[Lane] = deque()  # lanes with queued jobs; each gets a thread in its turn
         self._threads = 0
         self._idle = 0
@@ -177,7 +177,7 @@ class ThreadPool:
         """Like :meth:`Lane.run`, for functions without a lane of their own."""
         return self._rest.run(function)
 
-    def begin(self, job: _Job) -> None:
+    def begin(self, job: _ThreadJob) -> None:
         lane = job.lane
         with self._lock:
             if lane.threads < lane.share and self._idle:
@@ -193,9 +193,9 @@ class ThreadPool:
                     self._turns.append(lane)
                 lane.waiting.append(job)
 
-    def _work(self, job: _Job | None) -> None:
+    def _work(self, job: _ThreadJob | None) -> None:
         while job is not None:
-            tell, lane = job.run(), job.lane
+            report, lane = job.run(), job.lane
             # Free before the result is reported: the next call that it leads to finds this thread.
             with self._lock:
                 job = self._next(lane)
@@ -204,12 +204,12 @@ class ThreadPool:
                     self._threads -= 1
                 elif job is None:
                     self._idle += 1
-            tell()
-            del tell  # the result is released while the thread waits
+            report()
+            del report  # the result is released while the thread waits
             if job is None and not ends:
                 job = self._handed.get()
 
-    def _next(self, before: Lane) -> _Job | None:
+    def _next(self, before: Lane) -> _ThreadJob | None:
         """Return the next job for a thread that worked for ``before``: one of that lane, if it would have no thread
         left.
         """
@@ -224,7 +224,7 @@ class ThreadPool:
             self._turns.append(lane)
         return None
 
-    def _turn(self, lane: Lane) -> _Job:
+    def _turn(self, lane: Lane) -> _ThreadJob:
         job = lane.waiting.popleft()
         lane.threads += 1
         if lane.waiting:

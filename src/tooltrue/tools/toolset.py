@@ -14,11 +14,11 @@ from tooltrue.errors import UnknownEntry
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value, replaced
 from tooltrue.tools.vocabulary import (
-    Change,
     CompletionGet,
     Entry,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -26,7 +26,7 @@ from tooltrue.tools.vocabulary import (
     Unwatch,
 )
 
-__all__ = ["Layer", "Library", "Provider", "Toolset", "Wrapper", "found", "guarded", "unknown"]
+__all__ = ["Layer", "Library", "Provider", "Toolset", "Wrapper", "guarded", "resolve_call", "unknown"]
 
 
 class Toolset(Protocol):
@@ -44,7 +44,7 @@ class Toolset(Protocol):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome: ...
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch: ...
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch: ...
 
 
 class Library(Protocol):
@@ -58,7 +58,7 @@ class Library(Protocol):
 
     def offers(self) -> frozenset[str]: ...
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]: ...
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]: ...
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]: ...
 
@@ -66,7 +66,7 @@ class Library(Protocol):
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]: ...
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome: ...
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome: ...
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome: ...
 
@@ -112,13 +112,13 @@ class Wrapper(Value, frozen=True, dict=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         return await self.inner.call_tool(call)
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         return self.inner.watch(changed)
 
     def offers(self) -> frozenset[str]:
         return self.inner.offers()
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return await self.inner.list_resources(context)
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
@@ -130,8 +130,8 @@ class Wrapper(Value, frozen=True, dict=True):
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         return await self.inner.find_entries(operation)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        return await self.inner.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        return await self.inner.read_resource(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         return await self.inner.get_prompt(get)
@@ -166,8 +166,8 @@ class Layer(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         return await self.around(call, self.inner.call_tool)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        return await self.around(read, self.inner.read_resource)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        return await self.around(request, self.inner.read_resource)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         return await self.around(get, self.inner.get_prompt)
@@ -183,7 +183,7 @@ def guarded(provider: Provider, *layers: Callable[[Provider], Provider]) -> Prov
     return provider
 
 
-async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
+async def resolve_call(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     """Return the call with its tool, looked up unless an outer layer has done so. Raises ``UnknownTool``.
 
     For a tool that was called by an old name, the call gets the present one, so that all layers use the same name.

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.names import REPLACES, is_name
+from tooltrue.protocol.name_rules import REPLACES, is_name
 from tooltrue.protocol.types import (
     Completion,
     Mutable,
@@ -27,11 +27,11 @@ from tooltrue.tools.memo import Remembered
 from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.vocabulary import (
     EVERYONE,
-    Change,
     CompletionGet,
     Entry,
     LibraryOperation,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceRead,
     Tool,
@@ -145,13 +145,13 @@ class _Named(Wrapper, frozen=True):
         return self._rename(await self._find(name, context))
 
     async def _find(self, name: str, context: RequestContext) -> Tool:
-        found: dict[str, Tool] = {}
+        matches: dict[str, Tool] = {}
         for inner in self.inward(name):
             with contextlib.suppress(UnknownTool):
                 tool = await self.inner.find_tool(inner, context)
-                found[tool.name] = tool
-        now = [tool for tool in found.values() if self.outward(tool.name) == name]
-        return _only(name, now or list(found.values()))
+                matches[tool.name] = tool
+        now = [tool for tool in matches.values() if self.outward(tool.name) == name]
+        return _only(name, now or list(matches.values()))
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         tool = await self._find(call.name, call.context)
@@ -163,13 +163,13 @@ def _replacing(tool: Tool, names: tuple[str, ...]) -> Tool:
     return replaced(tool, definition=replaced(tool.definition, meta=meta), replaces=names)
 
 
-def _only(name: str, found: list[T]) -> T:
+def _only(name: str, matches: list[T]) -> T:
     """Return the only one found. Errors have the name that the caller used, not the one behind it."""
-    if not found:
+    if not matches:
         raise UnknownTool(name)
-    if len(found) > 1:
+    if len(matches) > 1:
         raise DefinitionError.of("TT3021", names=name)
-    return found[0]
+    return matches[0]
 
 
 def _sorted(tools: Iterable[Tool]) -> Tools:
@@ -182,16 +182,16 @@ def _sorted(tools: Iterable[Tool]) -> Tools:
 
 def _without_taken(tools: Tools) -> Tools:
     present = frozenset(tool.name for tool in tools)
-    return tuple(_left(tool, present) for tool in tools)
+    return tuple(_without_names(tool, present) for tool in tools)
 
 
-def _left(tool: Tool, taken: frozenset[str]) -> Tool:
+def _without_names(tool: Tool, names: frozenset[str]) -> Tool:
     """Return the tool without those old names that are present names of other tools: rules for those do not apply to
     it.
     """
-    if taken.isdisjoint(tool.replaces):
+    if names.isdisjoint(tool.replaces):
         return tool
-    return _replacing(tool, tuple(name for name in tool.replaces if name not in taken))
+    return _replacing(tool, tuple(name for name in tool.replaces if name not in names))
 
 
 class _Combined(Value, frozen=True):
@@ -217,7 +217,7 @@ class _Combined(Value, frozen=True):
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = (await self._owner(name, context))[1]
-        return _left(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
+        return _without_names(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
 
     async def _is_there(self, name: str, context: RequestContext) -> bool:
         """Whether a tool has this present name. A name that is an old name of two tools in one part is no present
@@ -233,7 +233,7 @@ class _Combined(Value, frozen=True):
         part, tool = await self._owner(call.name, call.context)
         return await part.call_tool(replaced(call, tool=tool))
 
-    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         ends = [part.watch(changed) for part in self.parts]
 
         def unwatch() -> None:
@@ -245,7 +245,7 @@ class _Combined(Value, frozen=True):
     def offers(self) -> frozenset[str]:
         return frozenset[str]().union(*(part.offers() for part in self.parts))
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         lists = [await part.list_resources(context) for part in self.parts]
         return self._memos["resources"].of(lists, lambda: _first_of_each(lists, lambda resource: resource.uri))
 
@@ -272,9 +272,9 @@ class _Combined(Value, frozen=True):
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         return (await self._first(operation))[1]
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        part, _ = await self._first(read)
-        return await part.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        part, _ = await self._first(request)
+        return await part.read_resource(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         part, _ = await self._first(get)

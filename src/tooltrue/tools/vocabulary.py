@@ -14,13 +14,13 @@ from typing_extensions import deprecated
 from tooltrue.errors import ToolError
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.headers import Mirrors
+from tooltrue.protocol.input_requests import InputRequest, lacking
 from tooltrue.protocol.modern import LOG_LEVELS
-from tooltrue.protocol.questions import InputRequest, lacking
 from tooltrue.protocol.schema import Schema
 from tooltrue.protocol.types import Mutable, Value
 from tooltrue.tools.advice import CONTEXT, missing
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.rounds import Question, Rounds
+from tooltrue.tools.rounds import ClientQuestion, Rounds
 from tooltrue.tools.stored_results import StoredResult
 from tooltrue.tools.tasks import Task
 
@@ -30,7 +30,6 @@ __all__ = [
     "LOCAL",
     "UNTRUSTED",
     "CallRecord",
-    "Change",
     "Channel",
     "CompletionGet",
     "Context",
@@ -43,6 +42,7 @@ __all__ = [
     "Personal",
     "Principal",
     "PromptGet",
+    "ProviderChange",
     "RequestContext",
     "ResourceFollow",
     "ResourceRead",
@@ -71,7 +71,7 @@ AnswerT = TypeVar("AnswerT")
 Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
 
 
-class Change(Value, frozen=True):
+class ProviderChange(Value, frozen=True):
     """A change: the list of tools, prompts or resources (templates included), or the one resource ``uri``."""
 
     kind: Kind
@@ -105,32 +105,33 @@ class CallRecord(Mutable):
     """The audit data of an operation, filled in by the layers on the way.
 
     ``tool`` is the tool that was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are the verdict and
-    the rule it came from, ``code`` is the code of the failure, and ``intent`` the id of the write-ahead audit record.
+    the rule it came from, ``code`` is the code of the failure, and ``write_ahead_id`` the id of the write-ahead
+    audit record.
     ``edited`` are the arguments that a person has substituted, and ``notes`` are other events: a person's answer, a
     repair, the reason why a run was stopped. ``called`` is the old name that a tool was called by. ``wrong`` locates
     arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
     many seconds from here on.
 
-    ``taken``: it belongs to an operation already, and nested operations of a tool need one of their own.
+    ``claimed``: it belongs to an operation already, and nested operations of a tool need one of their own.
 
     Layers hand facts to one another here. A test compares the writers with the source.
 
-    ============  ==================================  ======================================
-    field         written by                          read by
-    ============  ==================================  ======================================
-    ``tool``      toolset (``found``), audit          observe, record, pending_records
-    ``ran``       audit                               audit, record, chat_screens
-    ``decision``  authorize                           record, chat, chat_screens
-    ``rule``      authorize, confirm, abuse           record, chat, chat_screens
-    ``code``      audit, errors_as_results            audit, record, pending_records, chat
-    ``intent``    recorder                            record
-    ``edited``    approval_prompts                    audit
-    ``notes``     repair, budget                      record
-    ``called``    toolset (``found``)                 record
-    ``wrong``     validate                            record
-    ``paused``    abuse                               record, recorder
-    ``taken``     audit, calls                        audit
-    ============  ==================================  ======================================
+    ==================  ==================================  ======================================
+    field               written by                          read by
+    ==================  ==================================  ======================================
+    ``tool``            toolset (``resolve_call``), audit   observe, record, pending_records
+    ``ran``             audit                               audit, record, chat_screens
+    ``decision``        authorize                           record, chat, chat_screens
+    ``rule``            authorize, confirm, abuse           record, chat, chat_screens
+    ``code``            audit, errors_as_results            audit, record, pending_records, chat
+    ``write_ahead_id``  recorder                            record
+    ``edited``          approval_prompts                    audit
+    ``notes``           repair, budget                      record
+    ``called``          toolset (``resolve_call``)          record
+    ``wrong``           validate                            record
+    ``paused``          abuse                               record, recorder
+    ``claimed``         audit, calls                        audit
+    ==================  ==================================  ======================================
     """
 
     tool: Tool | None = None
@@ -138,13 +139,13 @@ class CallRecord(Mutable):
     decision: str = ""
     rule: str = ""
     code: str = ""
-    intent: str = ""
+    write_ahead_id: str = ""
     edited: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     called: str = ""
     wrong: tuple[str, ...] = ()
     paused: int = 0
-    taken: bool = False
+    claimed: bool = False
 
     def note(self, text: str) -> None:
         self.notes = (*self.notes, text)
@@ -156,11 +157,11 @@ def _for_all(request: InputRequest) -> bool:
 
 class Slice(Value, frozen=True):
     """A text in a result that is cut out of a longer one: ``data`` with the bytes before and after it there, where a
-    secret may begin or end. ``shown`` is its form in the result: text, whose bytes are in ``encoding``, or else
-    base64. ``within`` is the text of the result that contains ``shown``, if that is not a text by itself.
+    secret may begin or end. ``excerpt`` is its form in the result: text, whose bytes are in ``encoding``, or else
+    base64. ``within`` is the text of the result that contains ``excerpt``, if that is not a text by itself.
     """
 
-    shown: str
+    excerpt: str
     before: bytes
     data: bytes
     behind: bytes
@@ -184,7 +185,7 @@ class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` are
-    the earlier rounds of this call, ``kept`` are the results stored by :meth:`keep` in this one, ``slices`` are those
+    the earlier rounds of this call, ``stored`` are the results stored by :meth:`keep` in this one, ``slices`` are those
     of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
     ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
     on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
@@ -198,7 +199,7 @@ class RequestContext(Value, frozen=True):
     rounds: Rounds | None = None
     has_words: Callable[[InputRequest], bool] = _for_all
     trail: CallRecord | None = None
-    kept: list[StoredResult] = []  # noqa: RUF012 - each context has its own
+    stored: list[StoredResult] = []  # noqa: RUF012 - each context has its own
     task: Task | None = None
     agreed: bool = False
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
@@ -225,10 +226,10 @@ class RequestContext(Value, frozen=True):
         stored for a caller at once; beyond that the call fails. Values of a call that fails or asks are not stored.
         """
         thing = StoredResult.of(value, name, mime_type, description, seconds)
-        self.kept.append(thing)
+        self.stored.append(thing)
         return thing.link
 
-    def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
+    def ask(self, question: ClientQuestion[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
 
         The function ends here, and runs again from its start once the answer is there; then ``ask`` returns it. So
@@ -239,11 +240,11 @@ class RequestContext(Value, frozen=True):
         """
         return self._rounds().ask(question, key)
 
-    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+    def ask_all(self, questions: Mapping[str, ClientQuestion[Any]]) -> dict[str, Any]:
         """Ask several questions at once, by key; returns their answers by key."""
         return self._rounds().ask_all(questions)
 
-    def can_ask(self, question: Question[Any]) -> bool:
+    def can_ask(self, question: ClientQuestion[Any]) -> bool:
         """Whether this client can answer such a question: it has declared the capability, and its revision can express
         the question.
         """
@@ -308,11 +309,11 @@ class Tool(Value, frozen=True):
     tool is unverified. ``instance`` distinguishes that server from others of its label. ``repair``: arguments whose
     spelling alone misses the schema are repaired. ``sends``: the arguments go to a third party, so they must not
     contain a secret. ``replaces`` are former names, by which it can still be called; ``deprecated`` is its replacement.
-    ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``written``
+    ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``source``
     is the file and line of its function.
     """
 
-    definition: wire.Tool
+    definition: wire.ToolDefinition
     effect: Effect
     input: Schema
     output: Schema | None = None
@@ -335,7 +336,7 @@ class Tool(Value, frozen=True):
     personal: Personal | None = None
     sends: bool = False
     excused: Mapping[str, str] = {}
-    written: tuple[str, int] | None = None
+    source: tuple[str, int] | None = None
     replaces: tuple[str, ...] = ()
     deprecated: str = ""
     read_when: Mapping[str, bool] = {}
@@ -386,13 +387,13 @@ class ToolCall(Value, frozen=True):
     ==========  ====================================================  ====================================
     field       written by                                            read by
     ==========  ====================================================  ====================================
-    ``tool``    toolset (``found``), views, catalogue                 every layer
+    ``tool``    toolset (``resolve_call``), views, catalogue          every layer
     ``admit``   legacy, modern                                        validate
     ``asks``    authorize, lethal_trifecta, confirm,                  confirm, lethal_trifecta
                 approval_prompts
     ``grant``   confirm, approval_prompts                             confirm (``consume_grant``)
     ``stake``   lethal_trifecta, confirm, approval_prompts            confirm
-    ``called``  toolset (``found``)                                   renames, authorize
+    ``called``  toolset (``resolve_call``)                            renames, authorize
     ==========  ====================================================  ====================================
     """
 
@@ -439,12 +440,12 @@ class CompletionGet(Value, frozen=True):
 LibraryOperation: TypeAlias = ResourceRead | PromptGet | CompletionGet
 Operation: TypeAlias = ToolCall | LibraryOperation
 
-Entry: TypeAlias = wire.Resource | wire.ResourceTemplate | wire.Prompt
+Entry: TypeAlias = wire.ResourceDefinition | wire.ResourceTemplate | wire.Prompt
 """An entry of a library."""
 
 
-def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
+def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.ResourceDefinition:
     """Return the resource at ``uri`` of a template; its name is the template's."""
-    return wire.Resource(
+    return wire.ResourceDefinition(
         uri, template.name, template.title, template.description, template.mimeType, annotations=template.annotations
     )

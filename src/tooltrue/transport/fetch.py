@@ -29,7 +29,7 @@ from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
 from tooltrue.transport.urls import check_place, joined
 
-__all__ = ["Answer", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
+__all__ = ["FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
 _SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
@@ -42,7 +42,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host and port to addresses."""
 
 Why: TypeAlias = Literal["refused", "malformed", "late", "large", "redirects", "failed"]
-Told: TypeAlias = Callable[[int, int | None], None]
+OnProgress: TypeAlias = Callable[[int, int | None], None]
 """Progress callback: the number of bytes received, and the total if it is known."""
 Before: TypeAlias = Callable[[str], Awaitable[None]]
 """Callback for each URL before it is requested, redirects included; an exception that it raises ends the request."""
@@ -65,7 +65,7 @@ class Fetched(Value, frozen=True):
     """The nonce for the next DPoP proof (RFC 9449, section 8)."""
 
 
-class Answer(Value, frozen=True):
+class FetchResponse(Value, frozen=True):
     """The answer to a request. ``url`` is the final one, after redirects; the names of ``headers`` are lower-case."""
 
     url: str
@@ -92,8 +92,8 @@ def origin_of(url: str) -> Origin:
 async def resolve(host: str, port: int) -> list[str]:
     """Resolve a host with the system's resolver."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(entry[4][0]) for entry in found]
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in addresses]
 
 
 class Fetcher:
@@ -151,12 +151,12 @@ class Fetcher:
         *,
         headers: Mapping[str, str] | None = None,
         content: bytes | None = None,
-        told: Told | None = None,
+        on_progress: OnProgress | None = None,
         before: Before | None = None,
-    ) -> Answer:
+    ) -> FetchResponse:
         """Request a URL and return the answer, whatever its status. Redirects are followed for GET only. Raises
         :class:`NotFetched`, and the exceptions of ``before``."""
-        return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, told, before))
+        return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, on_progress, before))
 
     async def check(self, url: str) -> None:
         """Raise :class:`NotFetched` for a URL that the guard would refuse, without a request."""
@@ -166,19 +166,19 @@ class Fetcher:
         return await self._guarded(url, self._fetch(method, url, **content))
 
     async def _guarded(self, url: str, work: Awaitable[T]) -> T:
-        shown = url.partition("?")[0][:200]
+        bare_url = url.partition("?")[0][:200]
         try:
             async with asyncio.timeout(self._seconds):
                 return await work
         except _Guarded as error:
-            raise _not_fetched("TT4210", "refused", shown, error) from None
+            raise _not_fetched("TT4210", "refused", bare_url, error) from None
         except _Failed as error:
-            raise _not_fetched("TT4211", error.why, shown, error) from None
+            raise _not_fetched("TT4211", error.why, bare_url, error) from None
         except TimeoutError:
-            raise _not_fetched("TT4211", "late", shown, f"no answer within {self._seconds:g} s") from None
+            raise _not_fetched("TT4211", "late", bare_url, f"no answer within {self._seconds:g} s") from None
         except (OSError, ValueError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             why: Why = "malformed" if isinstance(error, ValueError | httpx2.InvalidURL) else "failed"
-            raise _not_fetched("TT4211", why, shown, error) from None
+            raise _not_fetched("TT4211", why, bare_url, error) from None
 
     async def _follow(
         self,
@@ -186,9 +186,9 @@ class Fetcher:
         url: str,
         headers: dict[str, str],
         content: bytes | None,
-        told: Told | None,
+        on_progress: OnProgress | None,
         before: Before | None,
-    ) -> Answer:
+    ) -> FetchResponse:
         origin = origin_of(url)
         for _ in range(self._redirects + 1):
             if before is not None:
@@ -196,8 +196,8 @@ class Fetcher:
             async with self._response(method, url, headers=headers, content=content) as response:
                 location = response.headers.get("location")
                 if method != "GET" or location is None or response.status_code not in _MOVED or not self._redirects:
-                    body = await _decoded(response, self._max_bytes, told)
-                    return Answer(url, response.status_code, _headers(response), body)
+                    body = await _decoded(response, self._max_bytes, on_progress)
+                    return FetchResponse(url, response.status_code, _headers(response), body)
             url = joined(url, location)
             if origin_of(url) != origin:
                 headers = {name: value for name, value in headers.items() if name.lower() in _ANYWHERE}
@@ -290,8 +290,8 @@ class _Failed(Exception):
 
 
 def _not_fetched(code: str, why: Why, url: str, problem: Exception | str) -> NotFetched:
-    said = problem.strerror if isinstance(problem, OSError) else None
-    error = NotFetched.of(code, url=url, problem=said or str(problem) or type(problem).__name__)
+    reason = problem.strerror if isinstance(problem, OSError) else None
+    error = NotFetched.of(code, url=url, problem=reason or str(problem) or type(problem).__name__)
     error.why = why
     return error
 
@@ -310,7 +310,7 @@ async def _raw(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
         yield part
 
 
-async def _decoded(response: httpx2.Response, limit: int, told: Told | None) -> bytes:
+async def _decoded(response: httpx2.Response, limit: int, on_progress: OnProgress | None) -> bytes:
     """The decompressed body. Never produces more than ``limit`` bytes."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
@@ -327,8 +327,8 @@ async def _decoded(response: httpx2.Response, limit: int, told: Told | None) -> 
             raise _Failed("large", f"the answer has more than {limit} bytes when it is unpacked")
         if size > _UNPACKED and size > came * _RATIO:
             raise _Failed("large", f"the answer unpacks to more than {_RATIO} times its size")
-        if told is not None:
-            told(came, total)
+        if on_progress is not None:
+            on_progress(came, total)
     if unpack is not None and parts and not unpack.eof:
         raise _Failed("failed", "the answer ends in the middle of its compression")
     return b"".join(parts)

@@ -20,11 +20,11 @@ from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateErr
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.protocol.headers import METHOD_HEADER
 from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
-from tooltrue.transport.http_connection import Answer, Connections
+from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
 from tooltrue.version import __version__
 
-__all__ = ["HttpLink", "HttpStatus", "Place", "Unreadable", "events", "is_stream"]
+__all__ = ["HttpLink", "HttpStatus", "HttpTarget", "Unreadable", "events", "is_stream"]
 
 _SESSION = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
@@ -52,7 +52,7 @@ class HttpStatus(TransportError):
     status: int = 0
 
     @classmethod
-    def by(cls, url: str, answer: Answer, problem: str = "") -> HttpStatus:
+    def by(cls, url: str, answer: HttpResponse, problem: str = "") -> HttpStatus:
         """The error for the refusal ``answer``. A redirect is named with its target."""
         target = _target(url, answer)
         if target:
@@ -64,7 +64,7 @@ class HttpStatus(TransportError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HttpTarget:
     """A server on HTTP: its URL, the headers of every request, and the authorizer, if any."""
 
     url: str
@@ -72,9 +72,9 @@ class Place:
     authorize: Authorizer | None = None
 
     @contextlib.asynccontextmanager
-    async def asking(
-        self, connections: Connections, method: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> AsyncGenerator[Answer]:
+    async def response(
+        self, connections: ConnectionPool, method: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> AsyncGenerator[HttpResponse]:
         """The answer to one request. The request is repeated as long as ``authorize`` can handle the refusal."""
         for attempt in itertools.count():
             sent = {**self.headers, **headers, **await self.credentials(method)}
@@ -86,14 +86,14 @@ class Place:
     async def credentials(self, method: str) -> Mapping[str, str]:
         return {} if self.authorize is None else await self.authorize.headers(method)
 
-    async def _is_worth_another(self, answer: Answer, sent: Mapping[str, str], attempt: int) -> bool:
+    async def _is_worth_another(self, answer: HttpResponse, sent: Mapping[str, str], attempt: int) -> bool:
         if self.authorize is None or answer.status not in _REFUSALS:
             return False
         return await self.authorize.challenged(Refusal(answer.status, answer.headers, sent, answer.peer, attempt))
 
 
 @dataclass(slots=True)
-class _Reading:
+class _StreamPosition:
     """The position in an event stream, as needed to resume it."""
 
     last: str = ""
@@ -120,7 +120,7 @@ class _Reading:
 class _Parts(httpx2.AsyncByteStream):
     """The body of an answer as a byte stream for httpx2, which parses its events."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HttpResponse) -> None:
         self._answer = answer
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -128,7 +128,7 @@ class _Parts(httpx2.AsyncByteStream):
 
 
 @contextlib.contextmanager
-def _forgiven(reading: _Reading) -> Generator[None]:
+def _forgiven(reading: _StreamPosition) -> Generator[None]:
     """Ignore the loss of a stream that has reached a point from which it can be resumed."""
     try:
         yield
@@ -138,21 +138,21 @@ def _forgiven(reading: _Reading) -> Generator[None]:
         _log.info("a stream broke off and is taken up again: %s", error)
 
 
-def _kind(answer: Answer) -> str:
+def _kind(answer: HttpResponse) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _instead(answer: Answer) -> str:
+def _instead(answer: HttpResponse) -> str:
     """Describe a body that is neither JSON nor an event stream, by its content type."""
     kind = _kind(answer)
     return f"{kind[:100]} came, and no JSON-RPC message" if kind else "nothing came of which the type is said"
 
 
-def is_stream(answer: Answer) -> bool:
+def is_stream(answer: HttpResponse) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
 
 
-async def events(answer: Answer, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
+async def events(answer: HttpResponse, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
     """The events of a stream. An event larger than ``most`` bytes is an error."""
     request = httpx2.Request("GET", url)
     response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
@@ -160,7 +160,7 @@ async def events(answer: Answer, url: str, most: int) -> AsyncIterator[httpx2.Se
         yield event
 
 
-def _target(url: str, answer: Answer) -> str:
+def _target(url: str, answer: HttpResponse) -> str:
     """The target of a redirect, for a person to read; empty if there is none."""
     location = answer.headers.get("location", "").strip()
     if answer.status not in _REDIRECTS or not location:
@@ -170,7 +170,7 @@ def _target(url: str, answer: Answer) -> str:
     return ""
 
 
-async def _body(answer: Answer) -> bytes:
+async def _body(answer: HttpResponse) -> bytes:
     parts: list[bytes] = []
     size = 0
     async for part in answer.parts():
@@ -194,14 +194,14 @@ class HttpLink:
         self, url: str, *, headers: Mapping[str, str] | None = None, authorize: Authorizer | None = None
     ) -> None:
         own = {"user-agent": f"tooltrue/{__version__}"}
-        self.place = Place(url, own | {name.lower(): value for name, value in (headers or {}).items()}, authorize)
+        self.target = HttpTarget(url, own | {name.lower(): value for name, value in (headers or {}).items()}, authorize)
         self._url = url
         self._session: str | None = None
         self._named: tuple[Id, str] | None = None  # a request, and the session id in its answer
-        self._standing: asyncio.Task[None] | None = None
+        self._get_stream: asyncio.Task[None] | None = None
         self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
         self._receiver: Receiver | None = None
-        self._connections: Connections | None = None
+        self._connections: ConnectionPool | None = None
 
     @property
     def key(self) -> str | None:
@@ -210,16 +210,18 @@ class HttpLink:
     async def open(self, receiver: Receiver) -> None:
         self._receiver = receiver
         try:
-            self._connections = Connections(self._url)
+            self._connections = ConnectionPool(self._url)
         except ValueError as error:
             raise ConnectionLost.of("TT5006", url=self._url, problem=str(error)) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
-        self._start(id, self._tell(frame, headers) if id is None else self._post(frame, id, headers, resumable))
+        self._start(
+            id, self._post_notification(frame, headers) if id is None else self._post(frame, id, headers, resumable)
+        )
 
     async def flush(self) -> None:
-        if told := self._tasks.get(None, set()) - {self._standing}:
-            await asyncio.wait(told)
+        if sending := self._tasks.get(None, set()) - {self._get_stream}:
+            await asyncio.wait(sending)
 
     def last_words(self) -> str:
         return ""
@@ -230,10 +232,10 @@ class HttpLink:
 
     def renew(self) -> None:
         self._session = self._named = None
-        if self._standing is not None:
-            self._standing.cancel()
+        if self._get_stream is not None:
+            self._get_stream.cancel()
 
-    async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
+    async def _post_notification(self, frame: bytes, headers: Mapping[str, str]) -> None:
         """Send a message that has no answer; give up on a server that does not accept it in time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_TELL_SECONDS):
@@ -243,10 +245,10 @@ class HttpLink:
         task = asyncio.get_running_loop().create_task(work)
         tasks = self._tasks.setdefault(id, set())
         tasks.add(task)
-        task.add_done_callback(lambda task: self._ended(id, task))
+        task.add_done_callback(lambda task: self._task_done(id, task))
         return task
 
-    def _ended(self, id: Id | None, task: asyncio.Task[None]) -> None:
+    def _task_done(self, id: Id | None, task: asyncio.Task[None]) -> None:
         tasks = self._tasks[id]
         tasks.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
@@ -255,7 +257,7 @@ class HttpLink:
             del self._tasks[id]
 
     async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str], resumable: bool) -> None:
-        reading, session = _Reading(), self._session
+        reading, session = _StreamPosition(), self._session
         try:
             with contextlib.ExitStack() as broken:
                 if resumable:
@@ -275,7 +277,7 @@ class HttpLink:
         except (OSError, httpx2.HTTPError) as error:
             self._fail(id, ConnectionLost.of("TT5006", url=self._url, problem=str(error) or type(error).__name__))
 
-    async def _resume(self, id: Id, headers: Mapping[str, str], reading: _Reading, session: str | None) -> None:
+    async def _resume(self, id: Id, headers: Mapping[str, str], reading: _StreamPosition, session: str | None) -> None:
         """Resume an interrupted answer stream until the answer has come, or repeated attempts bring no new event.
 
         The position in the stream belongs to the session in which it was opened; it is never sent to another session.
@@ -293,12 +295,14 @@ class HttpLink:
                     await self._read_events(answer, reading)
 
     @contextlib.asynccontextmanager
-    async def _stream(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
+    async def _stream(
+        self, method: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> AsyncGenerator[HttpResponse]:
         """The answer to one request, sent with the session id if there is one."""
         if self._connections is None:
             raise ConnectionLost.of("TT5001")
         session = {} if self._session is None else {_SESSION: self._session}
-        async with self.place.asking(self._connections, method, body, {**session, **headers}) as answer:
+        async with self.target.response(self._connections, method, body, {**session, **headers}) as answer:
             # A request with the method header belongs to no session; its 404 is an answer.
             if answer.status == 404 and session and METHOD_HEADER not in headers:
                 raise self._lost_session(method == "POST")
@@ -309,7 +313,7 @@ class HttpLink:
         error.refused = refused
         return error
 
-    async def _read(self, answer: Answer, id: Id | None, reading: _Reading) -> None:
+    async def _read(self, answer: HttpResponse, id: Id | None, reading: _StreamPosition) -> None:
         if is_stream(answer):
             await self._read_events(answer, reading)
         elif _kind(answer) == "application/json" and (body := await _body(answer)):
@@ -323,13 +327,13 @@ class HttpLink:
     def _awaits(self, id: Id | None) -> bool:
         return id is not None and self._receiver is not None and self._receiver.awaits(id)
 
-    def _refused(self, answer: Answer, problem: str = "") -> HttpStatus:
+    def _refused(self, answer: HttpResponse, problem: str = "") -> HttpStatus:
         return HttpStatus.by(self._url, answer, problem)
 
     def _not_an_answer(self, problem: str) -> InvalidAnswer:
         return InvalidAnswer.of("TT5030", url=self._url, problem=problem or "it belongs to no request")
 
-    async def _read_events(self, answer: Answer, reading: _Reading) -> None:
+    async def _read_events(self, answer: HttpResponse, reading: _StreamPosition) -> None:
         async for event in events(answer, self._url, _MAX_BYTES):
             reading.note(event)
             if event.data and event.event == "message":
@@ -356,7 +360,7 @@ class HttpLink:
     async def listen(self, headers: Mapping[str, str]) -> None:
         """Open the stream of a session for messages outside of requests. A server need not offer one."""
         settled = asyncio.Event()
-        self._standing = self._start(None, self._listen(headers, settled))
+        self._get_stream = self._start(None, self._listen(headers, settled))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LISTEN_SECONDS):
                 await settled.wait()
@@ -364,7 +368,7 @@ class HttpLink:
     async def _listen(self, headers: Mapping[str, str], settled: asyncio.Event) -> None:
         """Read that stream while the session lives. If it is interrupted, resume it, or open it anew if no position is
         known: its loss would not be noticed elsewhere."""
-        reading = _Reading()
+        reading = _StreamPosition()
         while True:
             try:
                 async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
@@ -397,9 +401,9 @@ class HttpLink:
             finally:
                 connections.close()
 
-    async def _end_session(self, connections: Connections, session: str) -> None:
+    async def _end_session(self, connections: ConnectionPool, session: str) -> None:
         self._session = None
         async with asyncio.timeout(_CLOSE_SECONDS):
-            headers = {**self.place.headers, _SESSION: session, **await self.place.credentials("DELETE")}
+            headers = {**self.target.headers, _SESSION: session, **await self.target.credentials("DELETE")}
             async with connections.request("DELETE", None, headers):
                 pass

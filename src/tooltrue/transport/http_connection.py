@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httptools
 
-__all__ = ["Answer", "Broken", "Connections"]
+__all__ = ["Broken", "ConnectionPool", "HttpResponse"]
 
 _CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 4.0  # shorter than servers keep idle connections open
@@ -35,7 +35,7 @@ class Broken(ConnectionError):
     """The other end closed the connection too early, or does not speak HTTP."""
 
 
-class Answer:
+class HttpResponse:
     """Status and headers (lower-case names) of an answer; :meth:`parts` reads its body, once."""
 
     def __init__(self, connection: _Connection, status: int, headers: dict[str, str]) -> None:
@@ -53,7 +53,7 @@ class Answer:
             yield part
 
 
-class Connections:
+class ConnectionPool:
     """Connections to the origin of ``url``. Raises ``ValueError`` unless it is an http(s) URL with a host."""
 
     def __init__(self, url: str) -> None:
@@ -65,8 +65,11 @@ class Connections:
         self._target = quote(parts.path or "/", safe=_SAFE) + (
             f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
         )
-        shown = f"[{host}]" if ":" in host else host
-        self._own = {"host": shown if parts.port is None else f"{shown}:{parts.port}", "accept-encoding": "identity"}
+        url_host = f"[{host}]" if ":" in host else host
+        self._own = {
+            "host": url_host if parts.port is None else f"{url_host}:{parts.port}",
+            "accept-encoding": "identity",
+        }
         if parts.username is not None:
             login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self._own["authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
@@ -74,7 +77,7 @@ class Connections:
         self._idle: deque[_Connection] = deque()
 
     @contextlib.asynccontextmanager
-    async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
+    async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[HttpResponse]:
         """Send one request. Its connection is closed at the end unless the whole answer has been read."""
         head = self._head(verb, body, headers)
         connection = self._take() or await self._open()
@@ -89,13 +92,13 @@ class Connections:
             self._idle.pop().close()
 
     def _head(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
-        said = self._own | {name.lower(): value for name, value in headers.items()}
+        fields = self._own | {name.lower(): value for name, value in headers.items()}
         if body is not None:
-            said["content-length"] = str(len(body))
-        for name, value in said.items():
+            fields["content-length"] = str(len(body))
+        for name, value in fields.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
                 raise Broken(f"the header {name!r} holds what no header may")
-        lines = "".join(f"{name}: {value}\r\n" for name, value in said.items())
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         return f"{verb} {self._target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
 
     def _take(self) -> _Connection | None:
@@ -159,10 +162,10 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(request)
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> HttpResponse:
         while not self._has_head:
             await self._more()
-        return Answer(self, self._parser.get_status_code(), self._headers)
+        return HttpResponse(self, self._parser.get_status_code(), self._headers)
 
     async def part(self) -> bytes | None:
         """The next part of the body; ``None`` at its end."""

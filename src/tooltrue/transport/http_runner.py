@@ -23,7 +23,7 @@ from uvicorn.supervisors import Multiprocess
 from tooltrue.errors import ConfigurationError, InternalError
 from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.transport import processes
-from tooltrue.transport.connections import Connections
+from tooltrue.transport.connection_limit import ConnectionLimit
 from tooltrue.transport.http_server import LOOPBACK, UNTIL_CLOSE
 from tooltrue.wording import sentence
 
@@ -47,7 +47,7 @@ class Address:
     port: int
 
     @property
-    def shown(self) -> str:
+    def netloc(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
@@ -72,13 +72,13 @@ def parse_address(text: str) -> Address:
 def check_bind(address: Address, *, authenticates: bool) -> None:
     """Raise ``ConfigurationError``, with the remedies, for listening beyond loopback without authentication."""
     if not address.is_loopback and not authenticates:
-        raise ConfigurationError.of("TT4005", address=address.shown)
+        raise ConfigurationError.of("TT4005", address=address.netloc)
 
 
 def hosts_of(address: Address) -> tuple[str, ...]:
     """The host names of the endpoint: those of loopback, and the address itself."""
-    shown = f"[{address.host}]" if ":" in address.host else address.host
-    return tuple(dict.fromkeys((*LOOPBACK, shown.lower())))
+    url_host = f"[{address.host}]" if ":" in address.host else address.host
+    return tuple(dict.fromkeys((*LOOPBACK, url_host.lower())))
 
 
 def bind(address: Address) -> socket.socket:
@@ -90,7 +90,7 @@ def bind(address: Address) -> socket.socket:
         listener.bind((address.host, address.port))
     except OSError as error:
         listener.close()
-        raise ConfigurationError.of("TT4007", address=address.shown, problem=error.strerror or str(error)) from None
+        raise ConfigurationError.of("TT4007", address=address.netloc, problem=error.strerror or str(error)) from None
     listener.set_inheritable(True)
     return listener
 
@@ -98,7 +98,7 @@ def bind(address: Address) -> socket.socket:
 class _Porter:
     """Admits connections up to the limit and refuses the others; one per worker."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: ConnectionLimit) -> None:
         self._connections = connections
         self._leaving = 0
         self._complained = float("-inf")
@@ -166,7 +166,7 @@ class _Protocol(HttpToolsProtocol):
 
     _in_head = True
     _received = 0  # bytes of an unfinished head
-    _read = 0  # bytes of a head, in the fields parsed so far
+    _head_size = 0  # bytes of a head, in the fields parsed so far
     _follows = False  # the head began after another request, in the same piece
     _timer: asyncio.TimerHandle | None = None
     _caller: str | None = None
@@ -188,7 +188,7 @@ class _Protocol(HttpToolsProtocol):
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        self._in_head, self._received, self._read = True, 0, 0
+        self._in_head, self._received, self._head_size = True, 0, 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -200,8 +200,8 @@ class _Protocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def _count(self, size: int) -> None:
-        self._read += size
-        if self._read > HEAD_BYTES:
+        self._head_size += size
+        if self._head_size > HEAD_BYTES:
             self.transport.close()
             raise _HeadTooLarge
 
@@ -256,12 +256,12 @@ def _send_until_close(cycle: Any) -> None:
 
 
 def run(
-    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: Connections | None = None
+    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: ConnectionLimit | None = None
 ) -> None:
     """Serve the application created by ``factory`` until SIGINT or SIGTERM; leaves no child process behind. Each worker
     calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
     """
-    porter = _Porter(connections or Connections())
+    porter = _Porter(connections or ConnectionLimit())
     config = uvicorn.Config(
         factory if workers == 1 else partial(_in_worker, factory, os.getpid()),
         factory=True,

@@ -27,12 +27,12 @@ __all__ = [
     "LOOPBACK",
     "SSE_POSTS",
     "UNTIL_CLOSE",
-    "Access",
-    "Endpoint",
+    "AllowedHosts",
     "HttpApp",
+    "HttpHandler",
     "Page",
     "Reply",
-    "SseEndpoint",
+    "SseHandler",
     "Stream",
     "client_left",
     "needs_http_1_1",
@@ -76,7 +76,7 @@ CallerT = TypeVar("CallerT")
 CallerIn = TypeVar("CallerIn", contravariant=True)
 
 
-class Endpoint(Protocol[CallerT]):
+class HttpHandler(Protocol[CallerT]):
     """Serves requests. ``admit`` authenticates or refuses the caller, once per request and before a body is read."""
 
     async def open(self) -> None: ...
@@ -92,7 +92,7 @@ class Endpoint(Protocol[CallerT]):
     def closing(self) -> None: ...
 
 
-class SseEndpoint(Protocol[CallerIn]):
+class SseHandler(Protocol[CallerIn]):
     """The two endpoints of HTTP+SSE (2024-11-05): the stream, and the URL for the client's messages."""
 
     async def listen(self, caller: CallerIn, stream: Stream) -> Reply | None: ...
@@ -100,7 +100,7 @@ class SseEndpoint(Protocol[CallerIn]):
     async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
 
 
-class Access(Value, frozen=True):
+class AllowedHosts(Value, frozen=True):
     """The ``Host`` and ``Origin`` names that may reach the endpoint, at any port. Default: loopback.
 
     Protects against requests from other sites in a browser (CSRF) and from names made to point here (DNS rebinding).
@@ -144,11 +144,11 @@ class HttpApp:
 
     def __init__(
         self,
-        endpoint: Endpoint[Any],
-        access: Access,
+        endpoint: HttpHandler[Any],
+        access: AllowedHosts,
         *,
         path: str = "/mcp",
-        sse: SseEndpoint[Any] | None = None,
+        sse: SseHandler[Any] | None = None,
         pages: Mapping[str, Page] | None = None,
         once: frozenset[bytes] = frozenset(),
         around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
@@ -242,38 +242,38 @@ class HttpApp:
             return await _send(send, caller)
         for name in _CREDENTIALS:
             headers.pop(name, None)  # removed, so that no later code can pass them on
-        return await handle(_Asked(caller, headers, scope, receive, send))
+        return await handle(_HttpRequest(caller, headers, scope, receive, send))
 
-    async def _post(self, asked: _Asked) -> None:
-        body = await self._read(asked)
+    async def _post(self, request: _HttpRequest) -> None:
+        body = await self._read(request)
         if body is None:
             return
-        stream = Stream(asked.send, whole=asked.whole)
-        async with _ends_with_the_client(asked.receive, stream, self._long):
-            await stream.finish(await self._endpoint.post(body, asked.caller, stream))
+        stream = Stream(request.send, whole=request.whole)
+        async with _ends_with_the_client(request.receive, stream, self._long):
+            await stream.finish(await self._endpoint.post(body, request.caller, stream))
 
-    async def _read(self, asked: _Asked) -> bytes | None:
+    async def _read(self, request: _HttpRequest) -> bytes | None:
         """The body; ``None`` if the request has been answered already, or the client is gone."""
-        headers = asked.headers
+        headers = request.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
-            return await _send(asked.send, _refusal(415, reason))
+            return await _send(request.send, _refusal(415, reason))
         if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
             # The header distinguishes this 415 from one for a media type (RFC 9110, section 12.5.3).
             reason = f"Content-Encoding {coding[:40]!r} is not read; send the body as it is"
-            return await _send(asked.send, _refusal(415, reason, ("accept-encoding", "identity")))
+            return await _send(request.send, _refusal(415, reason, ("accept-encoding", "identity")))
         length = headers.get("content-length", "0")
         if not _DIGITS.fullmatch(length):
-            return await _send(asked.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
+            return await _send(request.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
         try:
-            body = await self._body(asked.receive) if self._has_room_for(length) else None
+            body = await self._body(request.receive) if self._has_room_for(length) else None
         except TimeoutError:
             # An idle connection stays open for 30 s; one with half a request is closed.
             reason = f"the body did not arrive within {self._body_seconds:g} s"
-            return await _send(asked.send, _refusal(408, reason, ("connection", "close")))
+            return await _send(request.send, _refusal(408, reason, ("connection", "close")))
         except ConnectionError:
             return None  # the client is gone
         if body is None:
-            return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
+            return await _send(request.send, _refusal(413, f"a body may have {self._max_body} bytes"))
         return body
 
     def _has_room_for(self, length: str) -> bool:
@@ -307,33 +307,33 @@ class HttpApp:
                 return parts[0] if len(parts) == 1 else b"".join(parts)
             await asyncio.sleep(0)  # parts may all be ready at once; the body's time limit needs the event loop to run
 
-    async def _get(self, asked: _Asked) -> None:
-        if "text/event-stream" not in asked.headers.get("accept", "").lower():
-            return await _send(asked.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
-        return await self._listen(asked, self._endpoint)
+    async def _get(self, request: _HttpRequest) -> None:
+        if "text/event-stream" not in request.headers.get("accept", "").lower():
+            return await _send(request.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
+        return await self._listen(request, self._endpoint)
 
-    async def _listen(self, asked: _Asked, endpoint: Endpoint[Any] | SseEndpoint[Any]) -> None:
-        if asked.whole:
-            await _send(asked.send, needs_http_1_1())
+    async def _listen(self, request: _HttpRequest, endpoint: HttpHandler[Any] | SseHandler[Any]) -> None:
+        if request.whole:
+            await _send(request.send, needs_http_1_1())
             return
-        stream = Stream(asked.send)
-        async with _ends_with_the_client(asked.receive, stream, self._long):
-            await stream.finish(await endpoint.listen(asked.caller, stream))
+        stream = Stream(request.send)
+        async with _ends_with_the_client(request.receive, stream, self._long):
+            await stream.finish(await endpoint.listen(request.caller, stream))
 
-    async def _delete(self, asked: _Asked) -> None:
-        await _send(asked.send, await self._endpoint.delete(asked.caller))
+    async def _delete(self, request: _HttpRequest) -> None:
+        await _send(request.send, await self._endpoint.delete(request.caller))
 
-    async def _sse_get(self, asked: _Asked) -> None:
+    async def _sse_get(self, request: _HttpRequest) -> None:
         if self._sse is not None:
-            await self._listen(asked, self._sse)
+            await self._listen(request, self._sse)
 
-    async def _sse_post(self, asked: _Asked) -> None:
-        body = await self._read(asked)
+    async def _sse_post(self, request: _HttpRequest) -> None:
+        body = await self._read(request)
         if body is not None and self._sse is not None:
-            await _send(asked.send, await self._sse.post(body, asked.caller, asked.scope["query_string"]))
+            await _send(request.send, await self._sse.post(body, request.caller, request.scope["query_string"]))
 
 
-class _Asked(Value, frozen=True):
+class _HttpRequest(Value, frozen=True):
     """An admitted request."""
 
     caller: Any
@@ -349,7 +349,7 @@ class _Asked(Value, frozen=True):
         return self.scope.get("http_version") == "1.0" and UNTIL_CLOSE not in (self.scope.get("extensions") or ())
 
 
-_Handler: TypeAlias = Callable[[_Asked], Awaitable[None]]
+_Handler: TypeAlias = Callable[[_HttpRequest], Awaitable[None]]
 
 
 def _unreadable(content_type: str) -> str | None:
@@ -385,11 +385,11 @@ def _read_headers(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) ->
 
 
 def _repeated(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> str | None:
-    seen: set[bytes] = set()
+    names: set[bytes] = set()
     for name, _ in raw:
-        if name in seen and (name.startswith(b"mcp-") or name in once):
+        if name in names and (name.startswith(b"mcp-") or name in once):
             return name.decode("latin-1")
-        seen.add(name)
+        names.add(name)
     return None
 
 
@@ -529,7 +529,7 @@ class Stream:
         if self._writer is None and not self._abandoned:
             self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
             self._more = asyncio.Event()
-            self._taken = asyncio.Event()
+            self._drained = asyncio.Event()
             self._waiting = 0
             self._last = False
             self._writer = asyncio.get_running_loop().create_task(self._write())
@@ -568,8 +568,8 @@ class Stream:
     async def room(self) -> None:
         """Wait while the reader is behind. A reader that accepts no data at all is given up eventually."""
         while self.behind:
-            self._taken.clear()
-            await self._taken.wait()
+            self._drained.clear()
+            await self._drained.wait()
 
     @property
     def gone(self) -> bool:
@@ -583,7 +583,7 @@ class Stream:
         if self._writer is not None and not self._abandoned:
             self._abandoned = self._last = True
             self._more.set()
-            self._taken.set()
+            self._drained.set()
 
     async def finish(self, reply: Reply | None) -> None:
         """Send the answer: the whole of it, or the last event of the stream, which it ends. The status of an open
@@ -605,14 +605,14 @@ class Stream:
         self._abandoned = True
         if self._writer is not None:
             self._writer.cancel()
-            self._taken.set()
+            self._drained.set()
 
     async def _write(self) -> None:
         try:
             await (self._write_whole() if self.whole else self._write_events())
         finally:
             self._abandoned = True
-            self._taken.set()
+            self._drained.set()
 
     async def _write_whole(self) -> None:
         events: deque[bytes] = deque()
@@ -637,7 +637,7 @@ class Stream:
 
     def _drain(self) -> Iterable[bytes]:
         self._more.clear()
-        self._taken.set()
+        self._drained.set()
         self._waiting = 0
         while self._queue:
             yield self._queue.popleft()

@@ -19,20 +19,20 @@ class LineSplitter:
         self._limit = limit
         self._rest: list[bytes] = []
         self._size = 0
-        self._ended = False
+        self._is_cut = False
 
     def feed(self, data: bytes) -> None:
-        if self._ended:
+        if self._is_cut:
             return
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._end(line)
-        if rest and not self._ended:
+        if rest and not self._is_cut:
             self._keep(rest)
 
     def end(self) -> None:
         """End the input; a last line without a newline counts."""
-        if self._size and not self._ended:
+        if self._size and not self._is_cut:
             self._end(b"")
 
     def _keep(self, part: bytes) -> None:
@@ -43,12 +43,12 @@ class LineSplitter:
             self._rest.append(part)
 
     def _overflow(self) -> None:
-        self._ended = True
+        self._is_cut = True
         self._rest.clear()
         self._too_long()
 
     def _end(self, last: bytes) -> None:
-        if self._ended:
+        if self._is_cut:
             return
         too_long = self._size + len(last) > self._limit
         line = b"".join((*self._rest, last)) if self._rest else last

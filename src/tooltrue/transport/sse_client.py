@@ -18,8 +18,8 @@ from tooltrue.errors import ConnectionLost, StateError, TransportError
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.fetch import origin_of
-from tooltrue.transport.http_client import HttpStatus, Place, Unreadable, events, is_stream
-from tooltrue.transport.http_connection import Answer, Connections
+from tooltrue.transport.http_client import HttpStatus, HttpTarget, Unreadable, events, is_stream
+from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
 
 __all__ = ["SseLink", "endpoint_of"]
@@ -38,12 +38,12 @@ class SseLink:
 
     shared = True
 
-    def __init__(self, place: Place, *, seconds: float = _ENDPOINT_SECONDS) -> None:
-        self._place = place
+    def __init__(self, target: HttpTarget, *, seconds: float = _ENDPOINT_SECONDS) -> None:
+        self._target = target
         self._seconds = seconds
         self._receiver: Receiver | None = None
-        self._stream: Connections | None = None
-        self._posts: Connections | None = None
+        self._stream: ConnectionPool | None = None
+        self._posts: ConnectionPool | None = None
         self._reading: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._telling: set[asyncio.Task[None]] = set()
@@ -56,26 +56,26 @@ class SseLink:
         """Open the stream, and return once the server has named the endpoint."""
         self._receiver = receiver
         try:
-            self._stream = Connections(self._place.url)
+            self._stream = ConnectionPool(self._target.url)
         except ValueError as error:
             raise self._unreachable(error) from None
-        named: asyncio.Future[Connections] = asyncio.get_running_loop().create_future()
+        named: asyncio.Future[ConnectionPool] = asyncio.get_running_loop().create_future()
         self._reading = asyncio.get_running_loop().create_task(self._read(self._stream, receiver, named))
         try:
             async with asyncio.timeout(self._seconds):
                 self._posts = await named
         except TimeoutError:
             await self.close()
-            raise ConnectionLost.of("TT5033", url=self._place.url, seconds=self._seconds) from None
+            raise ConnectionLost.of("TT5033", url=self._target.url, seconds=self._seconds) from None
         except BaseException:
             await self.close()
             raise
 
-    async def _read(self, stream: Connections, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
+    async def _read(self, stream: ConnectionPool, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
         """Read the stream to its end, which ends the connection. ``named`` gets the POST connections or an error."""
         try:
             await self._listen(stream, receiver, named)
-            lost: Exception = ConnectionLost.of("TT5034", url=self._place.url)
+            lost: Exception = ConnectionLost.of("TT5034", url=self._target.url)
         except (TransportError, StateError) as error:
             lost = error
         except (OSError, Unreadable) as error:
@@ -85,38 +85,42 @@ class SseLink:
         else:
             named.set_exception(lost)
 
-    async def _listen(self, stream: Connections, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
+    async def _listen(self, stream: ConnectionPool, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
         headers = {"accept": "text/event-stream"}
-        async with self._place.asking(stream, "GET", None, headers) as answer:
+        async with self._target.response(stream, "GET", None, headers) as answer:
             if not is_stream(answer):
-                raise HttpStatus.by(self._place.url, answer)
-            await self._hear(answer, receiver, named)
+                raise HttpStatus.by(self._target.url, answer)
+            await self._dispatch(answer, receiver, named)
 
-    async def _hear(self, answer: Answer, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
+    async def _dispatch(self, answer: HttpResponse, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
         endpoint, before = "", 0
-        async for event in events(answer, self._place.url, _MAX_EVENT):
+        async for event in events(answer, self._target.url, _MAX_EVENT):
             if event.event == "endpoint":
                 endpoint = self._named_once(endpoint, event.data)
                 if not named.done():
-                    named.set_result(Connections(endpoint))
+                    named.set_result(ConnectionPool(endpoint))
             elif not endpoint:  # no request has been sent yet
                 before += 1
                 if before > _MAX_BEFORE:
-                    raise ConnectionLost.of("TT5033", url=self._place.url, seconds=self._seconds)
+                    raise ConnectionLost.of("TT5033", url=self._target.url, seconds=self._seconds)
             elif event.event == "message" and event.data:
                 receiver.feed(event.data.encode())
 
-    def _named_once(self, before: str, said: str) -> str:
+    def _named_once(self, before: str, reference: str) -> str:
         """The endpoint. It is named once: a different one later would move an open session."""
-        endpoint = endpoint_of(self._place.url, said)
+        endpoint = endpoint_of(self._target.url, reference)
         if before and endpoint != before:
-            raise ConnectionLost.of("TT5032", url=self._place.url, endpoint=_shown(said), problem="it is the second")
+            raise ConnectionLost.of(
+                "TT5032", url=self._target.url, endpoint=_quoted(reference), problem="it is the second"
+            )
         return endpoint
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         if self._posts is None or self._reading is None or self._reading.done():
             raise ConnectionLost.of("TT5001")
-        task = self._start(self._tell(self._posts, frame) if id is None else self._ask(self._posts, frame, id))
+        task = self._start(
+            self._post_notification(self._posts, frame) if id is None else self._ask(self._posts, frame, id)
+        )
         if id is None:
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
@@ -127,7 +131,7 @@ class SseLink:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _ask(self, posts: Connections, frame: bytes, id: Id) -> None:
+    async def _ask(self, posts: ConnectionPool, frame: bytes, id: Id) -> None:
         """Post a request; its answer arrives on the stream."""
         try:
             await self._post(posts, frame)
@@ -135,7 +139,7 @@ class SseLink:
             if self._receiver is not None:
                 self._receiver.fail(id, error if isinstance(error, TransportError) else self._unreachable(error))
 
-    async def _tell(self, posts: Connections, frame: bytes) -> None:
+    async def _post_notification(self, posts: ConnectionPool, frame: bytes) -> None:
         """Post a message that has no answer; give up on a server that does not accept it in time."""
         try:
             async with asyncio.timeout(_TELL_SECONDS):
@@ -143,10 +147,10 @@ class SseLink:
         except Exception as error:  # noqa: BLE001 - of the server, the connection, or a store of credentials
             _log.info("a message that has no answer could not be posted: %s", error)
 
-    async def _post(self, posts: Connections, frame: bytes) -> None:
-        async with self._place.asking(posts, "POST", frame, {"content-type": "application/json"}) as answer:
+    async def _post(self, posts: ConnectionPool, frame: bytes) -> None:
+        async with self._target.response(posts, "POST", frame, {"content-type": "application/json"}) as answer:
             if not 200 <= answer.status < 300:
-                raise HttpStatus.by(self._place.url, answer)
+                raise HttpStatus.by(self._target.url, answer)
 
     async def flush(self) -> None:
         if self._telling:
@@ -181,39 +185,39 @@ class SseLink:
         self._stream = self._posts = None
 
     def _unreachable(self, error: Exception) -> ConnectionLost:
-        return ConnectionLost.of("TT5006", url=self._place.url, problem=str(error) or type(error).__name__)
+        return ConnectionLost.of("TT5006", url=self._target.url, problem=str(error) or type(error).__name__)
 
 
-def endpoint_of(url: str, said: str) -> str:
+def endpoint_of(url: str, reference: str) -> str:
     """The URL for posting, as named by the server at ``url``. ``ConnectionLost`` if it is of another origin."""
     base = urlsplit(url)
     bare = base._replace(netloc=base.netloc.rpartition("@")[2]).geturl()
-    problem = _fault(said)
+    problem = _fault(reference)
     if not problem:
         problem = f"it is not of the origin of {bare}"
         with contextlib.suppress(ValueError):
-            endpoint = joined(bare, said)
+            endpoint = joined(bare, reference)
             if origin_of(endpoint) == origin_of(joined(bare, "")):
                 # With the host as the operator wrote it, and the user name before it.
                 return urlsplit(endpoint)._replace(netloc=base.netloc).geturl()
-    raise ConnectionLost.of("TT5032", url=bare, endpoint=_shown(said), problem=problem)
+    raise ConnectionLost.of("TT5032", url=bare, endpoint=_quoted(reference), problem=problem)
 
 
-def _fault(said: str) -> str:
+def _fault(reference: str) -> str:
     """The reason to refuse a reference before it is resolved; empty if there is none."""
-    if not said.strip():
+    if not reference.strip():
         return "it is empty"
-    if len(said) > _MAX_URL:
+    if len(reference) > _MAX_URL:
         return "it is too long"
-    if not said.isascii() or any(sign <= " " or sign in "\x7f\\" for sign in said):
+    if not reference.isascii() or any(sign <= " " or sign in "\x7f\\" for sign in reference):
         return "it holds white space, a control character, a backslash, or what is not ASCII"
     with contextlib.suppress(ValueError):
-        parts = urlsplit(said)
+        parts = urlsplit(reference)
         # Parsers of URLs disagree on these: some take the first path segment for the host.
-        if not parts.netloc and (parts.scheme or said.startswith("//")):
+        if not parts.netloc and (parts.scheme or reference.startswith("//")):
             return "it has a scheme or two slashes, and no host"
     return ""
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text[:200])

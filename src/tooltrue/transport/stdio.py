@@ -33,7 +33,7 @@ _LAST_SECONDS = 2.5
 _FAREWELL_SECONDS = 0.2
 
 
-class Session(Protocol):
+class StdioSession(Protocol):
     """A served session: it accepts lines and can be ended."""
 
     @property
@@ -67,7 +67,7 @@ class _Writer:
 
     async def open(self, gone: Callable[[], None]) -> None:
         """``gone`` is called when the reader has closed its end."""
-        self._reader.ended = gone
+        self._reader.on_end = gone
         if _can_wait_for(self._descriptor):  # all others never block
             self._transport, _ = await self._loop.connect_write_pipe(
                 lambda: self._reader, os.fdopen(self._descriptor, "wb", buffering=0)
@@ -124,13 +124,13 @@ class _Watch(asyncio.BaseProtocol):
     """Detects that the other end of a pipe has closed."""
 
     def __init__(self) -> None:
-        self.ended: Callable[[], object] = lambda: None
+        self.on_end: Callable[[], object] = lambda: None
         self.crowded: Callable[[bool], None] = lambda crowded: None
         self.gone = asyncio.Event()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
-        self.ended()
+        self.on_end()
 
     def pause_writing(self) -> None:
         self.crowded(True)
@@ -145,11 +145,11 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-class _Reader(_Watch, asyncio.Protocol):
-    def __init__(self, feed: Callable[[bytes], None], ended: Callable[[], object]) -> None:
+class _StdinReader(_Watch, asyncio.Protocol):
+    def __init__(self, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
         super().__init__()
         self._feed = feed
-        self.ended = ended
+        self.on_end = on_end
 
     def data_received(self, data: bytes) -> None:
         self._feed(data)
@@ -166,22 +166,22 @@ def _take_descriptors() -> tuple[int, int]:
     return source, target
 
 
-async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
+async def serve(make: Callable[[Callable[[bytes], None]], StdioSession]) -> None:
     """Serve until the input ends, or SIGINT or SIGTERM arrives; then end all work and child processes within 3 seconds.
 
     ``make(write)`` creates the session; ``write`` takes one message without its newline. When the input ends, pending
     requests have a second to finish; a signal ends them at once.
     """
     source, target = _take_descriptors()
-    ended, stopped = asyncio.Event(), asyncio.Event()
-    _on_signals(lambda: (stopped.set(), ended.set()))
+    finished, stopped = asyncio.Event(), asyncio.Event()
+    _on_signals(lambda: (stopped.set(), finished.set()))
     processes.adopt_orphans()
     writer = _Writer(target)
-    await writer.open(ended.set)
+    await writer.open(finished.set)
     session = make(writer.write)
     writer.more_to_come = lambda: session.busy
-    splitter = LineSplitter(session.feed, lambda: (session.too_long(), ended.set()))
-    reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
+    splitter = LineSplitter(session.feed, lambda: (session.too_long(), finished.set()))
+    reading = await _read(source, splitter.feed, lambda: (splitter.end(), finished.set()))
 
     def crowded(is_crowded: bool) -> None:
         # A client that does not read answers can send no more requests, and its pending ones wait.
@@ -189,7 +189,7 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
         session.hold(is_crowded)
 
     writer.when_crowded(crowded)
-    await ended.wait()
+    await finished.wait()
     reading.close()
     await _end(session, stopped)
     await writer.close()
@@ -218,7 +218,7 @@ class _Unstoppable(asyncio.ReadTransport):
     def close(self) -> None: ...
 
 
-async def _end(session: Session, stopped: asyncio.Event) -> None:
+async def _end(session: StdioSession, stopped: asyncio.Event) -> None:
     if stopped.is_set():
         await _within(_FAREWELL_SECONDS, session.farewell())
     else:
@@ -232,17 +232,19 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
             await work
 
 
-async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> asyncio.ReadTransport:
-    """Feed the input until ``ended``; the returned transport pauses and stops it."""
+async def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> asyncio.ReadTransport:
+    """Feed the input, then call ``on_end``; the returned transport pauses and stops it."""
     loop = asyncio.get_running_loop()
     if not _can_wait_for(source):
         threading.Thread(
-            target=_read_file, args=(source, loop, feed, ended), name="tooltrue-stdin", daemon=True
+            target=_read_file, args=(source, loop, feed, on_end), name="tooltrue-stdin", daemon=True
         ).start()
         return _Unstoppable()
     threading.Thread(target=_watch_end, args=(source,), name="tooltrue-end", daemon=True).start()
     transport: Any
-    transport, _ = await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
+    transport, _ = await loop.connect_read_pipe(
+        lambda: _StdinReader(feed, on_end), os.fdopen(source, "rb", buffering=0)
+    )
     if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
         transport.max_size = _CHUNK
     return transport
@@ -263,8 +265,8 @@ def _can_wait_for(descriptor: int) -> bool:
 
 
 def _read_file(
-    source: int, loop: asyncio.AbstractEventLoop, feed: Callable[[bytes], None], ended: Callable[[], object]
+    source: int, loop: asyncio.AbstractEventLoop, feed: Callable[[bytes], None], on_end: Callable[[], object]
 ) -> None:
     while data := os.read(source, _CHUNK):
         loop.call_soon_threadsafe(feed, data)
-    loop.call_soon_threadsafe(ended)
+    loop.call_soon_threadsafe(on_end)

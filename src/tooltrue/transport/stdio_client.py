@@ -46,7 +46,7 @@ class StdioLink:
         self._env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | dict(env or {})
         self._cwd = None if cwd is None else str(cwd)
         self._transport: asyncio.SubprocessTransport | None = None
-        self._child: _Child | None = None
+        self._child: _ServerProcess | None = None
         self._name, self._mark = mark()
 
     @property
@@ -57,7 +57,7 @@ class StdioLink:
         loop = asyncio.get_running_loop()
         try:
             self._transport, self._child = await loop.subprocess_exec(
-                lambda: _Child(receiver, self._command[0]),
+                lambda: _ServerProcess(receiver, self._command[0]),
                 *self._command,
                 env={**self._env, MARK: self._mark},
                 cwd=self._cwd,
@@ -114,19 +114,19 @@ class StdioLink:
         if self._transport is None or self._child is None:
             return
         transport, self._transport = self._transport, None
-        seen = starts(descendants(transport.get_pid()))
+        family = starts(descendants(transport.get_pid()))
         try:
             if not await _end_input(transport, self._child):
                 _signal_group(transport.get_pid(), signal.SIGTERM)
                 await self._child.ended_within(_PATIENCE_SECONDS)
         finally:
             _signal_group(transport.get_pid(), signal.SIGKILL)  # also processes that the child has left behind
-            kill_strays(self._name, seen)
+            kill_strays(self._name, family)
             await self._child.ended_within(_PATIENCE_SECONDS)
             transport.close()
 
 
-async def _end_input(transport: asyncio.SubprocessTransport, child: _Child) -> bool:
+async def _end_input(transport: asyncio.SubprocessTransport, child: _ServerProcess) -> bool:
     if (pipe := transport.get_pipe_transport(0)) is not None:
         pipe.close()
     return await child.ended_within(_PATIENCE_SECONDS)
@@ -137,13 +137,13 @@ def _signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-class _Child(asyncio.SubprocessProtocol):
+class _ServerProcess(asyncio.SubprocessProtocol):
     def __init__(self, receiver: Receiver, name: str) -> None:
         self._receiver = receiver
         self._name = name
         self._lines = LineSplitter(receiver.feed, self._too_long)
         self._transport: asyncio.SubprocessTransport | None = None
-        self._ended = asyncio.Event()
+        self._exited = asyncio.Event()
         self._stderr = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -163,7 +163,7 @@ class _Child(asyncio.SubprocessProtocol):
             self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
 
     def process_exited(self) -> None:
-        self._ended.set()
+        self._exited.set()
         # Its last output is still to be read; a grandchild may keep the pipe open, so the wait is limited.
         asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
 
@@ -184,5 +184,5 @@ class _Child(asyncio.SubprocessProtocol):
     async def ended_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._ended.wait()
-        return self._ended.is_set()
+                await self._exited.wait()
+        return self._exited.is_set()

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 __all__ = ["ascii_url", "check_place", "joined"]
 
-_KEPT = "!$%&'()*+,-./:;=?@_~[]|"
+_SAFE = "!$%&'()*+,-./:;=?@_~[]|"
 
 
 def ascii_url(url: str) -> str:
@@ -24,7 +24,7 @@ def ascii_url(url: str) -> str:
     host = parts.hostname or ""
     place = f"[{host}]" if ":" in host else host.encode("idna").decode("ascii")
     netloc = place if parts.port is None else f"{place}:{parts.port}"
-    path, query = quote(parts.path, safe=_KEPT), quote(parts.query, safe=_KEPT)
+    path, query = quote(parts.path, safe=_SAFE), quote(parts.query, safe=_SAFE)
     return parts._replace(netloc=netloc, path=path or "/", query=query, fragment="").geturl()
 
 

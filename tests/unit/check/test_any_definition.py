@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tooltrue.check.checking import Finding, rules
+from tooltrue.check.findings import RuleFinding, rules
 from tooltrue.check.subject import Shelf, Subject
 from tooltrue.jsonrpc.messages import is_array, is_object
 
@@ -56,7 +56,7 @@ def test_no_rule_raises_whatever_a_definition_holds():
     for subject in shelf.subjects:
         for card, problems in rules():
             for problem in problems(subject):
-                finding = Finding("server", subject.name, card, problem)
+                finding = RuleFinding("server", subject.name, card, problem)
                 told |= {(finding.say(language), finding.instead(language)) for language in ("en", "zh")}
                 assert finding.place.startswith("$")
     assert all(says and instead for says, instead in told)

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.check.card import cards
-from tooltrue.check.checking import checked
-from tooltrue.check.doctor.figures import Bounded, Spread
-from tooltrue.check.doctor.page import as_page
-from tooltrue.check.doctor.seen import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, Seen
+from tooltrue.check.doctor.counters import Bounded, Spread
+from tooltrue.check.doctor.diagnosis_page import as_page
+from tooltrue.check.doctor.diagnosis_text import as_json, as_text
+from tooltrue.check.doctor.log_figures import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, LogFigures
 from tooltrue.check.doctor.symptoms import EXPLAIN, Diagnosis, Symptom, diagnose
-from tooltrue.check.doctor.told import as_json, as_text
+from tooltrue.check.findings import check_contracts
 from tooltrue.contract.contract import Contract
 
 NOON = datetime(2026, 7, 28, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ def wrong(seconds: float, *where: str) -> dict[str, Any]:
 
 
 def told(*records: Mapping[str, Any], tools: list[str] | None = None) -> Diagnosis:
-    seen = Seen()
+    seen = LogFigures()
     for record in records:
         seen.add(record)
     seen.close()
@@ -158,7 +158,7 @@ def test_old_names_guessed_names_and_pauses_are_told():
     assert only(found, "guessed").count == 7
     assert only(found, "paused").facts["who"] == "ann 3×"
     assert "TT9897" in gaps(found)
-    assert "nope" not in found.seen.tools
+    assert "nope" not in found.figures.tools
 
 
 def test_a_principal_that_all_share_makes_it_unsure_who_did_what():
@@ -169,11 +169,11 @@ def test_a_principal_that_all_share_makes_it_unsure_who_did_what():
 def test_what_the_rules_find_in_the_argument_that_was_wrong_comes_first():
     schema = {"type": "object", "properties": {"to": {"type": "string"}, "by": {"type": "string"}}}
     contract = Contract.of([{"name": "price", "description": "What it costs.", "inputSchema": schema}])
-    seen = Seen()
+    seen = LogFigures()
     for n in range(3):
         seen.add(wrong(n, "$.by type"))
     seen.close()
-    one = only(diagnose(seen, ["price"], checked([("shop", contract)])), "wrong")
+    one = only(diagnose(seen, ["price"], check_contracts([("shop", contract)])), "wrong")
     assert one.findings
     assert all("by" in finding.place for finding in one.findings)
 
@@ -203,7 +203,7 @@ def test_what_is_counted_has_a_bound_and_the_rest_a_number():
 
 
 def test_memory_has_a_bound_whoever_calls_whatever():
-    seen = Seen()
+    seen = LogFigures()
     for n in range(MAX_CALLERS + 50):
         seen.add(call(f"t{n}", who=f"w{n}"))
     for n in range(5 * MAX_RECENT):

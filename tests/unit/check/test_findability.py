@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tooltrue.check.findability import Question, Source, derived, find, findability
+from tooltrue.check.findability import QuestionOrigin, SearchQuestion, description_questions, find, findability
 from tooltrue.check.subject import Subject
 
 
@@ -15,7 +15,7 @@ MAIL = tool("send_mail", "Send a mail to somebody.")
 
 
 def test_the_best_has_the_first_place():
-    found = findability([NOTE, MAIL], [Question(MAIL, "mail somebody")])
+    found = findability([NOTE, MAIL], [SearchQuestion(MAIL, "mail somebody")])
     (answer,) = found.answers
     assert (answer.rank, answer.rivals, answer.missing) == (1, (), ())
     assert (found.within(1), found.within(5), found.searched) == (1, 1, 2)
@@ -23,7 +23,7 @@ def test_the_best_has_the_first_place():
 
 def test_a_rival_is_shown_with_the_words_that_decide():
     rival = tool("remember", "Recall what was noted, from memory.", server="theirs")
-    found = findability([NOTE, MAIL], [Question(NOTE, "recall from memory what was noted")], [rival])
+    found = findability([NOTE, MAIL], [SearchQuestion(NOTE, "recall from memory what was noted")], [rival])
     (answer,) = found.answers
     assert answer.rank == 2
     assert [(one.tool, one.words) for one in answer.rivals] == [(rival, ("recall", "memory"))]
@@ -32,32 +32,32 @@ def test_a_rival_is_shown_with_the_words_that_decide():
 
 
 def test_a_tool_that_has_none_of_the_words_has_no_place():
-    (answer,) = findability([NOTE, MAIL], [Question(MAIL, "查一下天气")]).answers
+    (answer,) = findability([NOTE, MAIL], [SearchQuestion(MAIL, "查一下天气")]).answers
     assert (answer.rank, answer.score) == (None, 0.0)
     assert answer.missing == ("查", "一下", "天气")
 
 
 def test_a_draw_is_lost():
     twin = tool("send_mail", "Send a mail to somebody. ", server="theirs")
-    (answer,) = findability([MAIL, NOTE], [Question(MAIL, "mail")], [twin]).answers
+    (answer,) = findability([MAIL, NOTE], [SearchQuestion(MAIL, "mail")], [twin]).answers
     assert (answer.rank, answer.rivals[0].words) == (2, ())
 
 
 def test_the_tool_itself_among_the_others_is_no_rival():
     again = Subject("corpus", dict(MAIL.definition))
-    found = findability([MAIL], [Question(MAIL, "mail")], [again])
+    found = findability([MAIL], [SearchQuestion(MAIL, "mail")], [again])
     assert (found.answers[0].rank, found.searched, found.pairs) == (1, 1, ())
 
 
 def test_questions_are_taken_from_the_text_where_none_are_given():
-    assert [(one.text, one.source) for one in derived(NOTE)] == [
-        ("Read a note by its key", Source.PURPOSE),
-        ("Use when the user asks what was noted", Source.USE),
+    assert [(one.text, one.source) for one in description_questions(NOTE)] == [
+        ("Read a note by its key", QuestionOrigin.PURPOSE),
+        ("Use when the user asks what was noted", QuestionOrigin.USE),
     ]
     chinese = tool("get_stock", "查询库存数量。当用户询问某商品还剩多少时使用。")
-    assert [one.text for one in derived(chinese)] == ["查询库存数量", "当用户询问某商品还剩多少时使用"]
-    assert derived(tool("a", "")) == []
-    assert derived(tool("a", "When to use this tool:")) != []
+    assert [one.text for one in description_questions(chinese)] == ["查询库存数量", "当用户询问某商品还剩多少时使用"]
+    assert description_questions(tool("a", "")) == []
+    assert description_questions(tool("a", "When to use this tool:")) != []
     assert len(findability([NOTE, MAIL]).answers) == 3
 
 
@@ -78,7 +78,7 @@ def test_words_alone_find_tools():
 
 
 def test_the_data_say_it_all():
-    said = findability([NOTE, MAIL], [Question(NOTE, "mail a note")]).data()
+    said = findability([NOTE, MAIL], [SearchQuestion(NOTE, "mail a note")]).data()
     assert said["answers"][0] | {"score": 0, "rivals": []} == {
         "server": "ours",
         "tool": "get_note",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.check.cues import cue
 from tooltrue.check.language import stem
-from tooltrue.check.subject import Text
-from tooltrue.check.verbs import READS, VERBS, WRITES, verbs
+from tooltrue.check.lexicon.cues import cue
+from tooltrue.check.lexicon.verbs import READS, VERBS, WRITES, verbs
+from tooltrue.check.subject import ToolText
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from tooltrue.check.verbs import READS, VERBS, WRITES, verbs
     ],
 )
 def test_the_language_of_a_text_is_known_or_nothing_is_said(text: str, language: str):
-    assert Text(text).language == language
+    assert ToolText(text).language == language
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_verbs_are_known_by_any_of_their_forms():
     assert {"get", "gets", "getting", "queries", "fetched"} <= READS
     assert {"deletes", "deleting", "removed", "running", "copies"} <= WRITES
     assert not VERBS & {"weather", "user", "天气"}
-    assert verbs(Text("根据菜谱名称查询指定菜谱的详情")) >= {"查询"}
+    assert verbs(ToolText("根据菜谱名称查询指定菜谱的详情")) >= {"查询"}
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_verbs_are_known_by_any_of_their_forms():
     ],
 )
 def test_a_cue_is_found_as_words_and_not_within_them(name: str, text: str, found: str | None):
-    assert cue(name).found(Text(text)) == found
+    assert cue(name).match_in(ToolText(text)) == found

@@ -56,8 +56,20 @@ def run(body: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_results_come_in_the_order_of_the_shares():
-    done = run("print(list(map_in_processes(lambda share: (share * 2, os.getpid() != first), range(20), 3)))")
+    done = run("print(map_in_processes(lambda share: (share * 2, os.getpid() != first), [range(8), range(8, 20)], 3))")
     assert done.stdout.strip() == str([(number * 2, True) for number in range(20)]), done.stderr
+
+
+def test_each_process_begins_with_a_group_of_its_own():
+    done = run(
+        "from multiprocessing import get_context\n"
+        "begun = get_context('fork').Event()\n"
+        "def work(share):\n"
+        "    begun.wait() if share == 0 else begun.set() if share == 2 else None\n"
+        "    return begun.is_set()\n"
+        "print(map_in_processes(work, [range(2), range(2, 4)], 2))"
+    )
+    assert done.stdout.strip() == str([True] * 4), done.stderr
 
 
 def test_this_process_does_what_an_ended_copy_has_left():
@@ -66,7 +78,7 @@ def test_this_process_does_what_an_ended_copy_has_left():
         "    if share == 5 and os.getpid() != first:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return share\n"
-        "print(list(map_in_processes(work, range(20), 2)))"
+        "print(map_in_processes(work, [range(20)], 2))"
     )
     assert done.stdout.strip() == str(list(range(20))), done.stderr
 
@@ -74,15 +86,15 @@ def test_this_process_does_what_an_ended_copy_has_left():
 def test_this_process_does_the_work_where_no_pipe_can_be_opened():
     done = run(
         "import resource\n"
-        "list(map_in_processes(str, [1], 1))\n"  # loads what is loaded late
+        "map_in_processes(str, [[1]], 1)\n"  # loads what is loaded late
         "resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))\n"
-        "print(list(map_in_processes(lambda share: share, range(5), 2)))"
+        "print(map_in_processes(lambda share: share, [range(5)], 2))"
     )
     assert done.stdout.strip() == str(list(range(5))), done.stderr
 
 
 def test_an_error_of_the_work_reaches_the_caller():
-    done = run("print(list(map_in_processes(lambda share: 1 // share, [1, 0, 1], 2)))")
+    done = run("print(map_in_processes(lambda share: 1 // share, [[1, 0, 1]], 2))")
     assert "ZeroDivisionError" in done.stderr
 
 

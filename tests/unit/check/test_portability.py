@@ -12,41 +12,41 @@ from hypothesis import HealthCheck, given, settings
 
 from properties.test_contracts import VALUES
 from tooltrue.check.card import Level
-from tooltrue.check.portability import Column, Outcome, Verdict, matrix
+from tooltrue.check.portability import ClientColumn, ClientOutcome, ToolVerdict, matrix
 from tooltrue.check.reports import matrix_data, matrix_html, matrix_text
-from tooltrue.check.source import Source
-from tooltrue.check.tokens import estimated
+from tooltrue.check.source import ToolSource
+from tooltrue.check.token_estimate import estimated
 from tooltrue.contract.contract import Contract
-from tooltrue.contract.profile import Profile, known, profile
+from tooltrue.contract.profile import Profile, profile, profile_names
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}}
 
 
-def source(*tools: dict[str, Any], server: str = "notes") -> Source:
-    return Source("dump.json", server, Contract.of({"inputSchema": PLAIN, **one} for one in tools))
+def source(*tools: dict[str, Any], server: str = "notes") -> ToolSource:
+    return ToolSource("dump.json", server, Contract.of({"inputSchema": PLAIN, **one} for one in tools))
 
 
-def column(name: str, *tools: dict[str, Any], server: str = "notes", **settings_: Any) -> Column:
+def column(name: str, *tools: dict[str, Any], server: str = "notes", **settings_: Any) -> ClientColumn:
     [found] = matrix([source(*tools, server=server)], [replace(profile(name), **settings_)]).columns
     return found
 
 
-def verdict(name: str, tool: dict[str, Any], **more: Any) -> Verdict:
+def verdict(name: str, tool: dict[str, Any], **more: Any) -> ToolVerdict:
     [found] = column(name, tool, **more).verdicts
     return found
 
 
-def codes(found: Verdict) -> list[str]:
+def codes(found: ToolVerdict) -> list[str]:
     return [one.code for one in found.changes]
 
 
 # -- one tool ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", profile_names())
 def test_a_plain_tool_is_accepted_by_everybody(name: str):
     found = verdict(name, {"name": "read", "description": "Read a note."})
-    assert (found.outcome, found.level, found.changes) == (Outcome.ACCEPTED, None, ())
+    assert (found.outcome, found.level, found.changes) == (ClientOutcome.ACCEPTED, None, ())
 
 
 def test_a_name_is_that_which_a_client_builds():
@@ -57,43 +57,45 @@ def test_a_name_is_that_which_a_client_builds():
 
 def test_a_label_that_nobody_would_write_so_is_no_fault_of_the_tool():
     found = verdict("claude-code", {"name": "read"}, server="My notes (new)")
-    assert (found.outcome, found.name) == (Outcome.ACCEPTED, "mcp__My_notes__new___read")
+    assert (found.outcome, found.name) == (ClientOutcome.ACCEPTED, "mcp__My_notes__new___read")
 
 
 def test_a_name_that_a_client_mends_itself_is_changed():
     found = verdict("claude-code", {"name": "notes.read"})
-    assert (found.outcome, found.level, found.name) == (Outcome.CHANGED, Level.WARNING, "mcp__notes__notes_read")
+    assert (found.outcome, found.level, found.name) == (ClientOutcome.CHANGED, Level.WARNING, "mcp__notes__notes_read")
 
 
 def test_a_name_that_a_provider_refuses_is_another_one_there():
     found = verdict("openai", {"name": "读取"})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.CHANGED, Level.WARNING, ["TT9060"])
+    assert (found.outcome, found.level, codes(found)) == (ClientOutcome.CHANGED, Level.WARNING, ["TT9060"])
     assert re.fullmatch("[A-Za-z0-9_-]{1,64}", found.name)
 
 
 def test_a_name_that_nobody_changes_for_a_client_is_rejected():
     found = verdict("claude-desktop", {"name": "notes.read"})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.REJECTED, Level.ERROR, ["TT9832"])
+    assert (found.outcome, found.level, codes(found)) == (ClientOutcome.REJECTED, Level.ERROR, ["TT9832"])
     assert "notes.read" in found.changes[0].say()
 
 
 def test_a_tool_whose_name_is_too_long_is_not_seen_where_such_are_left_out():
     found = verdict("claude-code", {"name": "r" * 117})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.UNSEEN, Level.ERROR, ["TT9830"])
+    assert (found.outcome, found.level, codes(found)) == (ClientOutcome.UNSEEN, Level.ERROR, ["TT9830"])
     assert found.tokens == 0
-    assert verdict("claude-code", {"name": "r" * 116}).outcome is Outcome.ACCEPTED  # mcp__notes__ are the other twelve
+    assert (
+        verdict("claude-code", {"name": "r" * 116}).outcome is ClientOutcome.ACCEPTED
+    )  # mcp__notes__ are the other twelve
 
 
 def test_a_description_is_cut_and_what_is_lost_is_known():
     found = verdict("claude-code", {"name": "read", "description": "a" * 2_048 + "the rest"})
-    assert (found.outcome, found.level, found.lost) == (Outcome.CUT, Level.WARNING, "the rest")
+    assert (found.outcome, found.level, found.lost) == (ClientOutcome.CUT, Level.WARNING, "the rest")
     assert not verdict("openai", {"name": "read", "description": "a" * 3_000}).lost
 
 
 def test_a_keyword_that_is_left_out_is_a_hint_with_its_path():
     schema = {"type": "object", "properties": {"a": {"type": "integer", "multipleOf": 5}}}
     found = verdict("gemini", {"name": "read", "inputSchema": schema})
-    assert (found.outcome, found.level) == (Outcome.CHANGED, Level.HINT)
+    assert (found.outcome, found.level) == (ClientOutcome.CHANGED, Level.HINT)
     assert [one.place for one in found.changes] == ["$.inputSchema.properties.a.multipleOf"]
 
 
@@ -104,20 +106,20 @@ def test_a_schema_that_cannot_be_said_is_rejected():
         "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}},
     }
     found = verdict("gemini", {"name": "read", "inputSchema": schema})
-    assert (found.outcome, found.level, codes(found)) == (Outcome.REJECTED, Level.ERROR, ["TT9064"])
+    assert (found.outcome, found.level, codes(found)) == (ClientOutcome.REJECTED, Level.ERROR, ["TT9064"])
 
 
 def test_nobody_changes_a_schema_for_a_client():
     schema = {**PLAIN, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    assert verdict("claude-code", {"name": "read", "inputSchema": schema}).outcome is Outcome.REJECTED
-    assert verdict("anthropic", {"name": "read", "inputSchema": schema}).outcome is Outcome.CHANGED
+    assert verdict("claude-code", {"name": "read", "inputSchema": schema}).outcome is ClientOutcome.REJECTED
+    assert verdict("anthropic", {"name": "read", "inputSchema": schema}).outcome is ClientOutcome.CHANGED
 
 
 def test_what_rests_on_a_fact_that_is_only_believed_is_no_error():
     sure = profile("claude-desktop")
     believed = replace(sure, facts=tuple(replace(one, verified=False) for one in sure.facts))
     [found] = matrix([source({"name": "notes.read"})], [believed]).columns[0].verdicts
-    assert (found.outcome, found.level, found.is_known) == (Outcome.REJECTED, Level.WARNING, False)
+    assert (found.outcome, found.level, found.is_known) == (ClientOutcome.REJECTED, Level.WARNING, False)
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------
@@ -167,9 +169,9 @@ def test_an_estimate_is_near_what_a_tokenizer_counts(text: str, tokens: int):
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
 @given(VALUES, VALUES)
 def test_whatever_a_definition_holds_there_is_a_verdict_and_a_report(schema: Any, description: Any):
-    every: list[Profile] = [profile(name) for name in known()]
+    every: list[Profile] = [profile(name) for name in profile_names()]
     found = matrix([source({"name": "t\u202e<b>", "description": description, "inputSchema": schema})], every)
     for language in ("en", "zh"):
-        assert "\u202e" not in matrix_text.written(found, language, is_whole=True)
-        assert "<b>" not in matrix_html.written(found, language)
-        json.loads(matrix_data.written(found, language))
+        assert "\u202e" not in matrix_text.render(found, language, is_whole=True)
+        assert "<b>" not in matrix_html.render(found, language)
+        json.loads(matrix_data.render(found, language))

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooltrue.check.card import Level, cards
-from tooltrue.check.checking import Finding, checked, rules
+from tooltrue.check.findings import RuleFinding, check_contracts, rules
 from tooltrue.check.plain import is_plain
-from tooltrue.check.saying import default_said, limit_said, said_optional, said_required, values_said
 from tooltrue.check.subject import Shelf, Subject
+from tooltrue.check.text_statements import stated_default, stated_limit, stated_values, states_optional, states_required
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.patterns import patterns
 from tooltrue.protocol.schema import compile_schema
@@ -24,8 +24,8 @@ def tool(properties: Any = None, **more: Any) -> dict[str, Any]:
     return {"name": "t", "description": "Adds.", "inputSchema": schema, **more}
 
 
-def found(definition: dict[str, Any], rule: str) -> list[Finding]:
-    return [one for one in checked([("server", Contract.of([definition]))]) if one.card.name == rule]
+def found(definition: dict[str, Any], rule: str) -> list[RuleFinding]:
+    return [one for one in check_contracts([("server", Contract.of([definition]))]) if one.card.name == rule]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_each_code_that_is_found_at_runtime_is_passed_on_by_one_rule():
     ],
 )
 def test_a_list_of_values_is_read_out_of_a_text(text: str, values: tuple[str, ...]):
-    assert values_said(text) == values
+    assert stated_values(text) == values
 
 
 @pytest.mark.parametrize(
@@ -149,24 +149,24 @@ def test_a_list_of_values_is_read_out_of_a_text(text: str, values: tuple[str, ..
     ],
 )
 def test_a_default_is_read_out_of_a_text(text: str, kind: str, value: Any):
-    assert default_said(text, frozenset({kind})) == value
+    assert stated_default(text, frozenset({kind})) == value
 
 
 def test_a_need_is_read_out_of_a_text_and_not_where_it_depends():
-    assert said_required("The word (required)")
-    assert said_required("Name. This field is required.")
-    assert said_required("关键词，必填")
-    assert not said_required("Required if the other is not set.")
-    assert not said_required("Authentication is required for this.")
-    assert said_optional("Optional. A word.")
-    assert said_optional("关键词（可选）")
-    assert not said_optional("With inclusion and optional exclusion")
+    assert states_required("The word (required)")
+    assert states_required("Name. This field is required.")
+    assert states_required("关键词，必填")
+    assert not states_required("Required if the other is not set.")
+    assert not states_required("Authentication is required for this.")
+    assert states_optional("Optional. A word.")
+    assert states_optional("关键词（可选）")
+    assert not states_optional("With inclusion and optional exclusion")
 
 
 def test_a_limit_is_read_out_of_a_text():
-    assert limit_said("How many (1-20, default 10)") == "1-20"
-    assert limit_said("数量，最大为20") == "最大为20"
-    assert limit_said("A year, such as 2020") == ""
+    assert stated_limit("How many (1-20, default 10)") == "1-20"
+    assert stated_limit("数量，最大为20") == "最大为20"
+    assert stated_limit("A year, such as 2020") == ""
 
 
 KEYWORDS = (
@@ -194,7 +194,7 @@ def test_no_rule_raises_whatever_the_json(definition: dict[str, Any]):
     shelf.subjects.append(subject)
     for card, problems in rules():
         for problem in problems(subject):
-            one = Finding("server", subject.name, card, problem)
+            one = RuleFinding("server", subject.name, card, problem)
             assert one.say("en")
             assert one.instead("zh")
 

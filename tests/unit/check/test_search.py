@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tooltrue.check.search import Index, asked
+from tooltrue.check.search import ToolIndex, query_terms
 from tooltrue.check.subject import Subject
 
 
@@ -15,7 +15,7 @@ def tool(name: str, description: str, *, title: str | None = None, **parameters:
 
 
 def found(question: str, *tools: Subject) -> list[str]:
-    return [hit.tool.name for hit in Index(tools).hits(asked(question))]
+    return [hit.tool.name for hit in ToolIndex(tools).hits(query_terms(question))]
 
 
 def test_a_tool_is_found_by_its_name_its_title_its_text_and_its_parameters():
@@ -59,12 +59,12 @@ def test_words_that_tell_nothing_find_nothing_unless_there_are_no_others():
 
 def test_of_two_that_are_equal_the_first_comes_first_and_each_word_has_its_share():
     tools = (tool("a", "Send mail now."), tool("b", "Send mail now."))
-    first, second = Index(tools).hits(asked("send mail"))
+    first, second = ToolIndex(tools).hits(query_terms("send mail"))
     assert [first.tool.name, second.tool.name] == ["a", "b"]
     assert first.score == second.score == sum(first.words.values())
     assert set(first.words) == {"send", "mail"}
 
 
 def test_nothing_is_found_among_no_tools_and_by_no_question():
-    assert Index(()).hits(asked("weather")) == []
+    assert ToolIndex(()).hits(query_terms("weather")) == []
     assert found("", tool("a", "Does it.")) == []

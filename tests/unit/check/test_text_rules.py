@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Finding, checked
+from tooltrue.check.findings import RuleFinding, check_contracts
 from tooltrue.contract.contract import Contract
 
 
@@ -20,8 +20,8 @@ def tool(name: str, description: str, /, **parameters: dict[str, Any]) -> dict[s
     }
 
 
-def found(rule: str, *tools: dict[str, Any], server: str = "desk") -> Iterator[Finding]:
-    return (one for one in checked([(server, Contract.of(tools))]) if one.card.name == rule)
+def found(rule: str, *tools: dict[str, Any], server: str = "desk") -> Iterator[RuleFinding]:
+    return (one for one in check_contracts([(server, Contract.of(tools))]) if one.card.name == rule)
 
 
 @pytest.mark.attack("A09")

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from support.guarded_host import Person, Place
+from support.hosting import Published
 from tooltrue import Server
-from tooltrue.cli.chat_tools import Allowed, unless
+from tooltrue.cli.chat_tools import ChatPermissions, unless
 from tooltrue.contract.contract import pin
 from tooltrue.host.host import Host
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.state import LIMIT
-from unit.host.guarded import Person, Place
-from unit.host.hosting import Published
 
 SECRET = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 def asked(*texts: str, description: str = "Does post.") -> int:
     """How many questions come to the person who has allowed a tool of this description."""
-    person, allowed = Person(), Allowed()
+    person, allowed = Person(), ChatPermissions()
     place = Place(unless(allowed, person))
     place.add("post", effect="open-world")
 
@@ -65,7 +65,7 @@ class Chat:
     """Calls of one task; ``asked`` are those about which the person was asked."""
 
     def __init__(self, *calls: str) -> None:
-        self.person, self.allowed = Person.willing(), Allowed()
+        self.person, self.allowed = Person.willing(), ChatPermissions()
         self.asked: list[int] = []
         asyncio.run(self._call(calls))
 

@@ -13,13 +13,13 @@ from tooltrue.cli.families import Family
 from tooltrue.cli.targets import Spec, apart, is_ours, load_server
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.terminal import printable
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.views import combined
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
-TOOL = Tool(
+TOOL = ToolDefinition(
     "t",
     {
         "type": "object",

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tooltrue.check.card import cards
-from tooltrue.check.checking import rules
+from tooltrue.check.findings import rules
 from tooltrue.check.subject import Subject
 from tooltrue.cli.main import cli
 

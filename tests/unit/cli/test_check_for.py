@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tooltrue.cli.main import cli
-from tooltrue.contract.profile import known
+from tooltrue.contract.profile import profile_names
 
 DUMP = """\
 {"tools": [
@@ -51,7 +51,7 @@ def test_chinese_columns_stand_below_their_heads(folder: Path):
 
 def test_all_are_all_that_there_are(folder: Path):
     said = json.loads(run("notes.json", "--for", "all", "--format", "json").stdout)
-    assert [one["profile"] for one in said["profiles"]] == [*known()]
+    assert [one["profile"] for one in said["profiles"]] == [*profile_names()]
 
 
 def test_json_has_each_name_with_its_length_and_each_change_with_its_path(folder: Path):
@@ -69,7 +69,7 @@ def test_a_page_has_a_row_for_each_tool(folder: Path):
             rows.extend([tag] * (tag == "tr"))
 
     Page().feed(run("notes.json", "--for", "all", "--format", "html").stdout)
-    assert len(rows) == 1 + len(known()) + 1 + 2
+    assert len(rows) == 1 + len(profile_names()) + 1 + 2
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import tooltrue.cli
-from tooltrue.cli.chinese import key_of, translated
-from tooltrue.cli.chinese_texts import CLICK, COMMANDS, PLACEHOLDERS, SHARED, TYPES, USAGE
+from tooltrue.cli.chinese_help import key_of, translated
+from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES, USAGE
 from tooltrue.cli.main import cli
 
 
@@ -51,11 +51,11 @@ def keys(path: str) -> set[str]:
 # -- the catalogue -----------------------------------------------------------------------------------------------------
 
 
-@PATHS
-def test_every_text_of_a_command_has_a_chinese_one(path: str):
-    arguments = [one for one in EVERY[path].params if isinstance(one, click.Argument)]
+def test_every_text_of_a_command_has_a_chinese_one():
+    arguments = [one for path in EVERY for one in EVERY[path].params if isinstance(one, click.Argument)]
     assert not any(getattr(one, "help", None) for one in arguments)  # the catalogue has no place for their help
-    assert keys(path) - {*COMMANDS.get(path, {}), *SHARED} == set()
+    missing = {path: keys(path) - {*COMMANDS.get(path, {}), *SHARED} for path in EVERY}
+    assert {path: left for path, left in missing.items() if left} == {}
 
 
 def test_no_chinese_text_is_left_over():
@@ -65,6 +65,7 @@ def test_no_chinese_text_is_left_over():
     assert SHARED.keys() <= {key for path, names in used.items() for key in names - COMMANDS[path].keys()}
     options = [one for command in EVERY.values() for one in shown(command).values()]
     assert PLACEHOLDERS.keys() <= {one.metavar for one in options}
+    assert DEFAULTS.keys() == {one.show_default for one in options if isinstance(one.show_default, str)}
     assert TYPES.keys() <= {one.type.name for command in EVERY.values() for one in command.params}
 
 
@@ -203,11 +204,19 @@ def test_english_in_a_chinese_text_is_found():
     assert english("写入 FILE，如 `audit export` 与 files、read 或 --json。") == []
 
 
-@PATHS
-def test_a_placeholder_is_chinese_or_a_name_of_the_field(path: str):
-    for one in shown(translated(EVERY[path], path.split())).values():
-        words = re.findall("[A-Za-z]+", one.make_metavar(click.Context(EVERY[path])))
-        assert isinstance(one.type, click.Choice) or one.is_flag or {*words} <= {"JSON", "N", "URL"}, one.opts
+def is_chinese(command: click.Command, option: click.Option) -> bool:
+    words = re.findall("[A-Za-z]+", option.make_metavar(click.Context(command)))
+    return isinstance(option.type, click.Choice) or option.is_flag or {*words} <= {"JSON", "N", "URL"}
+
+
+def test_a_placeholder_is_chinese_or_a_name_of_the_field():
+    english = [
+        (path, option.opts)
+        for path, command in EVERY.items()
+        for option in shown(translated(command, path.split())).values()
+        if not is_chinese(command, option)
+    ]
+    assert english == []
 
 
 # -- the pages ---------------------------------------------------------------------------------------------------------

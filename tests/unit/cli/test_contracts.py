@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from tooltrue.cli.contracts import lock_of
 from tooltrue.cli.main import cli
 from tooltrue.contract import lock as locks
-from tooltrue.contract.diff import Bump, Change, Class, Diff
-from tooltrue.contract.phrases import counted, grows
+from tooltrue.contract.diff import Bump, Class, ContractChange, Diff
+from tooltrue.contract.diff_phrases import class_counts, grows
 
 SERVER = '''
 from tooltrue import Server
@@ -152,8 +152,8 @@ def test_chinese_is_spoken(folder: Path):
 
 def test_a_class_has_a_word_and_a_part_of_a_version_too_in_both_languages():
     for kind in Class:
-        found = Diff((Change(("instructions",), kind, "TT9012"),))
-        assert counted(found, "en") == f"1 {kind.value}"
-        assert counted(found, "zh").endswith(f"（{kind.value}）：1")
+        found = Diff((ContractChange(("instructions",), kind, "TT9012"),))
+        assert class_counts(found, "en") == f"1 {kind.value}"
+        assert class_counts(found, "zh").endswith(f"（{kind.value}）：1")
     assert [grows(bump, "en") for bump in Bump] == [bump.value for bump in Bump]
     assert len({grows(bump, "zh") for bump in Bump}) == len(Bump)

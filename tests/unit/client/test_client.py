@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
+from support.wire.scripted import Scripted, StillLoop
 from tooltrue import Client, Context, Form, Server, ToolError
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.client import Result
@@ -17,7 +18,6 @@ from tooltrue.errors import InvalidParams, RequestTimeout, TransportError
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import UNSET, TextContent
 from tooltrue.testing.state import LIMIT
-from wire.scripted import Scripted, StillLoop
 
 
 def run(server: Scripted, test: Callable[[Client], Coroutine[Any, Any, Any]], **settings: Any) -> Any:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tooltrue.client.config import Config, Endpoint, Input, Launch, read_config, resolved
+from tooltrue.client.config import HostConfig, Input, Launch, RemoteEndpoint, read_config, resolved
 from tooltrue.errors import ConfigurationError
 
 FOLDER = Path("/home/ann/project")
 
 
-def read(text: str, name: str = "servers.json") -> Config:
+def read(text: str, name: str = "servers.json") -> HostConfig:
     return read_config(FOLDER / name, text)
 
 
@@ -64,7 +64,7 @@ def test_vs_code_has_other_words_for_the_same() -> None:
     known: dict[str, str] = {}
     for _ in range(2):
         way = asyncio.run(resolved(config.servers[0], config, ask, known, {}))
-        assert isinstance(way, Endpoint)
+        assert isinstance(way, RemoteEndpoint)
         assert way.headers == {"A": "Bearer s3cret"}
         assert "s3cret" not in repr(way)
     assert len(asked) == 1
@@ -102,7 +102,7 @@ enabled_tools = ["search"]
 """
     way = filled(text, environ={"DOCS_TOKEN": "t"}, name="config.toml")
     address = "https://docs.example/mcp"
-    assert way == Endpoint(address, {"Authorization": "Bearer t"}, address, ("DOCS_TOKEN",))
+    assert way == RemoteEndpoint(address, {"Authorization": "Bearer t"}, address, ("DOCS_TOKEN",))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_what_is_secret_is_in_no_text() -> None:
     }}}"""
     way = filled(text, environ={"API_TOKEN": "s3cret", "DIR": "/d", "PW": "hidden"})
     assert way.argv == ("x", "--token", "s3cret", "--dir", "/d")
-    assert way.shown == ("x", "--token", "${env:API_TOKEN}", "--dir", "/d")
+    assert way.display == ("x", "--token", "${env:API_TOKEN}", "--dir", "/d")
     for secret in ("s3cret", "hidden"):
         assert secret not in repr(way)
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from skipping import skip
+from support.clock import skip
+from support.wire.scripted import DISCOVERED, Scripted
 from tooltrue import Client
 from tooltrue.client import connection as conversation
 from tooltrue.client.answers import Elicitation
 from tooltrue.errors import ConnectionLost, RequestTimeout, RpcError, TransportError, UnknownEntry
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
-from wire.scripted import DISCOVERED, Scripted
 
 INITIALIZED = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
 LEGACY = {"server/discover": -32601, "initialize": INITIALIZED, "ping": {}}

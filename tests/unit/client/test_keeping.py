@@ -10,10 +10,10 @@ from typing import Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from support.wire.scripted import DISCOVERED, Scripted, StillLoop
 from tooltrue import Client, ConfigurationError
 from tooltrue.client.notifications import LogMessage
 from tooltrue.errors import InvalidParams, InvalidResult, RequestTimeout, TransportError
-from wire.scripted import DISCOVERED, Scripted, StillLoop
 
 LEGACY = {
     "server/discover": -32601,

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.contract import contract
-from tooltrue.protocol.types import Tool, ToolAnnotations, replaced
+from tooltrue.protocol.types import ToolAnnotations, ToolDefinition, replaced
 
-TOOL = Tool(
+TOOL = ToolDefinition(
     name="wipe",
     inputSchema={"type": "object", "properties": {"disk": {"type": "string"}}},
     description="Wipe a disk.",

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from properties.test_contracts import VALUES, compiled, documents
-from tooltrue.contract.portable import Fitted, Quarantined, aliases, check, fit, fitting
-from tooltrue.contract.profile import SETTINGS, known, profile
+from tooltrue.contract.portable import Fitted, UnportableTool, aliases, check, fit, fitting
+from tooltrue.contract.profile import SETTINGS, profile, profile_names
 from tooltrue.errors import ConfigurationError, DefinitionError
-from tooltrue.protocol.types import Tool
+from tooltrue.protocol.types import ToolDefinition
 
-EVERY = pytest.mark.parametrize("name", known())
+EVERY = pytest.mark.parametrize("name", profile_names())
 
 
 def fitted(schema: Any, name: str, **more: Any) -> Fitted:
@@ -171,7 +171,7 @@ def test_every_condition_that_is_left_out_is_reported_where_it_stood():
 )
 def test_what_cannot_be_said_is_quarantined_with_the_reason(name: str, schema: Any, code: str):
     found = fit({"name": "t", "inputSchema": schema}, profile(name))
-    assert isinstance(found, Quarantined)
+    assert isinstance(found, UnportableTool)
     assert [one.code for one in found.reasons] == [code]
 
 
@@ -185,16 +185,16 @@ def test_references_that_double_are_quarantined_quickly():
     doubling = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     schema = {**within({"$ref": "#/$defs/d0"}), "$defs": {**doubling, "d40": {"type": "string"}}}
     found = fit({"name": "t", "inputSchema": schema}, profile("gemini"))
-    assert isinstance(found, Quarantined)
+    assert isinstance(found, UnportableTool)
     assert [one.code for one in found.reasons] == ["TT9067"]
 
 
 def test_what_a_host_asks_for_a_model_is_a_tool_again_or_an_error_with_the_reason():
     fits = fitting(profile("kimi"))
-    tool = Tool("t", within({"const": "a"}), title="T", description="Does.")
-    assert fits(tool) == Tool("t", within({"type": "string", "const": "a"}), title="T", description="Does.")
+    tool = ToolDefinition("t", within({"const": "a"}), title="T", description="Does.")
+    assert fits(tool) == ToolDefinition("t", within({"type": "string", "const": "a"}), title="T", description="Does.")
     with pytest.raises(DefinitionError, match=r"\$\.inputSchema\.properties\.a: A type is needed") as caught:
-        fits(Tool("t", within({})))
+        fits(ToolDefinition("t", within({})))
     assert caught.value.code == "TT9070"
 
 
@@ -225,7 +225,7 @@ def test_what_fitted_before_fits_after(name: str, schema: dict[str, Any], values
     if before is None:
         return
     found = fit({"name": "t", "inputSchema": schema}, profile(name))
-    if isinstance(found, Quarantined):
+    if isinstance(found, UnportableTool):
         return
     after = compiled(nullable(json.loads(json.dumps(found.schema))))
     assert after is not None
@@ -243,5 +243,5 @@ def test_what_goes_with_another_keyword_is_not_looked_for_again():
         "$defs": {"D": {"type": "string", "minLength": 1}},
         "properties": {"a": items},
     }
-    for name in known():
+    for name in profile_names():
         fit({"name": "t", "description": "Does it.", "inputSchema": schema}, profile(name))

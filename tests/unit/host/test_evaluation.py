@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ConfigurationError, ModelError, ModelRateLimited, ModelUnavailable
-from tooltrue.host.evaluation.answers import Answer, Kept, Made
-from tooltrue.host.evaluation.choosing import made
-from tooltrue.host.evaluation.comparing import Schemas, fields
-from tooltrue.host.evaluation.grading import Comparison, Evaluation
-from tooltrue.host.evaluation.model_queries import Asked, Ways, ask_all
-from tooltrue.host.evaluation.questions import Expected, Question
+from tooltrue.host.evaluation.argument_verdicts import Schemas, fields
+from tooltrue.host.evaluation.grades import Comparison, Evaluation
+from tooltrue.host.evaluation.model_answers import ModelAnswer, ModelCall, StoredAnswers
+from tooltrue.host.evaluation.model_queries import QuerySettings, QuestionOutcome, ask_all
+from tooltrue.host.evaluation.question_file import EvaluationQuestion, ExpectedCall
 from tooltrue.host.evaluation.statistics import Share, exact_p
-from tooltrue.host.exposed import Exposed
+from tooltrue.host.evaluation.tool_choice import made
+from tooltrue.host.exposed_tools import ExposedTools
 from tooltrue.host.models.failures import unreachable
 from tooltrue.host.models.model import ModelMessage, ToolUse, Turn
 
 SCHEMAS: Schemas = {"find": {"properties": {"limit": {"type": "integer", "default": 10}}}}
-FIND = Question("where?", (Expected("find", {"key": "a"}),), place="q:1")
-DROP = Question("away!", (Expected("drop"),), place="q:2")
+FIND = EvaluationQuestion("where?", (ExpectedCall("find", {"key": "a"}),), place="q:1")
+DROP = EvaluationQuestion("away!", (ExpectedCall("drop"),), place="q:2")
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
@@ -77,22 +77,22 @@ def test_the_test_is_symmetric_and_counts_what_is_at_least_as_uneven(better: int
     ],
 )
 def test_arguments_are_compared_after_their_defaults(arguments: dict[str, Any] | str, found: dict[str, str]):
-    assert fields(FIND.calls[0], Made("find", arguments), SCHEMAS) == found
+    assert fields(FIND.calls[0], ModelCall("find", arguments), SCHEMAS) == found
 
 
 @pytest.mark.parametrize("schema", [None, 1, [], {"key": 1}, {"key": {"default": "b"}}, {"key": []}])
 def test_no_schema_keeps_an_answer_from_being_graded(schema: Any):
     properties = {"properties": schema}
-    assert fields(FIND.calls[0], Made("find", {"key": "a"}), {"find": properties})["key"] == "right"
+    assert fields(FIND.calls[0], ModelCall("find", {"key": "a"}), {"find": properties})["key"] == "right"
 
 
-def evaluated(*answers: tuple[Question, int, Answer]) -> Evaluation:
-    return Evaluation.of("here", [Asked(*one) for one in answers], SCHEMAS)
+def evaluated(*answers: tuple[EvaluationQuestion, int, ModelAnswer]) -> Evaluation:
+    return Evaluation.of("here", [QuestionOutcome(*one) for one in answers], SCHEMAS)
 
 
-RIGHT = Answer((Made("find", {"key": "a"}),))
-WRONG = Answer((Made("drop", {}),))
-SILENT = Answer((), "I do not know.")
+RIGHT = ModelAnswer((ModelCall("find", {"key": "a"}),))
+WRONG = ModelAnswer((ModelCall("drop", {}),))
+SILENT = ModelAnswer((), "I do not know.")
 
 
 def test_rounds_of_one_question_are_parts_of_one():
@@ -105,7 +105,7 @@ def test_rounds_of_one_question_are_parts_of_one():
 
 def test_a_question_that_one_side_could_not_answer_compares_nothing():
     new = evaluated((FIND, 1, RIGHT), (DROP, 1, WRONG))
-    old = Evaluation.of("there", [Asked(FIND, 1, WRONG), Asked(DROP, 1, None)], SCHEMAS)
+    old = Evaluation.of("there", [QuestionOutcome(FIND, 1, WRONG), QuestionOutcome(DROP, 1, None)], SCHEMAS)
     found = Comparison.of(new, old)
     assert (found.better, found.worse, found.same) == (("q:1",), (), 0)
 
@@ -118,22 +118,22 @@ def test_a_question_is_better_where_more_of_its_rounds_are_right():
 
 
 def test_calls_beyond_those_that_are_expected_are_not_graded():
-    found = evaluated((DROP, 1, Answer((Made("drop", {}), Made("drop", {})))))
+    found = evaluated((DROP, 1, ModelAnswer((ModelCall("drop", {}), ModelCall("drop", {})))))
     assert found.right == Share(1, 1)
 
 
 @pytest.mark.parametrize("arguments", [{"key": math.nan}, {"key": "\ud800"}, "\ud800", "{"])
 def test_whatever_a_model_writes_can_be_kept(tmp_path: Path, arguments: dict[str, Any] | str):
     turn = Turn(ModelMessage("", (ToolUse("1", "find", arguments),)), "tools")
-    answer = Answer(tuple(made(turn, Exposed((), {"find": "find"}))))
-    Kept(tmp_path / "answers").add("key", answer)
-    assert Kept(tmp_path / "answers").get("key") == answer
+    answer = ModelAnswer(tuple(made(turn, ExposedTools((), {"find": "find"}))))
+    StoredAnswers(tmp_path / "answers").add("key", answer)
+    assert StoredAnswers(tmp_path / "answers").get("key") == answer
     assert evaluated((FIND, 1, answer)).arguments == Share(0, 1)
 
 
 def test_no_arguments_are_an_object():
     turn = Turn(ModelMessage("", (ToolUse("1", "find", " "),)), "tools")
-    assert made(turn, Exposed((), {"find": "find"})) == [Made("find", {})]
+    assert made(turn, ExposedTools((), {"find": "find"})) == [ModelCall("find", {})]
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ def test_no_arguments_are_an_object():
 def test_a_file_of_anything_keeps_nothing_and_takes_more(tmp_path_factory: pytest.TempPathFactory, data: bytes):
     file = tmp_path_factory.mktemp("kept") / "answers.jsonl"
     file.write_bytes(data)
-    Kept(file).add("key", RIGHT)
-    assert Kept(file).get("key") == RIGHT
+    StoredAnswers(file).add("key", RIGHT)
+    assert StoredAnswers(file).get("key") == RIGHT
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_a_file_of_anything_keeps_nothing_and_takes_more(tmp_path_factory: pytes
 def test_what_is_no_answer_was_never_given(tmp_path: Path, answer: str):
     file = tmp_path / "answers.jsonl"
     file.write_text(f'{{"key":"a","answer":{answer}}}\n')
-    assert Kept(file).get("a") is None
+    assert StoredAnswers(file).get("a") is None
 
 
 def test_a_file_that_cannot_be_had_is_said(tmp_path: Path):
     with pytest.raises(ConfigurationError) as caught:
-        Kept(tmp_path)
+        StoredAnswers(tmp_path)
     assert caught.value.code == "TT9006"
     with pytest.raises(ConfigurationError) as caught:
-        Kept(tmp_path / "nowhere" / "answers.jsonl").add("key", RIGHT)
+        StoredAnswers(tmp_path / "nowhere" / "answers.jsonl").add("key", RIGHT)
     assert caught.value.code == "TT9009"
 
 
@@ -175,11 +175,11 @@ class Scripted:
     key = "scripted"
     schemas = SCHEMAS
 
-    def __init__(self, *script: Answer | ModelError) -> None:
-        self.script: list[Answer | ModelError] = [*script]
+    def __init__(self, *script: ModelAnswer | ModelError) -> None:
+        self.script: list[ModelAnswer | ModelError] = [*script]
         self.now = self.most = 0
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: EvaluationQuestion) -> ModelAnswer:
         self.now += 1
         self.most = max(self.most, self.now)
         await asyncio.sleep(0)
@@ -207,15 +207,15 @@ def away() -> ModelUnavailable:
 
 
 def asked(
-    script: Scripted, *questions: Question, kept: Kept | None = None, **more: Any
-) -> tuple[list[Asked], list[float]]:
+    script: Scripted, *questions: EvaluationQuestion, kept: StoredAnswers | None = None, **more: Any
+) -> tuple[list[QuestionOutcome], list[float]]:
     """What comes of it, and the pauses on the way."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    found = asyncio.run(ask_all(script, questions, kept or Kept(), Ways(sleep=sleep, **more)))
+    found = asyncio.run(ask_all(script, questions, kept or StoredAnswers(), QuerySettings(sleep=sleep, **more)))
     return found, pauses
 
 
@@ -257,7 +257,7 @@ def test_nothing_listens_where_each_address_that_was_tried_says_so(tried: list[E
 
 
 @pytest.mark.parametrize("heard", [RIGHT, busy(1)])
-def test_an_endpoint_that_goes_away_on_the_way_is_waited_for(heard: Answer | ModelError):
+def test_an_endpoint_that_goes_away_on_the_way_is_waited_for(heard: ModelAnswer | ModelError):
     found, pauses = asked(Scripted(heard, away(), away(), RIGHT, RIGHT), FIND, DROP, at_once=1)
     assert [one.answer for one in found] == [RIGHT, RIGHT]
     assert len(pauses) == (2 if heard == RIGHT else 3)
@@ -274,11 +274,11 @@ def test_no_more_are_asked_at_once_than_was_said_and_all_come_in_their_order():
 
 def test_what_cannot_be_kept_ends_it(tmp_path: Path):
     with pytest.raises(ConfigurationError):
-        asked(Scripted(RIGHT, RIGHT), FIND, DROP, kept=Kept(tmp_path / "nowhere" / "answers.jsonl"))
+        asked(Scripted(RIGHT, RIGHT), FIND, DROP, kept=StoredAnswers(tmp_path / "nowhere" / "answers.jsonl"))
 
 
 def test_it_can_be_cancelled_and_what_was_answered_is_kept():
-    kept, script = Kept(), Scripted(RIGHT)
+    kept, script = StoredAnswers(), Scripted(RIGHT)
 
     async def scenario() -> None:
         stuck = asyncio.Event()
@@ -288,7 +288,7 @@ def test_it_can_be_cancelled_and_what_was_answered_is_kept():
             await asyncio.Event().wait()
 
         script.script.append(busy(None))
-        task = asyncio.create_task(ask_all(script, [FIND, DROP], kept, Ways(at_once=1, sleep=sleep)))
+        task = asyncio.create_task(ask_all(script, [FIND, DROP], kept, QuerySettings(at_once=1, sleep=sleep)))
         await stuck.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

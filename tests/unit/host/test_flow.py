@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import ToolError
 from tooltrue.host.approval_prompts import Always, No
 from tooltrue.policy.guard import Guard
@@ -18,7 +19,6 @@ from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import RequestContext, Tool, ToolCall
-from unit.host.guarded import Person, Place, text_of
 
 ALL = Rules((Rule("allow", "all", 0, tools=globs(["*"])),), "desk")
 
@@ -131,14 +131,14 @@ def test_the_operator_says_what_tools_do():
 def test_what_a_server_says_of_its_own_tool_takes_nothing_away(server: str, legs: set[str]):
     place = office()
     tool: Tool = asyncio.run(place.tools.find_tool("file", place.context()))
-    assert Flow().legs(replaced(tool, server=server)) == legs
+    assert Flow().taints(replaced(tool, server=server)) == legs
 
 
 def test_of_a_tool_of_which_nothing_is_said_everything_is_possible():
     place = office()
     place.add("what")
     tool = asyncio.run(place.tools.find_tool("what", place.context()))
-    assert Flow().legs(tool) == {"private", "untrusted", "sends"}
+    assert Flow().taints(tool) == {"private", "untrusted", "sends"}
 
 
 def test_what_is_turned_off_asks_nothing():
@@ -155,7 +155,7 @@ def test_an_address_that_was_put_together_is_not_read_where_it_could_carry_somet
     library.add_resource("web://page/{name}", page)
 
     def around(tools: Provider) -> Provider:
-        return shelved(tools, library)  # pyright: ignore[reportArgumentType]
+        return shelved(tools, library)
 
     place = Place(Person(), guard=Guard(server="desk", rules=ALL), around=around)
     place.add("file", "private", effect="read", open_world=False)
@@ -249,7 +249,7 @@ def test_what_came_from_two_servers_goes_back_to_neither():
     async def main() -> list[str]:
         task, before = place.task(), place.task()
         await place.code("mail_read", before)
-        task.meet_all(before.has_met())
+        task.add_all_taint(before.current_taint())
         return await codes(place, task, "mail_read", "disk_read")
 
     assert asyncio.run(main()) == ["", "TT2401"]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue.client.config import Config, ServerConfig
-from tooltrue.host.approval_prompts import Always, No, Question
+from support.hosting import Published, tool
+from tooltrue.client.config import HostConfig, ServerConfig
+from tooltrue.host.approval_prompts import Always, ApprovalQuestion, No
 from tooltrue.host.host import Host
 from tooltrue.host.pins import instance_of
 from tooltrue.host.prompters import callback
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import Published, tool
 
 
 class Projects:
@@ -25,8 +25,8 @@ class Projects:
         self.asked: list[str] = []
         self.answer: Always | No = Always({"type": "object"})
 
-    def _said(self, question: Question) -> Always | No:
-        self.asked.append(question.wanted.whose)
+    def _said(self, question: ApprovalQuestion) -> Always | No:
+        self.asked.append(question.request.whose)
         return self.answer
 
     def write(self, file: str) -> bool:
@@ -34,7 +34,7 @@ class Projects:
         server = Published(tool("write"))
 
         async def main() -> None:
-            config = Config(str(self.folder / file), self.folder, (ServerConfig("fs", "fs", target=server),))
+            config = HostConfig(str(self.folder / file), self.folder, (ServerConfig("fs", "fs", target=server),))
             host = Host(config, front=callback(self._said), pins=False, audit=False)
             async with asyncio.timeout(LIMIT), host:
                 await host.call_tool("fs_write", {"n": 1})

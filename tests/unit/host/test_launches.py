@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue.client.config import AskInput, Endpoint, Launch, read_config, resolved
+from tooltrue.client.config import AskInput, Launch, RemoteEndpoint, read_config, resolved
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.launches import Launches, LaunchRequest
 from tooltrue.host.packages import unpinned
@@ -194,10 +194,10 @@ def test_a37_a_word_of_a_command_that_is_not_shown_comes_from_a_person_alone(tmp
     assert with_input(tmp_path, "evil", place, lambda one: one.default or "mine", password=True).argv[-1] == "mine"
 
 
-def address(folder: Path, url: str, headers: dict[str, str], environ: dict[str, str]) -> Endpoint:
+def address(folder: Path, url: str, headers: dict[str, str], environ: dict[str, str]) -> RemoteEndpoint:
     config = read_config(folder / "s.json", json.dumps({"mcpServers": {"a": {"url": url, "headers": headers}}}))
     way = asyncio.run(resolved(config.servers[0], config, environ=environ))
-    assert isinstance(way, Endpoint)
+    assert isinstance(way, RemoteEndpoint)
     return way
 
 

@@ -10,7 +10,7 @@ import pytest
 from tooltrue import Context, Server
 from tooltrue.client.notifications import LogMessage
 from tooltrue.host.host import Host
-from tooltrue.host.logs import Listening, ServerLog
+from tooltrue.host.logs import LogForwarder, ServerLog
 from tooltrue.testing.state import LIMIT
 
 SECRET = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -51,7 +51,7 @@ class Ear:
     def __init__(self) -> None:
         self.now = 0.0
         self.heard: list[ServerLog] = []
-        self.hear = Listening("evil", self.heard.append, lambda: self.now)
+        self.hear = LogForwarder("evil", self.heard.append, lambda: self.now)
 
 
 def test_a_flood_is_counted_and_the_rest_is_told_later() -> None:

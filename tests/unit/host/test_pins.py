@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tooltrue.client.config import Config, ServerConfig
+from support.hosting import OPEN, Published, names, tool
+from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError
@@ -19,7 +20,6 @@ from tooltrue.host.host import Host
 from tooltrue.host.pins import Pins
 from tooltrue.host.servers import Patience
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN, Published, names, tool
 
 INPUT: dict[str, Any] = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 MAIL = tool("mail", "Send a mail.", inputSchema=INPUT, annotations={"destructiveHint": True})
@@ -43,7 +43,7 @@ class Seen:
     async def _look(self, accept: Any, others: dict[str, Any]) -> None:
         every = {**others, "a": self.server}
         servers = tuple(ServerConfig(label, label, target=server) for label, server in every.items())
-        config = Config(str(self.folder / "servers.json"), self.folder, servers)
+        config = HostConfig(str(self.folder / "servers.json"), self.folder, servers)
         host = Host(config, **OPEN, audit=False, pins=Pins(self.folder / "pins"))
         async with asyncio.timeout(LIMIT), host:
             self.shown = [row.name for row in host.rows if row.server == "a"]
@@ -175,7 +175,7 @@ def test_a_pin_that_was_changed_by_hand_lets_nothing_through(tmp_path: Path) -> 
 def test_a_server_whose_pin_finds_no_room_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "pins").symlink_to("/proc")  # a folder in which no file can be made
     servers = (ServerConfig("a", "a", target=Published(MAIL)),)
-    config = Config(str(tmp_path / "servers.json"), tmp_path, servers)
+    config = HostConfig(str(tmp_path / "servers.json"), tmp_path, servers)
     told: list[str] = []
 
     async def room(seconds: float) -> None:
@@ -213,7 +213,7 @@ def test_a23_what_came_while_a_person_was_reading_is_not_accepted(tmp_path: Path
     pin.judge(poisoned, nobody)
     with pytest.raises(ConfigurationError, match="another version since it was shown"):
         pin.accept(shown, names)
-    assert pin.judge(poisoned, nobody).held.keys() == {("tools", "mail")}
+    assert pin.judge(poisoned, nobody).quarantined.keys() == {("tools", "mail")}
 
 
 def test_nothing_is_accepted_where_nothing_waits_any_more(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 from tooltrue.errors import ModelError
 from tooltrue.host.models import anthropic_messages
 from tooltrue.host.models.failures import measured
-from tooltrue.host.models.model import Delta, ModelMessage, ToolUse, Turn, Usage, UserMessage, unheard
-from tooltrue.host.models.openai_chat import Assembly, written
+from tooltrue.host.models.model import Delta, ModelMessage, ToolUse, Turn, Usage, UserMessage, ignore_deltas
+from tooltrue.host.models.openai_chat import ChatAssembly, wire_messages
 
 
 def assembled(*deltas: Any, reason: str | None = "tool_calls", **last: Any) -> Turn:
-    assembly = Assembly(lambda delta: None)
+    assembly = ChatAssembly(lambda delta: None)
     for delta in deltas:
         assembly.add({"choices": [{"index": 0, "delta": delta}]})
     assembly.add({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], **last})
@@ -39,7 +39,7 @@ def test_calls_without_ids_get_ids_that_differ():
 
 def test_an_id_that_was_used_before_is_replaced():
     before = [ModelMessage("", (ToolUse("call_0", "a", "{}"),))]
-    assembly = Assembly(lambda delta: None)
+    assembly = ChatAssembly(lambda delta: None)
     assembly.add({"choices": [{"delta": piece("{}", "a", index=0, id="call_0"), "finish_reason": "tool_calls"}]})
     assert assembly.turn("m", before).message.uses[0].id not in ("", "call_0")
 
@@ -84,7 +84,7 @@ def test_calls_count_where_the_reason_to_stop_forgets_them():
 
 def test_thoughts_are_heard_and_kept_under_the_name_that_they_came_with():
     heard: list[Delta] = []
-    assembly = Assembly(heard.append)
+    assembly = ChatAssembly(heard.append)
     assembly.add({"choices": [{"delta": {"reasoning": "hm"}, "finish_reason": "stop"}]})
     assert heard == [Delta("thinking", "hm")]
     assert assembly.turn("m").message.native == {"reasoning": "hm"}
@@ -99,7 +99,7 @@ def test_thoughts_are_heard_and_kept_under_the_name_that_they_came_with():
 )
 def test_tokens_are_counted_wherever_they_are_told(usage: Any):
     assert assembled(reason="stop", usage=usage).usage == Usage(9, 3, 4)
-    assembly = Assembly(lambda delta: None)
+    assembly = ChatAssembly(lambda delta: None)
     assembly.add({"choices": [{"delta": {}, "finish_reason": "stop", "usage": usage}], "usage": None})
     assert assembly.turn("m").usage == Usage(9, 3, 4)
 
@@ -113,7 +113,7 @@ def test_what_is_no_number_of_tokens_counts_as_none(odd: Any):
     "chunk", [{}, {"choices": None}, {"choices": []}, {"choices": [None]}, {"choices": [{"delta": None}]}]
 )
 def test_a_chunk_that_says_nothing_is_passed_over(chunk: Any):
-    assembly = Assembly(lambda delta: None)
+    assembly = ChatAssembly(lambda delta: None)
     assembly.add(chunk)
     assembly.add({"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]})
     assert assembly.turn("m").message.text == "hi"
@@ -126,7 +126,7 @@ def test_a_character_that_was_cut_in_two_is_one_and_a_half_alone_can_be_sent():
 
 def test_what_was_no_call_goes_back_in_a_form_that_can_be_read():
     turn = assembled(piece('{"a":', "rm -rf /", index=0, id="1"))
-    function = written([UserMessage(("go",)), turn.message], sees=False)[1]["tool_calls"][0]["function"]
+    function = wire_messages([UserMessage(("go",)), turn.message], sees=False)[1]["tool_calls"][0]["function"]
     assert function == {"name": "rm_-rf__", "arguments": "{}"}
 
 
@@ -141,7 +141,7 @@ def test_what_was_no_call_goes_back_in_a_form_that_can_be_read():
 )
 def test_an_event_of_other_types_than_announced_is_no_answer(event: dict[str, Any]):
     def whole() -> Turn:
-        assembly = anthropic_messages.Assembly(unheard)
+        assembly = anthropic_messages.MessagesAssembly(ignore_deltas)
         assembly.add(event)
         assembly.add({"type": "message_stop"})
         return assembly.turn("m")

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from support.hosting import OPEN, Published, hosted, names, tool
 from tooltrue import Context, Form, Server
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, DefinitionError, InternalError, UnknownTool
-from tooltrue.host.admission import Judged, scanned
+from tooltrue.host.admission import AdmissionVerdict, scanned
 from tooltrue.host.effects import effects_by
 from tooltrue.host.host import Announcement, Host
 from tooltrue.policy.guard import Guard
@@ -25,7 +26,6 @@ from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol import types as wire
 from tooltrue.testing.state import LIMIT
-from unit.host.hosting import OPEN, Published, hosted, names, tool
 
 
 def quarantined(server: Published, **settings: Any) -> list[tuple[str, str, str]]:
@@ -170,7 +170,7 @@ def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
     server, looks, others_went_on = Published(tool("t", "\n" * 150_000)), threading.Event(), threading.Event()
     judged: list[bool] = []
 
-    def judge(contract: Contract, neighbours: Neighbours) -> Judged:
+    def judge(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
         looks.set()
         judged.append(others_went_on.wait(LIMIT))
         return scanned(contract, neighbours)
@@ -194,16 +194,16 @@ def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
 # --- effects ----------------------------------------------------------------------------------------------------------
 
 
-def claims(**hints: bool) -> wire.Tool:
-    return wire.Tool("t", {}, annotations=wire.ToolAnnotations(**hints))
+def claims(**hints: Any) -> wire.ToolDefinition:
+    return wire.ToolDefinition("t", {}, annotations=wire.ToolAnnotations(**hints))
 
 
 @pytest.mark.parametrize(
     ("said", "claimed", "effect"),
     [
         (None, claims(readOnlyHint=True), "destructive"),
-        (None, wire.Tool("t", {}), "destructive"),
-        ("read", wire.Tool("t", {}), "read"),
+        (None, wire.ToolDefinition("t", {}), "destructive"),
+        ("read", wire.ToolDefinition("t", {}), "read"),
         ("read", claims(readOnlyHint=True), "read"),
         ("read", claims(readOnlyHint=False), "destructive"),
         ("read", claims(destructiveHint=True), "destructive"),
@@ -213,7 +213,7 @@ def claims(**hints: bool) -> wire.Tool:
         ("destructive", claims(readOnlyHint=True), "destructive"),
     ],
 )
-def test_a22_annotations_of_a_stranger_only_tighten(said: Any, claimed: wire.Tool, effect: str) -> None:
+def test_a22_annotations_of_a_stranger_only_tighten(said: Any, claimed: wire.ToolDefinition, effect: str) -> None:
     assert effects_by(lambda name: said)(claimed) == effect
 
 
@@ -227,7 +227,7 @@ def test_a22_annotations_of_a_stranger_only_tighten(said: Any, claimed: wire.Too
         (claims(), "destructive"),
     ],
 )
-def test_a22_twin_an_operator_may_believe_them(claimed: wire.Tool, effect: str) -> None:
+def test_a22_twin_an_operator_may_believe_them(claimed: wire.ToolDefinition, effect: str) -> None:
     assert effects_by(lambda name: None, hints=True)(claimed) == effect
 
 
@@ -251,7 +251,7 @@ def test_the_operators_word_is_read_from_the_file() -> None:
 def test_arguments_that_do_not_fit_never_leave() -> None:
     server = Published(tool("t"))
     for arguments in ({"n": "1"}, {"m": 1}):
-        result = called(server, **arguments)
+        result = called(server, "a_t", **arguments)
         assert result.is_error
         assert "TT2001" in result.text
     assert server.called == []
@@ -373,9 +373,9 @@ def test_a_name_that_cannot_be_given_is_an_error_at_once(rename: dict[str, str])
 def test_a_judge_sees_the_whole_contract_and_holds_back_what_it_will() -> None:
     seen: list[Contract] = []
 
-    def judge(contract: Contract, neighbours: Neighbours) -> Judged:
+    def judge(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
         seen.append(contract)
-        return Judged({("tools", "bad"): DefinitionError("changed since it was accepted")})
+        return AdmissionVerdict({("tools", "bad"): DefinitionError("changed since it was accepted")})
 
     server = Published(tool("bad"), tool("good"), instructions="Be careful.")
     assert names({"a": server}, judge=judge) == ["a_good"]
@@ -455,7 +455,7 @@ def test_a_template_takes_nothing_from_a_server_that_lists_it() -> None:
 
 def test_a_server_that_does_not_know_a_list_has_none() -> None:
     server = Published(tool("t"), resources=None)
-    server._result = lambda method, params, real=server._result: (  # pyright: ignore
+    server._result = lambda method, params, real=server._result: (  # pyright: ignore[reportPrivateUsage]
         -32601 if method == "resources/list" else real(method, params)
     )
     assert names({"a": server}) == ["a_t"]
@@ -465,7 +465,7 @@ def test_a_list_that_fails_once_takes_nothing_away(caplog: pytest.LogCaptureFixt
     prompt, one = {"name": "review"}, {"uri": "x://1", "name": "one"}
     server = Published(tool("t"), prompts=[prompt], resources=[one])
     fails: set[str] = set()
-    server._result = lambda method, params, real=server._result: (  # pyright: ignore
+    server._result = lambda method, params, real=server._result: (  # pyright: ignore[reportPrivateUsage]
         -32603 if method in fails else real(method, params)
     )
 

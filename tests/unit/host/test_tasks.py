@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue import ToolError
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.tasks.loop_detection import Loops
 from tooltrue.tools.tasks import Budget, Task
-from unit.host.guarded import Person, Place, text_of
 
 
 def place_with(budget: Budget | None = None, loops: Loops | None = None) -> Place:

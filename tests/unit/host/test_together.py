@@ -9,28 +9,30 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person
+from support.hosting import Published
 from tooltrue import Server
 from tooltrue.client.client import Result
 from tooltrue.errors import InvalidParams
-from tooltrue.host.approval_prompts import ApprovalPrompter, No, Question
-from tooltrue.host.guarding import Hosting, guarding
+from tooltrue.host.approval_prompts import ApprovalPrompter, ApprovalQuestion, No
 from tooltrue.host.host import Host
+from tooltrue.host.host_guard import Hosting, guarding
 from tooltrue.host.launches import Launches
 from tooltrue.host.models.model import (
-    Closing,
-    Heard,
+    AsyncCloseable,
     Message,
     ModelMessage,
+    OnDelta,
     ToolMessage,
     ToolReply,
     ToolUse,
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
 from tooltrue.host.prompters import callback
-from tooltrue.host.run import Conversation, Run, run
+from tooltrue.host.run import Conversation, RunResult, run
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import globs
@@ -41,14 +43,12 @@ from tooltrue.testing.state import LIMIT
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Budget, Task
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from unit.host.guarded import Person
-from unit.host.hosting import Published
 
 
-class Obedient(Closing):
+class Obedient(AsyncCloseable):
     """A model that makes these calls one after the other, whatever it reads, the last of them for ever."""
 
-    name, shape, profile = "obedient", "openai", "openai"
+    name, tool_format, profile = "obedient", "openai", "openai"
 
     def __init__(self, *uses: tuple[str, dict[str, Json]], forever: bool = False) -> None:
         self.uses = list(uses)
@@ -57,7 +57,7 @@ class Obedient(Closing):
     async def close(self) -> None: ...
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: OnDelta = ignore_deltas
     ) -> Turn:
         if not self.uses:
             return Turn(ModelMessage("done"), "end")
@@ -78,7 +78,9 @@ DISK, OUTSIDE = globs(["disk_*"]), globs(["web_*", "mail_*"])
 KNOWN = Flow(private=DISK, trusted=DISK, stays=DISK, public=OUTSIDE)
 
 
-def driven(folder: Path, model: Obedient, person: Person, hosting: Hosting) -> tuple[Run, Task, list[Any], MemoryLog]:
+def driven(
+    folder: Path, model: Obedient, person: Person, hosting: Hosting
+) -> tuple[RunResult, Task, list[Any], MemoryLog]:
     mail = Published(tool("send"))
     servers = {
         "disk": Published(tool("read"), answer=says("the salary is 5,000")),
@@ -88,10 +90,10 @@ def driven(folder: Path, model: Obedient, person: Person, hosting: Hosting) -> t
     log, task = MemoryLog(), hosting.task()
     guard = Guard(server="desk", rules=EVERYTHING)
 
-    async def main() -> Run:
+    async def main() -> RunResult:
         host = Host(
-            servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
-            guard=guard.given("test", confirm=guard.confirm.never()),
+            servers,
+            guard=guard.with_settings("test", confirm=guard.confirm.never()),
             guarding=guarding(hosting, person),
             audit=log,
             launches=Launches(folder),
@@ -102,7 +104,7 @@ def driven(folder: Path, model: Obedient, person: Person, hosting: Hosting) -> t
     return asyncio.run(main()), task, mail.called, log
 
 
-def replies(done: Run) -> list[str]:
+def replies(done: RunResult) -> list[str]:
     return [reply.text for message in done.messages if isinstance(message, ToolMessage) for reply in message.replies]
 
 
@@ -153,8 +155,8 @@ def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
     assert (refused.is_error, disk.called) == (True, [])
     assert "tooltrue approvals" in refused.text or "person" in refused.text
 
-    def agree(question: Question) -> bool:
-        asked.append(question.wanted.tool)
+    def agree(question: ApprovalQuestion) -> bool:
+        asked.append(question.request.tool)
         return True
 
     done = asyncio.run(called(callback(agree)))
@@ -171,8 +173,8 @@ def test_what_was_met_for_one_question_is_met_for_the_next_of_the_conversation(t
 
     async def main() -> list[int]:
         host = Host(
-            servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
-            guard=guard.given("test", confirm=guard.confirm.never()),
+            servers,
+            guard=guard.with_settings("test", confirm=guard.confirm.never()),
             guarding=guarding(Hosting(flow=KNOWN), person),
             launches=Launches(tmp_path),
         )
@@ -230,15 +232,15 @@ class Desk:
         servers = {"disk": Published(tool("read")), "web": Published(tool("fetch")), "mail": self.mail}
         guard = Guard(server="desk", rules=EVERYTHING)
         self.host = Host(
-            servers,  # pyright: ignore[reportArgumentType] - whatever a client connects to
-            guard=guard.given("test", confirm=guard.confirm.never()),
+            servers,
+            guard=guard.with_settings("test", confirm=guard.confirm.never()),
             hosting=Hosting(flow=KNOWN),
             front=person,
             launches=Launches(folder),
             audit=False,
         )
 
-    async def run(self, *uses: str, after: Any = (), **settings: Any) -> Run:
+    async def run(self, *uses: str, after: Any = (), **settings: Any) -> RunResult:
         model = Obedient(*((name, {}) for name in uses))
         return await self.host.run(model, [*after, UserMessage(("go",))], **settings)
 

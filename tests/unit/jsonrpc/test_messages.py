@@ -13,10 +13,10 @@ from tooltrue.errors import InvalidParams, InvalidRequest, ParseError, RpcError,
 from tooltrue.jsonrpc.messages import (
     MAX_CONTAINERS,
     MAX_DEPTH,
-    Answer,
     Failure,
     Notification,
-    Request,
+    RpcRequest,
+    RpcResponse,
     decode,
     encode_answer,
     encode_failure,
@@ -173,14 +173,14 @@ def test_spaces_and_escapes_change_nothing():
 
 
 def test_each_kind_of_message_is_recognised():
-    assert parse(call(id=1, method="a", params={"x": 1})) == Request(1, "a", {"x": 1})
-    assert parse(call(id="1", method="a")) == Request("1", "a", {})
+    assert parse(call(id=1, method="a", params={"x": 1})) == RpcRequest(1, "a", {"x": 1})
+    assert parse(call(id="1", method="a")) == RpcRequest("1", "a", {})
     assert parse(call(method="a")) == Notification("a", {})
-    assert parse(call(id=1, result=None)) == Answer(1, None)
+    assert parse(call(id=1, result=None)) == RpcResponse(1, None)
 
 
 def test_unknown_members_are_ignored():
-    assert parse(call(id=1, method="a", extra=True)) == Request(1, "a", {})
+    assert parse(call(id=1, method="a", extra=True)) == RpcRequest(1, "a", {})
 
 
 def test_an_error_keeps_number_message_and_data_of_the_peer():
@@ -248,9 +248,9 @@ def test_b34_an_id_is_a_string_or_an_integer_and_nothing_like_it(id: Any):
 
 def test_what_goes_out_comes_back_as_it_was():
     raw = msgspec.Raw(b'{"a":1}')
-    assert parse(decode(encode_request("x", "m", raw))) == Request("x", "m", {"a": 1})
+    assert parse(decode(encode_request("x", "m", raw))) == RpcRequest("x", "m", {"a": 1})
     assert parse(decode(encode_notification("m", {"é": "\n"}))) == Notification("m", {"é": "\n"})
-    assert parse(decode(encode_answer(1, b"[]"))) == Answer(1, [])
+    assert parse(decode(encode_answer(1, b"[]"))) == RpcResponse(1, [])
 
 
 @pytest.mark.requirement("BASE-02")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
 from tooltrue.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
-from tooltrue.jsonrpc.messages import Notification, Request, answered_ids, encode
-from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer
+from tooltrue.jsonrpc.messages import Notification, RpcRequest, answered_ids, encode
+from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, NotificationChannel, Peer
 from tooltrue.testing.state import LIMIT
 
 
@@ -27,7 +27,7 @@ class Handler:
         self.cancelled: list[Any] = []
         self.gate = asyncio.Event()
 
-    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+    async def on_request(self, request: RpcRequest, exchange: NotificationChannel) -> bytes:
         match request.method:
             case "echo":
                 return encode(request.params)
@@ -170,7 +170,7 @@ def test_j07_a_crash_is_answered_with_an_id_that_the_log_explains(caplog: pytest
         assert failure["error"]["code"] == -32603
         assert "hunter2" not in json.dumps(failure)
         [record] = caplog.records
-        assert record.args
+        assert isinstance(record.args, tuple)
         assert str(record.args[0]) in failure["error"]["message"]
         assert "hunter2" in caplog.text
 
@@ -632,7 +632,7 @@ def test_b35_nothing_is_heard_of_a_cancelled_request_although_it_goes_on():
         wire, finished = Wire(), asyncio.Event()
 
         class Stubborn(Handler):
-            async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+            async def on_request(self, request: RpcRequest, exchange: NotificationChannel) -> bytes:
                 if request.method == "echo":
                     return b"{}"
                 try:

@@ -132,9 +132,9 @@ def test_a_listener_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture)
     signals = AbuseEvents()
     signals.listen(fails)
     signals.listen(heard.append)
-    signals.tell(AbuseEvent("rate", Principal("ann"), "a"))
+    signals.publish(AbuseEvent("rate", Principal("ann"), "a"))
     assert len(heard) == 1
-    assert "a listener for signs failed" in caplog.text
+    assert "a listener for abuse events failed" in caplog.text
 
 
 @pytest.mark.parametrize("wrong", [{"pause": 0}, {"pause": 10, "longest": 5}, {"unknown": Rate(0, 1)}])

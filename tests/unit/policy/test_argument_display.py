@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.argument_display import display_arguments, display_text
 
 TEXTS = (
     st.text()
@@ -47,26 +47,26 @@ ARGUMENTS = st.dictionaries(TEXTS, TEXTS | st.integers() | st.lists(TEXTS, max_s
     ],
 )
 def test_arguments_are_shown_in_full(value: Any, said: str):
-    assert shown({"a": value}) == said
+    assert display_arguments({"a": value}) == said
 
 
 def test_a_name_is_shown_like_a_value():
-    assert shown({"a\u202e": 1, "b": 2}) == '"a\\u202e": 1\n"b": 2'
-    assert shown({}) == "-"
+    assert display_arguments({"a\u202e": 1, "b": 2}) == '"a\\u202e": 1\n"b": 2'
+    assert display_arguments({}) == "-"
 
 
 def test_text_keeps_its_lines():
-    assert shown_text("- old\n+ new\\u202e\u202e\n" + " " * 50 + "x") == '- old\n+ new\\\\u202e\\u202e\n⟨50 × " "⟩x'
+    assert display_text("- old\n+ new\\u202e\u202e\n" + " " * 50 + "x") == '- old\n+ new\\\\u202e\\u202e\n⟨50 × " "⟩x'
 
 
 @given(ARGUMENTS, ARGUMENTS)
 def test_what_looks_the_same_is_the_same(one: dict[str, Any], other: dict[str, Any]):
-    assert (shown(one) == shown(other)) == (list(one.items()) == list(other.items()))
+    assert (display_arguments(one) == display_arguments(other)) == (list(one.items()) == list(other.items()))
 
 
 @given(ARGUMENTS)
 def test_nothing_that_cannot_be_seen_is_left(arguments: dict[str, Any]):
-    said = re.sub("\u2068([^\u2066-\u2069]+)\u2069", r"\1", shown(arguments))
+    said = re.sub("\u2068([^\u2066-\u2069]+)\u2069", r"\1", display_arguments(arguments))
     assert {unicodedata.category(sign) for sign in said.replace("\n", "")} & {
         "Cc",
         "Cf",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipping import skip
+from support.clock import skip
 from tooltrue import Concurrency
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import AbuseEvent, AbuseEvents
@@ -20,7 +20,7 @@ from tooltrue.policy.layers.limits import timeout
 from tooltrue.server.service import SILENT
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Provider, found
+from tooltrue.tools.toolset import Provider, resolve_call
 from tooltrue.tools.vocabulary import Principal, RequestContext, ToolCall
 
 
@@ -65,7 +65,7 @@ class Room:
 
 
 async def called(provider: Provider, name: str, who: str = "ann") -> Any:
-    call, _ = await found(provider, ToolCall(name, {}, RequestContext(Principal(who), SILENT)))
+    call, _ = await resolve_call(provider, ToolCall(name, {}, RequestContext(Principal(who), SILENT)))
     return await provider.call_tool(call)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from support.confirming import ERAS, YES, Attic, Post, posting, said, state
 from tooltrue import Form
 from tooltrue.errors import ConfigurationError, StateError, ToolError
-from tooltrue.policy.consent.approvals import MAX_OF_ONE, MAX_TICKETS, Request, Scope, Ticket
-from tooltrue.policy.consent.question import put_to
+from tooltrue.policy.consent.approvals import MAX_OF_ONE, MAX_TICKETS, ApprovalRequest, Scope, Ticket
+from tooltrue.policy.consent.question import approval_message
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.rules.rule import ALLOW, Ask, Verdict
@@ -21,7 +22,6 @@ from tooltrue.tools.rounds import Answer
 from tooltrue.tools.toolset import Wrapper
 from tooltrue.tools.vocabulary import Context, RequestContext, ToolCall
 from tooltrue.wording import sentence
-from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 
 SURE = Form("Sure?")
 
@@ -112,7 +112,13 @@ def test_a_rule_that_asks_asks_about_any_tool_in_its_own_words(revision: str):
 
 
 def test_a_setting_that_makes_no_sense_is_refused():
-    for settings in ({"effects": {"deadly"}}, {"questions": 0}, {"session_seconds": float("inf")}, {"max_shown": -1}):
+    senseless: list[dict[str, Any]] = [
+        {"effects": {"deadly"}},
+        {"questions": 0},
+        {"session_seconds": float("inf")},
+        {"max_shown": -1},
+    ]
+    for settings in senseless:
         with pytest.raises(ConfigurationError):
             Confirm(**settings)
 
@@ -222,7 +228,7 @@ def test_a_yes_to_one_server_is_none_to_another_of_its_name(scope: Scope):
 
 
 def test_who_calls_from_elsewhere_is_not_told_where_a_server_lies():
-    here, elsewhere = (put_to(wanted(principal=id, instance="/a"), "en") for id in ("local", "somebody"))
+    here, elsewhere = (approval_message(wanted(principal=id, instance="/a"), "en") for id in ("local", "somebody"))
     assert here.startswith("attic (/a) asks")
     assert elsewhere.startswith("attic asks")
 
@@ -230,7 +236,7 @@ def test_who_calls_from_elsewhere_is_not_told_where_a_server_lies():
 def test_a_ticket_says_how_a_server_was_started_where_nobody_said_which_it_is():
     unsaid = replaced(wanted(), started="/a.py #1")
     assert (unsaid.whose, unsaid.key == wanted().key) == ("attic (/a.py #1)", False)
-    assert put_to(unsaid, "en").startswith("attic asks")
+    assert approval_message(unsaid, "en").startswith("attic asks")
 
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
@@ -390,8 +396,8 @@ def test_there_are_not_more_tickets_than_a_person_can_read():
     assert asyncio.run(main()) == {"TT2403", "TT2408", "TT2409"}
 
 
-def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> Request:
-    return Request("attic", principal, "burn", "destructive", "pin", {"box": box}, instance=instance)
+def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> ApprovalRequest:
+    return ApprovalRequest("attic", principal, "burn", "destructive", "pin", {"box": box}, instance=instance)
 
 
 def test_nobody_takes_the_places_of_others_and_what_was_allowed_takes_none():

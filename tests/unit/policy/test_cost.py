@@ -83,5 +83,5 @@ def test_names_of_programs_cost_some_calls_each():
 
 
 def test_each_word_that_a_secret_stands_beside_is_looked_for():
-    missed = {word for shape in SECRET_PATTERNS for word in shape.known} - {word for word, _ in WORDS}
+    missed = {word for shape in SECRET_PATTERNS for word in shape.words} - {word for word, _ in WORDS}
     assert missed == {"://"}

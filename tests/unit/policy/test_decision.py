@@ -10,7 +10,7 @@ import pytest
 from tooltrue.policy.rules.decision import decision, fail_closed, required_only, strictest, together
 from tooltrue.policy.rules.rule import ALLOW, Allow, Ask, Deny, Rules, Verdict, allow_all
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.protocol.types import Tool as Definition
+from tooltrue.protocol.types import ToolDefinition as Definition
 from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, Tool
 

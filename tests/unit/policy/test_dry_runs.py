@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from support.hosting import OPEN
 from tooltrue import Client, Confirm, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.host.host import Host
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
-from tooltrue.policy.tasks.effects import declare_effects
+from tooltrue.policy.tasks.declared_effects import declare_effects
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from unit.host.hosting import OPEN
 
 BEFORE_ALL = Confirm(effects=frozenset({"write", "destructive"}))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 

@@ -160,7 +160,7 @@ def test_what_is_not_settled_yet_is_left_to_the_one_who_completes():
 def test_what_is_denied_under_its_uri_is_not_read_under_another(uri: str):
     trimmed = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, to_lower=True)]
 
-    async def document(name):  # type: ignore[no-untyped-def]
+    async def document(name):
         return name
 
     document.__annotations__["name"] = trimmed

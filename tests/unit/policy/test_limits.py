@@ -16,7 +16,7 @@ from tooltrue.policy.layers.limits import timeout
 from tooltrue.server.service import SILENT
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import found
+from tooltrue.tools.toolset import resolve_call
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
@@ -26,7 +26,7 @@ SHORT = 0.02
 async def call(function: Callable[..., Any], limit: float = SHORT, **settings: Any) -> Any:
     tools = LocalToolset()
     tools.add(function, name="tool", **settings)
-    looked_up, _ = await found(tools, ToolCall("tool", {}, CONTEXT))
+    looked_up, _ = await resolve_call(tools, ToolCall("tool", {}, CONTEXT))
     async with asyncio.timeout(LIMIT):
         return await timeout(limit)(tools).call_tool(looked_up)
 

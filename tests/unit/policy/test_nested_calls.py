@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.confirming import ERAS, Attic
 from tooltrue import Answer, Context, Form
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent
 from tooltrue.tools.rounds import InputRequired
 from tooltrue.tools.vocabulary import ToolCall
-
-sys.path.append(str(Path(__file__).parent))  # the folder is no package
-from confirming import ERAS, Attic
 
 SURE: Form[None] = Form("Sure?")
 eras = pytest.mark.parametrize("revision", ERAS)

@@ -15,7 +15,7 @@ from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.layers.errors_as_results import errors_as_results
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.pipeline import described, standard
-from tooltrue.policy.rules.rule import ALLOW, Decide, Deny
+from tooltrue.policy.rules.rule import ALLOW, Decide, Deny, Subject
 from tooltrue.protocol.types import (
     CallToolResult,
     EmbeddedResource,
@@ -29,14 +29,14 @@ from tooltrue.server.service import SILENT
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ResourceRead, Tool, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ResourceRead, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 ROOT = RequestContext(Principal("root"), SILENT)
 
 
 def guarded(tools: LocalToolset, decide: Decide | None = None, **limits: Any) -> Provider:
-    return standard(tools, Guard(Limits(**limits)).given("", decide=decide))
+    return standard(tools, Guard(Limits(**limits)).with_settings("", decide=decide))
 
 
 def call(provider: Provider, name: str = "tool", context: RequestContext = CONTEXT, **arguments: Any) -> CallToolResult:
@@ -96,7 +96,7 @@ def takes(path: str = "a") -> str:
     return path
 
 
-def hide(tool: Tool, context: RequestContext, arguments: Any) -> Any:
+def hide(tool: Subject, context: RequestContext, arguments: Any) -> Any:
     return ALLOW if context.principal.id == "root" else Deny("secret reason", hidden=True)
 
 
@@ -141,7 +141,7 @@ def test_what_is_denied_is_listed_and_the_reason_is_told():
 def test_a_rule_sees_the_arguments_that_will_run_with_defaults_filled_in():
     seen: list[Any] = []
 
-    def decide(tool: Tool, context: RequestContext, arguments: Any) -> Any:
+    def decide(tool: Subject, context: RequestContext, arguments: Any) -> Any:
         seen.append(arguments)
         return Deny("no") if arguments == {"path": "/etc"} else ALLOW
 
@@ -152,7 +152,7 @@ def test_a_rule_sees_the_arguments_that_will_run_with_defaults_filled_in():
 
 
 def test_nobody_is_asked_about_arguments_that_are_wrong():
-    def decide(tool: Tool, context: RequestContext, arguments: Any) -> Any:
+    def decide(tool: Subject, context: RequestContext, arguments: Any) -> Any:
         assert arguments is None
         return ALLOW
 
@@ -182,7 +182,7 @@ def test_j07_the_text_of_a_crash_stays_in_the_log(caplog: pytest.LogCaptureFixtu
     assert record.levelno == logging.ERROR
     assert "hunter2" in caplog.text
     assert "hunter2" not in result.content[0].text
-    assert record.args
+    assert isinstance(record.args, tuple)
     assert str(record.args[1]) in result.content[0].text
 
 
@@ -216,7 +216,9 @@ def test_a_tool_that_lets_a_cancellation_of_its_own_escape_is_still_answered():
         asked = asyncio.ensure_future(guarded(with_tool(careless)).call_tool(ToolCall("tool", {}, CONTEXT)))
         await asyncio.wait([asked])
         assert not asked.cancelled(), "whoever called would wait for ever"
-        assert asked.result().isError
+        result = asked.result()
+        assert isinstance(result, CallToolResult)
+        assert result.isError
 
     asyncio.run(main())
 
@@ -341,6 +343,6 @@ def test_a_failure_need_not_fit_the_output_schema():
     failure = CallToolResult([TextContent(text="no")], isError=True)
 
     def tool() -> int:
-        return failure  # type: ignore[return-value]
+        return failure  # pyright: ignore[reportReturnType] - the case
 
     assert call(guarded(with_tool(tool))) == failure

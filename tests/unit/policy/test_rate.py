@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.confirming import Attic, Post, posting, said, state
 from tooltrue import Context, Form, Rate, RateLimits
 from tooltrue.errors import ConfigurationError, StateError, ToolError, UnknownEntry
 from tooltrue.policy.guard import Guard
@@ -24,9 +25,8 @@ from tooltrue.state.facts import Bucket, MemoryFacts
 from tooltrue.state.sqlite import SqliteFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.rounds import Memory, Rounds
-from tooltrue.tools.toolset import Provider, found
+from tooltrue.tools.toolset import Provider, resolve_call
 from tooltrue.tools.vocabulary import Principal, PromptGet, RequestContext, ToolCall
-from unit.policy.confirming import Attic, Post, posting, said, state
 
 
 class Clock:
@@ -64,7 +64,7 @@ async def granted(provider: Provider, name: str, who: str, calls: int) -> int:
     """How many of so many calls ran."""
     count = 0
     for _ in range(calls):
-        call, _ = await found(provider, ToolCall(name, {}, context(who)))
+        call, _ = await resolve_call(provider, ToolCall(name, {}, context(who)))
         with contextlib.suppress(ToolError):
             await provider.call_tool(call)
             count += 1

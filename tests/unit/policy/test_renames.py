@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue import Client, Confirm, LocalToolset, Rate, RateLimits, Server, combined, filtered, prefixed, renamed
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import DefinitionError, RpcError, ToolError
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Allow, Deny, Rule, Rules, Then, Verdict
-from tooltrue.protocol.names import DEPRECATED, REPLACES
+from tooltrue.protocol.name_rules import DEPRECATED, REPLACES
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.protocol.types import Tool as Definition
+from tooltrue.protocol.types import ToolDefinition as Definition
 from tooltrue.protocol.types import replaced
 from tooltrue.server.service import SILENT
 from tooltrue.tools.toolset import Provider
@@ -294,7 +294,7 @@ def rule(number: int, then: Then, *said: str, **conditions: Any) -> Rule:
 )
 def test_b05_the_first_rule_for_each_name_counts_but_not_one_for_every_tool_behind_another(said: str, expected: str):
     """The tool is a and was b; a rule that says ``*`` is none that says b."""
-    rules = [one.split() for one in said.split(", ") if one]
+    rules: list[Any] = [one.split() for one in said.split(", ") if one]
     decide = Rules(tuple(rule(n, then, *name.split("+")) for n, (then, name) in enumerate(rules))).decide
     for subject in (tool("a", "b"), tool("b", "a")):
         verdict, shown = decide(subject, HERE, {}), decide(subject, HERE, None)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.guarded_host import Person, Place
 from tooltrue import Client, Server
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.repair import mended
 from tooltrue.policy.rules.globs import globs
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import Tool
-from unit.host.guarded import Person, Place
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from support.guarded_host import Person, Place, text_of
 from tooltrue.errors import ConfigurationError, ConnectionLost, Unreachable
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.tasks.retry import Retry
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import RequestContext, Tool, ToolCall
-from unit.host.guarded import Person, Place, text_of
 
 
 class Broken(Wrapper, frozen=True):

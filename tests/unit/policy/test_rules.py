@@ -11,8 +11,8 @@ from tooltrue.policy.config import examine
 from tooltrue.policy.rules.lint import lenient
 from tooltrue.policy.rules.rule import OPEN, Allow, Ask, Deny, Rules, Verdict
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.protocol.types import Prompt, Resource, ResourceTemplate
-from tooltrue.protocol.types import Tool as Definition
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate
+from tooltrue.protocol.types import ToolDefinition as Definition
 from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import LOCAL, Effect, Principal, RequestContext, Tool
 
@@ -152,8 +152,8 @@ then = "allow"
 
 
 def test_rules_for_resources_and_prompts_go_by_uri_and_name():
-    assert decide(LIBRARY, Resource("docs://open/a", "a")) == Allow("rule 1")
-    assert decide(LIBRARY, Resource("docs://shut/a", "docs://open/a")) == HIDDEN
+    assert decide(LIBRARY, ResourceDefinition("docs://open/a", "a")) == Allow("rule 1")
+    assert decide(LIBRARY, ResourceDefinition("docs://shut/a", "docs://open/a")) == HIDDEN
     assert decide(LIBRARY, Prompt("plan_b")) == Allow("rule 2")
     assert decide(LIBRARY, Prompt("docs://open/a")) == HIDDEN
     assert decide(LIBRARY, tool("review"), {}) == Deny()
@@ -185,7 +185,7 @@ def test_the_trace_ends_with_the_rule_that_decides_and_says_what_stopped_the_oth
 def test_a_subject_that_comes_and_goes_does_not_fill_the_memory():
     told = rules(LIBRARY)
     for number in range(10_000):
-        told.decide(Resource(f"docs://open/{number}", "a"), RequestContext(LOCAL, SILENT), None)
+        told.decide(ResourceDefinition(f"docs://open/{number}", "a"), RequestContext(LOCAL, SILENT), None)
     assert len(told._about) <= 4096  # pyright: ignore[reportPrivateUsage]
 
 
@@ -285,13 +285,13 @@ def test_a_rule_that_may_match_is_left_alone(first: str, second: str):
     assert problems == []
 
 
-KEPT = Resource("kept:abc", "result")
+KEPT = ResourceDefinition("kept:abc", "result")
 
 
 def test_what_an_allowed_call_has_handed_out_is_read_unless_a_rule_names_it():
     allowed = '[[rules]]\ntools = "big"\nthen = "allow"\n'
     assert decide(allowed, KEPT) == Allow()
-    assert decide(allowed, Resource("docs:abc", "result")) == HIDDEN
+    assert decide(allowed, ResourceDefinition("docs:abc", "result")) == HIDDEN
     assert decide(allowed + '[[rules]]\nthen = "deny"\n', KEPT) == Deny(hidden=True, rule="rule 2")
     named = allowed + '[[rules]]\nresources = "kept:*"\nprincipal = "someone"\nthen = "allow"\n'
     assert decide(named, KEPT) == HIDDEN

@@ -10,8 +10,8 @@ from functools import partial
 
 import pytest
 
-from growth import grows_in_proportion
-from security.fakes import FAKES
+from support.fake_secrets import FAKES
+from support.growth import grows_in_proportion
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPattern
@@ -33,7 +33,7 @@ def masked(text: str) -> str:
 
 def _hard(shape: SecretPattern) -> Iterator[str]:
     """What to repeat so that the shape begins again and again, and never ends."""
-    for word in (*shape.prefixes, *shape.known):
+    for word in (*shape.prefixes, *shape.words):
         yield from (word + tail for tail in ("", "-", "_", "a", "A", " ", ".", ":", "=", "://a:"))
     yield from _WORDS
 
@@ -92,8 +92,8 @@ def test_json_within_a_text_is_json_when_what_is_quoted_in_it_is_masked():
 
 
 def test_a_secret_is_not_suspected_to_be_quoted_where_something_else_is():
-    kinds = {shape.kind for shape in prescan(f"{TOKEN} on https://example.org/a%20page".encode(), True).shapes}
+    kinds = {shape.kind for shape in prescan(f"{TOKEN} on https://example.org/a%20page".encode(), True).patterns}
     assert "github-token" in kinds
     assert "respelled-secret" not in kinds
     quoted = TOKEN.replace("_", "%5F")
-    assert "respelled-secret" in {shape.kind for shape in prescan(f"x {quoted}".encode(), True).shapes}
+    assert "respelled-secret" in {shape.kind for shape in prescan(f"x {quoted}".encode(), True).patterns}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -64,8 +64,8 @@ class Archive:
         return parts, len(parts)
 
 
-def run(archive: Archive, test: Callable[[Archive], Awaitable[None]]) -> None:
-    asyncio.run(test(archive))  # type: ignore[arg-type]
+def run(archive: Archive, test: Callable[[Archive], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(test(archive))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_caller_cannot_have_more_kept_than_the_budget_at_once():
         for principal, code in ((ANN, "TT2018"), (BOB, None)):
             result = await archive.provider.call_tool(ToolCall("export", {}, RequestContext(principal, SILENT)))
             assert isinstance(result, CallToolResult)
-            assert (code in result.content[0].text) if code else not result.isError  # type: ignore[union-attr]
+            assert (code in result.content[0].text) if code else not result.isError
         await archive.clock.elapse(900)
         await archive.export()
 
@@ -153,7 +153,7 @@ def test_what_could_never_be_kept_is_refused():
     async def test(archive: Archive) -> None:
         result = await archive.provider.call_tool(ToolCall("export", {}, RequestContext(ANN, SILENT)))
         assert isinstance(result, CallToolResult)
-        assert "TT2017" in result.content[0].text  # type: ignore[union-attr]
+        assert "TT2017" in result.content[0].text
 
     run(Archive(b"x" * (BUDGET + 1)), test)
 

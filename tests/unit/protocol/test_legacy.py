@@ -19,13 +19,13 @@ from tooltrue.protocol.types import (
     ResourceLink,
     TextContent,
     TextResource,
-    Tool,
     ToolAnnotations,
+    ToolDefinition,
 )
 
 R11, R03, R06, R25_11 = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 
-FULL = Tool(
+FULL = ToolDefinition(
     "wipe",
     {"type": "object"},
     title="Wipe",
@@ -37,7 +37,7 @@ FULL = Tool(
 )
 
 
-def tool(revision: str, definition: Tool = FULL) -> dict[str, Any]:
+def tool(revision: str, definition: ToolDefinition = FULL) -> dict[str, Any]:
     return json.loads(Projection(versions.BY_NAME[revision]).page("tools", [definition], None))["tools"][0]
 
 
@@ -61,8 +61,8 @@ def test_a_tool_has_the_members_that_its_revision_knows(revision: str, members: 
 
 def test_a_title_goes_where_2025_03_26_has_one():
     assert tool(R03)["annotations"] == {"title": "Wipe", "destructiveHint": True}
-    assert tool(R03, Tool("a", {"type": "object"}, title="A"))["annotations"] == {"title": "A"}
-    assert "annotations" not in tool(R03, Tool("a", {"type": "object"}))
+    assert tool(R03, ToolDefinition("a", {"type": "object"}, title="A"))["annotations"] == {"title": "A"}
+    assert "annotations" not in tool(R03, ToolDefinition("a", {"type": "object"}))
 
 
 @pytest.mark.requirement("CALL-05")
@@ -140,7 +140,7 @@ def test_a_title_goes_where_2025_03_26_has_one():
 def test_an_output_schema_without_an_object_at_its_root_is_wrapped_into_one(
     schema: dict[str, Any], wrapped: dict[str, Any]
 ):
-    said = tool(R25_11, Tool("a", {"type": "object"}, outputSchema=schema))["outputSchema"]
+    said = tool(R25_11, ToolDefinition("a", {"type": "object"}, outputSchema=schema))["outputSchema"]
     assert said == {"type": "object", "required": ["result"], **wrapped}
 
 

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import InvalidParams
+from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import modern, versions
-from tooltrue.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, Tool
+from tooltrue.protocol.types import CallToolResult, Implementation, InputRequiredResult, TextContent, ToolDefinition
 
 INFO = Implementation(name="disk", version="1")
 RESULTS = modern.Results(INFO)
 META = {"io.modelcontextprotocol/serverInfo": {"name": "disk", "version": "1"}}
 
 
-def facts(**meta: Any) -> modern.Facts:
+def facts(**meta: Any) -> modern.RequestFacts:
     return modern.read_facts({"_meta": {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}, **meta}})
 
 
@@ -30,7 +31,7 @@ def refusal(params: Any) -> InvalidParams:
 
 
 def test_the_meta_of_our_own_requests_holds_the_facts():
-    meta = json.loads(modern.encode(modern.request_meta(versions.LATEST, INFO, {"roots": {}})))
+    meta = json.loads(encode(modern.request_meta(versions.LATEST, INFO, {"roots": {}})))
     read = modern.read_facts({"_meta": meta})
     assert (read.version, read.capabilities, read.client) == (
         versions.LATEST,
@@ -163,7 +164,7 @@ def test_a_question_has_only_the_members_it_has():
 
 @pytest.mark.requirement("CACHE-01")
 def test_a_page_of_tools_has_its_cache_hints():
-    tool = Tool("a", {"type": "object"})
+    tool = ToolDefinition("a", {"type": "object"})
     assert json.loads(RESULTS.page("tools", [tool], "next", 5, "private")) == {
         "resultType": "complete",
         "tools": [{"name": "a", "inputSchema": {"type": "object"}}],

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tooltrue.errors import DefinitionError
-from tooltrue.protocol.schema import FOREIGN, OWN, Bounds, Problem, SchemaError, compile_schema, explain
+from tooltrue.protocol.schema import FOREIGN, OWN, SchemaBounds, SchemaError, SchemaProblem, compile_schema, explain
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 
 
-def code_of(definition: Any, bounds: Bounds = FOREIGN) -> str:
+def code_of(definition: Any, bounds: SchemaBounds = FOREIGN) -> str:
     """The code of the refusal; empty when it compiles."""
     try:
         compile_schema(definition, bounds=bounds)
@@ -252,7 +252,7 @@ def test_a_pattern_that_would_explode_gives_up():
 
 
 @pytest.mark.parametrize("bounds", [OWN, FOREIGN])
-def test_a_broken_pattern_is_named_with_its_place(bounds: Bounds):
+def test_a_broken_pattern_is_named_with_its_place(bounds: SchemaBounds):
     with pytest.raises(SchemaError) as caught:
         compile_schema({"properties": {"a": {"pattern": "("}}}, bounds=bounds)
     assert caught.value.code == "TT3117"
@@ -278,7 +278,7 @@ def test_an_unknown_format_promises_nothing():
 def test_what_is_not_json_fits_nothing(value: Any):
     schema = compile_schema({})
     assert not schema.accepts(value)
-    assert schema.problems(value) == (Problem("$", "json", "must be JSON"),)
+    assert schema.problems(value) == (SchemaProblem("$", "json", "must be JSON"),)
 
 
 def test_what_is_not_json_is_told_wherever_it_stands():

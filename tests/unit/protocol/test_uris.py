@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.uris import MAX_URI, is_uri, read_template
 

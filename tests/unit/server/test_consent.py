@@ -192,7 +192,7 @@ def test_a_bad_question_is_not_put_to_a_person():
                 {"message": "?", "requestedSchema": {"type": "nonsense"}},
             ):
                 with pytest.raises(InvalidParams):
-                    await client._answers.to({"method": "elicitation/create", "params": params})
+                    await client._answers.to({"method": "elicitation/create", "params": params})  # pyright: ignore[reportPrivateUsage]
 
     asyncio.run(main())
     assert put == []

@@ -348,6 +348,6 @@ def test_a_channel_leaves_nobody_listening_however_often_it_said_that_it_is_read
         channel.raw([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 50)
         await channel.ask("ping")
         await channel.close()
-        assert server._assembly.served.hub.listening == 0  # pyright: ignore
+        assert server._assembly.served.hub.listening == 0  # pyright: ignore[reportPrivateUsage]
 
     asyncio.run(main())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue.jsonrpc.messages import Request
+from tooltrue.jsonrpc.messages import RpcRequest
 from tooltrue.jsonrpc.peer import MAX_RUNNING
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.concurrency import Concurrency
@@ -19,8 +19,8 @@ from tooltrue.protocol import versions
 from tooltrue.protocol.types import Implementation
 from tooltrue.server.http import SESSION_HEADER, HttpEndpoint
 from tooltrue.server.identity import Authenticate
-from tooltrue.server.legacy import Session
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.legacy import LegacySession
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
@@ -51,6 +51,9 @@ WIDE = Guard(
 class Quiet:
     def notify(self, method: str, params: Any) -> None:
         raise AssertionError(f"nobody asked for {method}")
+
+
+QUIET: Any = Quiet()
 
 
 class Mute(Quiet):
@@ -89,7 +92,7 @@ class Worker:
     async def post(self, message: dict[str, Any], session: str | None = None) -> Any:
         headers = {} if session is None else {SESSION_HEADER: session, "mcp-protocol-version": "2025-11-25"}
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self.doors.post(body, await admitted(self.doors, headers), Quiet())
+        return await self.doors.post(body, await admitted(self.doors, headers), QUIET)
 
 
 async def two_workers() -> tuple[Worker, Worker, str]:
@@ -142,10 +145,10 @@ def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str],
         call = asyncio.ensure_future(one.post(CALL, session))
         async with asyncio.timeout(LIMIT):
             await one.waiting.wait()
-            stranger = HttpEndpoint(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
+            stranger = HttpEndpoint(other.doors._handlers, lambda carrier: Principal("bob"))  # pyright: ignore[reportPrivateUsage]
             headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
-            assert (await stranger.post(body, await admitted(stranger, headers), Quiet())).status == status
+            assert (await stranger.post(body, await admitted(stranger, headers), QUIET)).status == status
             await one.post({"id": 2, "method": "ping"}, session)
             await one.post({"id": 3, "method": "ping"}, session)
             assert not one.cancelled.is_set()
@@ -176,7 +179,7 @@ class Member:
 
     async def post(self, message: dict[str, Any]) -> Any:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self._doors.post(body, await admitted(self._doors, self._headers), Quiet())
+        return await self._doors.post(body, await admitted(self._doors, self._headers), QUIET)
 
     async def set_level(self, level: str) -> None:
         await self.post({"id": 1, "method": "logging/setLevel", "params": {"level": level}})
@@ -232,7 +235,7 @@ def test_a_caller_has_so_many_streams_open_and_so_many_that_were_left_are_listen
     async def test(worker: Worker, facts: MemoryFacts) -> None:
         ada, bob = await Member(worker, "ada").begin(), await Member(worker, "bob").begin()
 
-        async def opened(member: Member, number: int) -> list[asyncio.Future[Any]]:
+        async def opened(member: Member, number: int) -> list[asyncio.Task[Any]]:
             begun = asyncio.Semaphore(0)
             streams = [asyncio.ensure_future(member.get(begun.release)) for _ in range(number)]
             for _ in streams:
@@ -247,7 +250,7 @@ def test_a_caller_has_so_many_streams_open_and_so_many_that_were_left_are_listen
         for stream in streams:
             stream.cancel()
         await asyncio.wait(streams)
-        assert len(worker.doors._alone) <= 1_000  # pyright: ignore
+        assert len(worker.doors._alone) <= 1_000  # pyright: ignore[reportPrivateUsage]
         (again,) = await opened(ada, 1)
         again.cancel()
 
@@ -270,13 +273,13 @@ def test_a_level_takes_room_where_it_is_not_the_default():
 
 def test_a_session_that_was_ended_while_its_level_was_set_stays_ended():
     async def test(worker: Worker, facts: MemoryFacts) -> None:
-        legacy = worker.doors._doors.legacy  # pyright: ignore
+        legacy = worker.doors._handlers.legacy  # pyright: ignore[reportPrivateUsage]
         ada = Principal("ada")
-        token = legacy.seal(Session(versions.BY_NAME["2025-11-25"]), ada)
+        token = legacy.seal(LegacySession(versions.BY_NAME["2025-11-25"]), ada)
         session = await legacy.open(token, ada)
         assert session is not None
         await legacy.end(session)
-        await legacy.answer(Request(1, "logging/setLevel", {"level": "debug"}), session, Mute(), ada)
+        await legacy.answer(RpcRequest(1, "logging/setLevel", {"level": "debug"}), session, Mute(), ada)
         assert await legacy.open(token, ada) is None
 
     alone(test)

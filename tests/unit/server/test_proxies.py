@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tooltrue import ConfigurationError, Principal, Public, TrustedProxy
-from tooltrue.server.identity import Authentication, Refused, known, ways_of
+from tooltrue.server.identity import Authentication, Refused, methods_of, principal_of
 from tooltrue.transport.carrier import Carrier
 
 
@@ -80,9 +80,9 @@ def test_what_is_no_address_is_refused_at_once(address: str):
 
 def test_of_several_ways_the_first_that_applies_counts():
     def either(peer: str, **headers: str) -> Principal:
-        ways = ways_of([PROXY, Public()])
+        ways = methods_of([PROXY, Public()])
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return asyncio.run(known(Carrier("http", named, peer), ways))
+        return asyncio.run(principal_of(Carrier("http", named, peer), ways))
 
     assert either("10.0.0.1", x_forwarded_user="ada") == Principal("user:ada")
     assert either("10.0.0.1") == Principal("address:10.0.0.1")
@@ -92,7 +92,7 @@ def test_a_function_may_wait_for_what_it_finds_out():
     async def ask(carrier: Carrier) -> Principal | None:
         return Principal("ada") if carrier.peer == "10.0.0.1" else None
 
-    assert asyncio.run(known(Carrier("http", {}, "10.0.0.1"), ways_of(ask))) == Principal("ada")
+    assert asyncio.run(principal_of(Carrier("http", {}, "10.0.0.1"), methods_of(ask))) == Principal("ada")
     with pytest.raises(Refused) as caught:
-        asyncio.run(known(Carrier("http", {}, "10.0.0.2"), ways_of(ask)))
+        asyncio.run(principal_of(Carrier("http", {}, "10.0.0.2"), methods_of(ask)))
     assert caught.value.code == "TT1101"

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from stores import redis_url
+from support.redis_server import redis_url
 from tooltrue.errors import InvalidRequest, StateError
-from tooltrue.server.replay import Bounds, Recording, Replay
+from tooltrue.server.replay import Recording, ReplayLimits, ResumableStreams
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.state.urls import open_facts
 from tooltrue.testing.state import LIMIT
@@ -103,7 +103,7 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(main())
 
 
-async def said(replay: Replay, *frames: bytes, token: str = "t") -> tuple[Recording, list[bytes]]:
+async def said(replay: ResumableStreams, *frames: bytes, token: str = "t") -> tuple[Recording, list[bytes]]:
     """A stream that has said this, and its events."""
     wire = Wire()
     recording = replay.record(token, wire.stream, polled=True, request=1)
@@ -117,16 +117,16 @@ def name_of(events: list[bytes]) -> str:
     return events[0].split(b"\n")[0].removeprefix(b"id: ").removesuffix(b".0").decode()
 
 
-async def read(replay: Replay, id: str) -> list[bytes]:
+async def read(replay: ResumableStreams, id: str) -> list[bytes]:
     wire = Wire()
     await replay.resume("t", id, wire.stream)
     return await wire.events()
 
 
-@pytest.mark.parametrize("bounds", [Bounds(events=2), Bounds(bytes=1_700 + 2 * (500 + 3))])
-def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: Bounds) -> None:
+@pytest.mark.parametrize("bounds", [ReplayLimits(events=2), ReplayLimits(bytes=1_700 + 2 * (500 + 3))])
+def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: ReplayLimits) -> None:
     async def scenario() -> None:
-        replay = Replay(MemoryFacts(), bounds)
+        replay = ResumableStreams(MemoryFacts(), bounds)
         _, events = await said(replay, b"one", b"two", b"end")
         name = name_of(events)
         assert len(events) == 4
@@ -149,7 +149,7 @@ def test_what_is_kept_takes_up_its_bound_and_no_more(streams: int, frames: list[
     """Counted in the memory that Python has taken for it."""
 
     async def scenario() -> None:
-        replay = Replay(MemoryFacts(), Bounds(total=1_000_000))
+        replay = ResumableStreams(MemoryFacts(), ReplayLimits(total=1_000_000))
         await said(replay, *frames)
         gc.collect()
         tracemalloc.start()
@@ -167,7 +167,7 @@ def test_what_is_kept_takes_up_its_bound_and_no_more(streams: int, frames: list[
 def test_when_all_streams_are_too_large_the_one_that_ended_first_is_given_up() -> None:
     async def scenario() -> None:
         facts = MemoryFacts()
-        replay = Replay(facts, Bounds(total=2 * 3_200))
+        replay = ResumableStreams(facts, ReplayLimits(total=2 * 3_200))
         _, first = await said(replay, b"x" * 1_000)
         _, second = await said(replay, b"y" * 1_000)
         assert await read(replay, f"{name_of(first)}.0") == first[1:]
@@ -183,7 +183,7 @@ def test_when_all_streams_are_too_large_the_one_that_ended_first_is_given_up() -
 
 def test_a_stream_that_is_given_up_while_it_runs_goes_on_without_ids() -> None:
     async def scenario() -> None:
-        replay = Replay(MemoryFacts(), Bounds(total=4_000))
+        replay = ResumableStreams(MemoryFacts(), ReplayLimits(total=4_000))
         wire = Wire()
         running = replay.record("t", wire.stream, polled=True, request=1)
         running.send(b"one")
@@ -201,7 +201,7 @@ def test_a_stream_that_is_given_up_while_it_runs_goes_on_without_ids() -> None:
 @pytest.mark.parametrize(("after", "ids"), [(0, [False, False]), (1, [True, False, False]), (2, [True, False, False])])
 def test_when_the_facts_fail_a_stream_goes_on_and_cannot_be_resumed(after: int, ids: list[bool]) -> None:
     async def scenario() -> None:
-        _, events = await said(Replay(Brittle(after)), b"one", b"end")
+        _, events = await said(ResumableStreams(Brittle(after)), b"one", b"end")
         assert [b"id:" in event for event in events] == ids
         assert [event.rpartition(b"data: ")[2] for event in events[-2:]] == [b"one", b"end"]
 
@@ -211,7 +211,7 @@ def test_when_the_facts_fail_a_stream_goes_on_and_cannot_be_resumed(after: int, 
 def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
     async def scenario() -> None:
         wire = Wire()
-        recording = Replay(Brittle(0)).record("t", wire.stream, polled=True, request=1)
+        recording = ResumableStreams(Brittle(0)).record("t", wire.stream, polled=True, request=1)
         recording.detach()
         recording.send(b"end")
         await recording.close()
@@ -223,7 +223,7 @@ def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
 def test_what_was_kept_is_forgotten_with_time_and_leaves_room() -> None:
     async def scenario() -> None:
         now = 0.0
-        replay = Replay(MemoryFacts(lambda: now), Bounds(total=5_000), clock=lambda: now)
+        replay = ResumableStreams(MemoryFacts(lambda: now), ReplayLimits(total=5_000), clock=lambda: now)
         for _ in range(10):
             _, events = await said(replay, b"x" * 2_000)
             assert await read(replay, f"{name_of(events)}.0") == events[1:]
@@ -236,7 +236,7 @@ def test_a_stream_that_is_given_up_while_it_is_written_leaves_nothing_and_takes_
     async def scenario() -> None:
         now = 0.0
         facts = Slow(lambda: now)
-        replay = Replay(facts, Bounds(total=5_000), clock=lambda: now)
+        replay = ResumableStreams(facts, ReplayLimits(total=5_000), clock=lambda: now)
         given_up = replay.record("t", Wire().stream, polled=True, request=1)
         for frame in (b"one", b"slowly" * 200, b"end"):
             given_up.send(frame)
@@ -257,7 +257,7 @@ def test_a_reader_who_is_slow_is_waited_for_and_loses_nothing() -> None:
     async def scenario() -> None:
         wire, facts = Wire(), Counting()
         wire.read.clear()
-        recording = Replay(facts).record("t", wire.stream, polled=True, request=1)
+        recording = ResumableStreams(facts).record("t", wire.stream, polled=True, request=1)
         for part in (range(900), range(900, 1_800)):  # more than a stream holds for its reader
             for number in part:
                 recording.send(b"%d" % number)
@@ -296,7 +296,7 @@ class Looked(MemoryFacts):
 def test_a_stream_with_nothing_to_say_is_followed_unless_its_writer_does_not_hear_either(silent: bool) -> None:
     async def scenario() -> None:
         facts = Looked(silent=silent)
-        replay = Replay(facts, look_seconds=0.05)
+        replay = ResumableStreams(facts, look_seconds=0.05)
         first, second = Wire(), Wire()
         recording = replay.record("t", first.stream, polled=True)
         readers: list[bytes] = []
@@ -321,7 +321,7 @@ def test_a_stream_with_nothing_to_say_is_followed_unless_its_writer_does_not_hea
 def test_who_follows_a_stream_with_much_to_say_tells_its_writer_now_and_then() -> None:
     async def scenario() -> None:
         now = 0.0
-        replay = Replay(MemoryFacts(), clock=lambda: now)
+        replay = ResumableStreams(MemoryFacts(), clock=lambda: now)
         first, second = Wire(), Wire()
         recording = replay.record("t", first.stream, polled=True)
         readers: list[bytes] = []
@@ -351,7 +351,7 @@ class Clock:
         return self.now
 
 
-async def begun(replay: Replay, request: int | str = 7) -> tuple[Recording, str]:
+async def begun(replay: ResumableStreams, request: int | str = 7) -> tuple[Recording, str]:
     """A call that has said one word and goes on, and the id of its first event."""
     wire = Wire()
     recording = replay.record("t", wire.stream, polled=True, request=request)
@@ -367,10 +367,12 @@ def test_whoever_follows_a_call_whose_worker_is_gone_gets_an_error(store: str, r
         clock = Clock()
         async with open_facts(url) as here:
             async with open_facts(url) as there:
-                recording, id = await begun(Replay(there), request_id)
+                recording, id = await begun(ResumableStreams(there), request_id)
                 await killed(recording)
             wire = Wire()
-            reading = asyncio.ensure_future(Replay(here, clock=clock, look_seconds=0.01).resume("t", id, wire.stream))
+            reading = asyncio.ensure_future(
+                ResumableStreams(here, clock=clock, look_seconds=0.01).resume("t", id, wire.stream)
+            )
             await wire.until(b"one")
             clock.now = 9.9
             await asyncio.wait([reading], timeout=0.1)
@@ -397,7 +399,7 @@ def test_whoever_follows_a_call_that_says_nothing_waits_as_long_as_its_worker_an
     async def scenario() -> None:
         clock = Clock()
         facts = Looked(silent=False)
-        replay = Replay(facts, clock=clock, look_seconds=0.01)
+        replay = ResumableStreams(facts, clock=clock, look_seconds=0.01)
         recording, id = await begun(replay)
         wire = Wire()
         reading = asyncio.ensure_future(replay.resume("t", id, wire.stream))
@@ -416,7 +418,7 @@ def test_whoever_follows_a_call_that_says_nothing_waits_as_long_as_its_worker_an
 def test_whoever_follows_a_call_hears_when_its_worker_ends_later():
     async def scenario() -> None:
         clock = Clock()
-        replay = Replay(MemoryFacts(), clock=clock, look_seconds=0.01)
+        replay = ResumableStreams(MemoryFacts(), clock=clock, look_seconds=0.01)
         recording, id = await begun(replay)
         wire = Wire()
         reading = asyncio.ensure_future(replay.resume("t", id, wire.stream))

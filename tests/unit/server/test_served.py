@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.service import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, ServedProvider, page_of
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.library import LocalLibrary
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.vocabulary import LOCAL
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 
 class Told:
@@ -60,9 +61,10 @@ def test_only_what_is_offered_is_advertised():
 
 
 def test_a_list_that_fits_is_one_page_and_the_same_tuple():
-    here = served()
-    here.provider.add_raw("a", {"type": "object"}, lambda arguments: None)
-    tools = asyncio.run(here.provider.list_tools(None))
+    toolset = LocalToolset()
+    toolset.add_raw("a", {"type": "object"}, lambda arguments: None)
+    here = served(toolset)
+    tools = asyncio.run(here.provider.list_tools(RequestContext(LOCAL, SILENT)))
     page = page_of(here, LISTINGS[0], tools, None, LOCAL)
     assert page.items is tools
     assert page.next_cursor is None

@@ -13,13 +13,21 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import standard
 from tooltrue.policy.rules.rule import ALLOW, Decide, Deny, Subject, Verdict, allow_all
 from tooltrue.server.service import SILENT
-from tooltrue.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows, Hub, News, SharedFollowed
+from tooltrue.server.subscriptions import (
+    KINDS,
+    MAX_FOLLOWED,
+    ChangeSubscription,
+    Followed,
+    Follows,
+    Hub,
+    SharedFollowed,
+)
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.library import LocalLibrary
-from tooltrue.tools.vocabulary import Change, Kind, Principal, RequestContext
+from tooltrue.tools.vocabulary import Kind, Principal, ProviderChange, RequestContext
 
-TOOLS = Change("tools")
+TOOLS = ProviderChange("tools")
 
 
 async def turns() -> None:
@@ -111,10 +119,10 @@ class Desk:
         self.library.add_resource("a:b", lambda: "")
 
     def hears(self, principal: str, follows: Follows, kinds: tuple[Kind, ...] = KINDS) -> asyncio.Task[None]:
-        news = News(self.hub, self.provider, RequestContext(Principal(principal), SILENT), kinds, follows)
+        news = ChangeSubscription(self.hub, self.provider, RequestContext(Principal(principal), SILENT), kinds, follows)
         news.listen()
         return asyncio.ensure_future(
-            news.tell(lambda method, params: self.told.append((principal, method.partition("/")[2], params)))
+            news.deliver(lambda method, params: self.told.append((principal, method.partition("/")[2], params)))
         )
 
     async def close(self, *tasks: asyncio.Task[None]) -> None:

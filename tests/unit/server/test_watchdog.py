@@ -29,7 +29,7 @@ class Looks:
 
         def look() -> None:
             for self.now in times:
-                self.dog.look()
+                self.dog.check()
 
         thread = threading.Thread(target=look)
         thread.start()
@@ -129,7 +129,7 @@ def test_an_idle_loop_is_sent_nothing() -> None:
 
     async def idle(client: Client) -> None:
         await asyncio.to_thread(looks.at, 0.0, SECONDS, 2 * SECONDS)
-        assert looks.dog._beat is None
+        assert looks.dog._beat is None  # pyright: ignore[reportPrivateUsage]
 
     looks.watch(Server("t"), idle)
 

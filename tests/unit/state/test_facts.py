@@ -94,7 +94,7 @@ def test_a_fact_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_one_bad_key_fails_alone(tmp_path: Path) -> None:
-    async def scenario() -> list[object]:
+    async def scenario() -> tuple[object, object, object]:
         async with SqliteFacts(tmp_path / "f.db") as facts:
             return await asyncio.gather(
                 facts.take("good", per_second=1, burst=1),

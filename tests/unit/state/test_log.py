@@ -16,7 +16,7 @@ import pytest
 from tooltrue.errors import StateError
 from tooltrue.state.log import ORIGIN, Mark, MemoryLog
 from tooltrue.state.sqlite import SqliteLog
-from tooltrue.state.verify import Fault, Report, verify
+from tooltrue.state.verify import Fault, VerifyReport, verify
 from tooltrue.testing.state import LIMIT, check_log
 
 
@@ -137,7 +137,7 @@ def test_an_emptied_log_is_seen_with_a_mark(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     mark = asyncio.run(_write_ten(path))
     _cut(path, "DELETE FROM log")
-    assert asyncio.run(_verified(path, head=mark)) == Report(0, ORIGIN, (Fault(10, "cut"),))
+    assert asyncio.run(_verified(path, head=mark)) == VerifyReport(0, ORIGIN, (Fault(10, "cut"),))
 
 
 def test_faults_are_bounded(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ async def _write_ten(path: Path, offset: int = 0) -> Mark:
         return await first.head()
 
 
-async def _verified(path: Path, head: Mark | None = None) -> Report:
+async def _verified(path: Path, head: Mark | None = None) -> VerifyReport:
     async with SqliteLog(path) as log:
         return await verify(log, head=head)
 

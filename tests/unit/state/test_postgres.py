@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
+from support.postgres import database
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.log import LOWEST
 from tooltrue.state.postgres import PostgresLog
@@ -20,9 +22,6 @@ from tooltrue.state.sqlite import SqliteLog
 from tooltrue.state.urls import open_log
 from tooltrue.state.verify import Fault, verify
 from tooltrue.testing.state import check_log
-
-sys.path.append(str(Path(__file__).parent))  # the folder is no package
-from postgres import database
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +124,7 @@ def test_the_head_of_another_log_is_kept_there_beside_those_of_others(url: str, 
             async with PostgresLog(url) as seals:
                 kept = await seals_in(seals, of)
             assert kept == [await log.head()]
-            assert (await verify(log, kept=kept)).faults == ()
+            assert (await verify(log, marks=kept)).faults == ()
 
     asyncio.run(scenario())
 
@@ -191,17 +190,18 @@ def _disconnect(url: str) -> None:
         )
 
 
-def _admit(url: str, whether: str) -> None:
+def _admit(url: str, whether: LiteralString) -> None:
     server, _, name = url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
-        db.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {whether}")
+        db.execute(SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(Identifier(name), SQL(whether)))
 
 
 def _let_write(url: str, whether: bool) -> None:
     """The connections that are made from here on, or not."""
     server, _, name = url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
-        db.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {'off' if whether else 'on'}")
+        state = SQL("off" if whether else "on")
+        db.execute(SQL("ALTER DATABASE {} SET default_transaction_read_only = {}").format(Identifier(name), state))
 
 
 def test_what_cannot_be_opened_is_said_without_its_password() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tooltrue.state.log import Entry
 from tooltrue.state.sqlite import SqliteFacts, SqliteLog
-from tooltrue.state.verify import Report, verify
+from tooltrue.state.verify import VerifyReport, verify
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -134,6 +134,6 @@ def test_a_full_disk_refuses_and_leaves_the_log_whole(tmp_path: Path) -> None:
     assert said == {"written": said["written"], "entries": said["written"] + 1, "faults": 0, "lost": 1}
 
 
-async def _all_of(path: Path) -> tuple[tuple[Entry, ...], Report]:
+async def _all_of(path: Path) -> tuple[tuple[Entry, ...], VerifyReport]:
     async with SqliteLog(path) as log:
         return await log.read(limit=1_000), await verify(log)

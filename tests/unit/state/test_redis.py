@@ -17,7 +17,7 @@ from redis import Redis
 from redis.asyncio import Connection
 from redis.asyncio import Redis as AsyncRedis
 
-from stores import age, own_redis, redis_url
+from support.redis_server import age, own_redis, redis_url
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.facts import Facts
 from tooltrue.state.redis import RedisFacts

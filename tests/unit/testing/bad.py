@@ -66,6 +66,10 @@ def text(words: str, *, is_error: bool = False, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], "isError": is_error, **more}
 
 
+def look_failed() -> dict[str, Any]:
+    return text("look failed: internal error 1234 [TT2004]", is_error=True)
+
+
 class Honest:
     """Does everything right. Each fault overrides one method."""
 
@@ -88,7 +92,7 @@ class Honest:
 
     def call(self, params: dict[str, Any], end: End) -> dict[str, Any] | None:
         """The result; ``None`` for silence."""
-        name, arguments = params.get("name"), params.get("arguments", {})
+        name, arguments = params.get("name", ""), params.get("arguments", {})
         if name not in SCHEMAS:
             return self.unknown()
         if not isinstance(arguments, dict):
@@ -330,8 +334,8 @@ class AnswersNonsense(Honest):
 
 @fault("TT8134")
 class Fails(Honest):
-    def look(self, text_: str = "", times: int = 1, **_: Any) -> dict[str, Any] | None:
-        return text("look failed: internal error 1234 [TT2004]", is_error=True)
+    def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
+        return look_failed()
 
 
 @fault("TT8141")

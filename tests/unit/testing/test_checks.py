@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from support.wire.scripted import SkippingLoop
 from tooltrue import Server, ToolError
 from tooltrue.protocol.types import InputRequiredResult
 from tooltrue.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
@@ -23,7 +24,6 @@ from tooltrue.testing.report import SECTIONS, Report
 from tooltrue.transport import stdio_client
 from unit.testing import bad
 from unit.testing.seeded import BUGS, Clock, seeded
-from wire.scripted import SkippingLoop
 
 T = TypeVar("T")
 
@@ -175,7 +175,8 @@ def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called
         ran.add(name)
         return name
 
-    for name, effect in (("reads", "read"), ("writes", "write"), ("destroys", "destructive"), ("says_nothing", None)):
+    effects: dict[str, Any] = {"reads": "read", "writes": "write", "destroys": "destructive", "says_nothing": None}
+    for name, effect in effects.items():
         server.add_tool(partial(note, name), name=name, description=name, effect=effect)
     report = examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS, **settings))
     assert report.ok, report.text()

@@ -87,4 +87,4 @@ def test_every_export_is_what_its_module_has(name: str):
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'nonsense'"):
-        _ = testing.nonsense  # pyright: ignore
+        _ = testing.nonsense

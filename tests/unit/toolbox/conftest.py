@@ -1,50 +1,5 @@
-"""A folder and the files tools over it. Tests of paths run both ways: where the kernel resolves a path in one call, and
-where it cannot."""
+"""The folder that is served, and the files tools over it."""
 
-from __future__ import annotations
+from support.toolbox.folders import files, root, way
 
-import os
-from collections.abc import Generator
-from pathlib import Path
-
-import pytest
-
-from tooltrue.toolbox import rooted_paths as confined
-from tooltrue.toolbox.files import Files
-from tooltrue.toolbox.openat2 import beneath
-
-WAYS = ["in one call", "name by name"]
-
-
-def kernel_can() -> bool:
-    here = os.open(".", os.O_PATH)
-    try:
-        found = beneath(here, ".")
-        if found is not None:
-            os.close(found)
-        return found is not None
-    finally:
-        os.close(here)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """An empty folder, with nothing else beside it."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
-
-
-@pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "name by name":
-        monkeypatch.setattr(confined, "beneath", lambda *_, **__: None)
-    elif not kernel_can():
-        pytest.skip("this kernel has no openat2")
-    return request.param
+__all__ = ["files", "root", "way"]

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 from tooltrue import Client, Server
 from tooltrue._internal.processes import descendants
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
 from tooltrue.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
-from tooltrue.toolbox.ending import settled
+from tooltrue.toolbox.completion import wait_until_done
 from tooltrue.toolbox.rooted_paths import Folders
 from tooltrue.toolbox.sandbox import process
-from tooltrue.toolbox.sandbox.process import Bounds, Ended, Job, run
-from unit.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
+from tooltrue.toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run
 
 LINES = entry("lines", "wc", "-l", arguments=FILES)
 SOURCE = str(Path(__file__).parents[3] / "src")
@@ -157,7 +157,7 @@ def test_however_often_it_is_given_up_the_program_is_gone_before_the_call_ends(r
         begun, before = asyncio.Event(), {*_own_children()}
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            job = Job("/bin/sh", ("sh", "-c", f"echo begun; sleep 300.{OURS}"), folder)
+            job = SandboxJob("/bin/sh", ("sh", "-c", f"echo begun; sleep 300.{OURS}"), folder)
             running = asyncio.create_task(run(job, lambda size, part: begun.set()))
             await asyncio.wait_for(begun.wait(), LIMIT)
             while not running.done():
@@ -184,11 +184,11 @@ def test_a_supervisor_that_does_not_listen_is_ended_with_all_that_it_holds(
             os.kill(each, signal.SIGSTOP)
             stopped.append(each)
 
-    async def main(seconds: float) -> Ended:
+    async def main(seconds: float) -> ProcessOutcome:
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             program = ("sh", "-c", f"echo begun; sleep 300.{OURS}; sleep 300.{OURS}")
-            job = Job("/bin/sh", program, folder, bounds=Bounds(seconds=seconds))
+            job = SandboxJob("/bin/sh", program, folder, bounds=SandboxBounds(seconds=seconds))
             return await asyncio.wait_for(run(job, stop_it), LIMIT)
         finally:
             os.close(folder)
@@ -206,7 +206,7 @@ def test_a_process_is_waited_for_by_whoever_is_cancelled_too() -> None:
     async def main() -> int | None:
         cat = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
         assert cat.stdin
-        waiting = asyncio.create_task(settled(lambda: cat.returncode is not None, cat.wait))
+        waiting = asyncio.create_task(wait_until_done(lambda: cat.returncode is not None, cat.wait))
         for _ in range(3):
             await asyncio.sleep(0)
             waiting.cancel()
@@ -268,7 +268,7 @@ FALLBACK = """
 import asyncio, os, sys
 sys.path.insert(0, sys.argv[-1])
 from pathlib import Path
-from tooltrue.toolbox.sandbox.process import Bounds, Job, run
+from tooltrue.toolbox.sandbox.process import SandboxBounds, SandboxJob, run
 
 def line(file):
     try:
@@ -278,8 +278,9 @@ def line(file):
 
 def program(text):
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    bounds = Bounds(seconds=60 if text.endswith("done") else 1, processes=20)
-    return Job("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"}, readable=(os.getcwd(),), bounds=bounds)
+    bounds = SandboxBounds(seconds=60 if text.endswith("done") else 1, processes=20)
+    path = {"PATH": "/usr/bin:/bin"}
+    return SandboxJob("/bin/sh", ("sh", "-c", text), folder, path, readable=(os.getcwd(),), bounds=bounds)
 
 async def main():
     for text in sys.argv[1:-1]:
@@ -335,7 +336,7 @@ def kill_it(size, part):
 async def main():
     for text in sys.argv[1:-1]:
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-        job = process.Job("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
+        job = process.SandboxJob("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
         ended = await process.run(job, kill_it)
         print("namespaces" in ended.holds, ended.cause, left_in_the_end(text.count("&")), flush=True)
 

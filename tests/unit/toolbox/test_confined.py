@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.toolbox.refusals import refused
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.toolbox import rooted_paths as confined
 from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target
-from unit.toolbox.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("way")
 
@@ -43,7 +43,7 @@ def target(folders: Folders, path: str) -> Target:
 
 def read(folders: Folders, path: str) -> bytes:
     there = target(folders, path)
-    with there.folder.find(there.names, there.shown, "read") as spot, spot.file() as fd:
+    with there.folder.find(there.names, there.display_path, "read") as spot, spot.file() as fd:
         return os.read(fd, 100)
 
 
@@ -106,8 +106,8 @@ def test_every_path_is_refused_or_becomes_names_without_a_way_up(path: str) -> N
 
 def test_an_absolute_path_inside_becomes_relative(folders: Folders, root: Path) -> None:
     found = target(folders, f"{root}/src/main.py")
-    assert (found.names, found.shown) == (("src", "main.py"), "src/main.py")
-    assert target(folders, str(root)).shown == "."
+    assert (found.names, found.display_path) == (("src", "main.py"), "src/main.py")
+    assert target(folders, str(root)).display_path == "."
 
 
 def test_an_absolute_path_may_be_spelt_with_or_without_the_links_above_the_folder(root: Path) -> None:
@@ -125,13 +125,13 @@ def make(name: str, parent: int) -> None:
 def test_a_path_deeper_than_the_limit_is_refused(folders: Folders) -> None:
     there = target(folders, "a/" * confined.DEPTH + "b")
     with refused("TT6016"):
-        there.folder.find(there.names, there.shown, "write", make=make)
+        there.folder.find(there.names, there.display_path, "write", make=make)
 
 
 def test_what_the_folder_is_called_is_not_judged(tmp_path: Path) -> None:
     (tmp_path / "10:00").mkdir()
     with Folders([tmp_path / "10:00"]) as folders:
-        assert target(folders, f"{tmp_path}/10:00/a").shown == "a"
+        assert target(folders, f"{tmp_path}/10:00/a").display_path == "a"
         assert folders.labels == ("folder",)
         with refused("TT6013"):
             folders.target(f"{tmp_path}/10:00/a:b")
@@ -146,15 +146,15 @@ def test_several_folders_are_addressed_by_unique_labels(tmp_path: Path) -> None:
     with Folders([tmp_path / "x/data", tmp_path / "y/data", tmp_path / "logs"]) as folders:
         assert folders.labels == ("data", "data-2", "logs")
         assert folders.target(".") is None
-        assert target(folders, "data-2/a").shown == "data-2/a"
-        assert target(folders, f"{tmp_path}/y/data/a").shown == "data-2/a"
+        assert target(folders, "data-2/a").display_path == "data-2/a"
+        assert target(folders, f"{tmp_path}/y/data/a").display_path == "data-2/a"
         with refused("TT6015"):
             folders.target("other/a")
 
 
 def test_of_nested_folders_the_inner_one_owns_an_absolute_path(root: Path) -> None:
     with Folders([root, root / "src"]) as folders:
-        assert target(folders, f"{root}/src/main.py").shown == "src/main.py"
+        assert target(folders, f"{root}/src/main.py").display_path == "src/main.py"
 
 
 def test_a_folder_that_is_none_is_an_error_at_the_start(root: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_link_cannot_lend_a_closed_name_another_one(folders: Folders, root: Pa
     (root / "keys").symlink_to("src/../.ssh")
     there = target(folders, "git/config")
     with refused("TT6031"):
-        there.folder.find(there.names, there.shown, "write")
+        there.folder.find(there.names, there.display_path, "write")
     with refused("TT6030"):
         read(folders, "keys/known_hosts")
 
@@ -264,10 +264,10 @@ def test_missing_directories_are_made_only_behind_links_that_stay_inside(folders
     (root / "in").symlink_to("made")
     (root / "out").symlink_to("../made")
     inside, outside = target(folders, "in/b/c"), target(folders, "out/b/c")
-    with inside.folder.find(inside.names, inside.shown, "write", make=make) as spot:
+    with inside.folder.find(inside.names, inside.display_path, "write", make=make) as spot:
         assert spot.names == ("made", "b", "c")
     with refused("TT6026"):
-        outside.folder.find(outside.names, outside.shown, "write", make=make)
+        outside.folder.find(outside.names, outside.display_path, "write", make=make)
     assert (root / "made" / "b").is_dir()
     assert not (root.parent / "made").exists()
 
@@ -284,7 +284,7 @@ def test_no_descriptor_is_left_after_success_or_refusal(folders: Folders, root: 
 
 def test_no_descriptor_is_passed_on_to_another_program(folders: Folders) -> None:
     there = target(folders, "src/main.py")
-    with there.folder.find(there.names, there.shown, "read") as spot, spot.file() as fd:
+    with there.folder.find(there.names, there.display_path, "read") as spot, spot.file() as fd:
         assert [os.get_inheritable(each) for each in (spot.fd, fd)] == [False, False]
 
 
@@ -375,7 +375,7 @@ def test_a_file_swapped_for_a_link_between_look_and_open_is_refused(
         (root / "src" / "main.py").symlink_to("../../outside/main.py")
 
     swapping(monkeypatch, "main.py", os.O_NONBLOCK, swap)
-    with refused("TT6029"), confined.worded("src/main.py"):
+    with refused("TT6029"), confined.path_errors("src/main.py"):
         read(folders, "src/main.py")
 
 
@@ -414,14 +414,14 @@ def test_a_racing_swap_never_shows_what_is_outside(folders: Folders, root: Path)
 
 def _outcome(folders: Folders) -> bytes | str:
     try:
-        with confined.worded("src/main.py"):
+        with confined.path_errors("src/main.py"):
             return read(folders, "src/main.py")
     except ToolError as error:
         return error.code
 
 
 def test_the_systems_own_words_stay_here() -> None:
-    with pytest.raises(ToolError) as caught, confined.worded("a"):
+    with pytest.raises(ToolError) as caught, confined.path_errors("a"):
         raise OSError(5, "Input/output error", "/very/secret/place")
     assert caught.value.code == "TT6034"
     assert "secret" not in caught.value.say("en") + caught.value.say("zh")

@@ -13,7 +13,7 @@ import pytest
 
 from tooltrue import toolbox
 from tooltrue.check.report import judge
-from tooltrue.check.source import Source
+from tooltrue.check.source import ToolSource
 from tooltrue.cli.check_sources import sources_of
 from tooltrue.cli.families import Family
 from tooltrue.cli.targets import TOOLBOX
@@ -39,7 +39,7 @@ search_products send_email set_config translate update_record upsert_record writ
 PAGES = Path(__file__).parents[3] / "docs" / "toolbox"
 
 
-def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[Source]:
+def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[ToolSource]:
     """What these families show, set up in an empty folder."""
     monkeypatch.chdir(folder)
     (folder / "served").mkdir()
@@ -102,7 +102,7 @@ TOOLBOX_SOURCE = Path(toolbox.__file__).parent
 
 # Sentences that only tools of families with write access say.
 OF_WRITERS = {
-    "files": {"editing.py", "writing.py", "rearranging.py"},
+    "files": {"text_edits.py", "file_writer.py", "entry_changes.py"},
     "sql": {"TT6230", "TT6237"},
 }
 
@@ -146,7 +146,7 @@ def test_an_error_names_no_tool_that_is_not_served(
 
 
 def test_what_a_family_says_is_looked_through():
-    assert {"rooted_paths.py", "editing.py", "re2.py", "encodings.py"} <= {one.name for one in modules_of("files")}
-    assert {"rooted_paths.py", "reading.py", "unpacking.py"} <= {one.name for one in modules_of("tables")}
+    assert {"rooted_paths.py", "text_edits.py", "re2.py", "encodings.py"} <= {one.name for one in modules_of("files")}
+    assert {"rooted_paths.py", "layout.py", "decompression.py"} <= {one.name for one in modules_of("tables")}
     assert "rooted_paths.py" in {one.name for one in modules_of("command")}
-    assert "TT6048" in codes_of(TOOLBOX_SOURCE / "files" / "editing.py")
+    assert "TT6048" in codes_of(TOOLBOX_SOURCE / "files" / "text_edits.py")

@@ -19,14 +19,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.toolbox.refusals import refused
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
+from tooltrue.toolbox.files import (
+    DirectoryListing,
+    Edit,
+    FileContent,
+    FileLimits,
+    Files,
+    entry_changes,
+    file_writer,
+)
+from tooltrue.toolbox.registration import add_tools
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from tooltrue.wording import SENTENCES
-from unit.toolbox.refusals import refused
 
 
 def small(root: Path, **limits: int) -> Files:
@@ -222,15 +231,15 @@ def without_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise NotImplementedError
 
-    monkeypatch.setattr(writing, "rename_new", missing)
-    monkeypatch.setattr(rearranging, "rename_new", missing)
+    monkeypatch.setattr(file_writer, "rename_new", missing)
+    monkeypatch.setattr(entry_changes, "rename_new", missing)
 
 
 @pytest.mark.parametrize("way", ["rename", "link"])
 def test_of_two_creations_at_once_one_is_refused(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    place = (writing, "rename_new") if way == "rename" else (os, "link")
+    place = (file_writer, "rename_new") if way == "rename" else (os, "link")
     if way == "link":
         without_rename(monkeypatch)
     real = getattr(*place)
@@ -469,7 +478,7 @@ def test_what_somebody_else_adds_while_an_edit_is_made_is_not_lost(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, with_version: bool
 ) -> None:
     (root / "a").write_text("old\n")
-    version = files.file_info("a")["version"] if with_version else None
+    version = files.file_info("a")["version"] if with_version else ""
     real = os.pread
 
     def late(fd: int, size: int, offset: int) -> bytes:
@@ -740,9 +749,17 @@ def test_what_is_no_directory_cannot_be_listed(files: Files, root: Path) -> None
 
 
 def test_every_tool_can_be_registered_as_its_settings_say(files: Files) -> None:
-    toolset = LocalToolset()
-    tools = [toolset.add(getattr(files, name), **settings) for name, settings in TOOLS]
-    assert [tool.name for tool in tools] == sorted(name for name, _ in TOOLS)
+    tools, reading = LocalToolset(), LocalToolset()
+    add_tools(tools, files)
+    add_tools(reading, files, read_only=True)
+    assert len(tools.names) == 11
+    assert set(tools.names) - set(reading.names) == {
+        "create_directory",
+        "delete_file",
+        "edit_file",
+        "move_file",
+        "write_file",
+    }
 
 
 def test_no_descriptor_is_left_after_any_call(files: Files, root: Path) -> None:

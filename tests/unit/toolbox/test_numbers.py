@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.toolbox.tabling import ask
 from tooltrue.toolbox.tables import notation
 from tooltrue.toolbox.tables.notation import Notation
-from unit.toolbox.tabling import ask
 
 
 def total(root: Path, *cells: str, delimiter: str = "\t", **arguments: Any) -> tuple[object, Any]:

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
+from support.toolbox.refusals import refused
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT
-from tooltrue.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
+from tooltrue.toolbox.files import FileLimits, Files, SearchResult, file_search, toolset
 from tooltrue.toolbox.files.values import CHUNK
 from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from unit.toolbox.refusals import refused
 
 
 @pytest.fixture
@@ -310,9 +310,9 @@ def test_a_search_tells_how_far_it_is(root: Path) -> None:
 def test_a_search_that_nobody_waits_for_ends(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reached, go_on, ended = threading.Event(), threading.Event(), threading.Event()
     looked: list[int] = []
-    real = searching.Search.run
+    real = file_search.Search.run
 
-    def run(self: searching.Search, *arguments: Any) -> None:
+    def run(self: file_search.Search, *arguments: Any) -> None:
         real(self, *arguments)
         looked.append(self.result["looked_at"])
         ended.set()
@@ -324,7 +324,7 @@ def test_a_search_that_nobody_waits_for_ends(root: Path, monkeypatch: pytest.Mon
         return open_(name, *how, dir_fd=dir_fd)
 
     open_ = os.open
-    monkeypatch.setattr(searching.Search, "run", run)
+    monkeypatch.setattr(file_search.Search, "run", run)
     monkeypatch.setattr(os, "open", opened)
 
     async def give_up() -> None:

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from support.toolbox.refusals import refused
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.settings import SettingLimits, Settings, toolset
-from unit.toolbox.refusals import refused
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -15,13 +15,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.tables.feeding import fed
-from tooltrue.toolbox.tables.reading import Layout, Limits, ReadAs
-from tooltrue.toolbox.tables.tables import toolset
+from tooltrue.toolbox.tables.feed import open_feed
+from tooltrue.toolbox.tables.layout import Layout, ReadAs, TableLimits
+from tooltrue.toolbox.tables.table_tools import toolset
 from tooltrue.toolbox.tables.zstd import ZstdDecompressor
-from unit.toolbox.tabling import ask, code_of, result_of
 
 SALES = """city,year,amount,note
 Oslo,2024,12.50,first
@@ -143,7 +143,7 @@ def test_a_cursor_of_a_file_that_has_changed_is_refused(root: Path) -> None:
 
 def test_a_result_is_bounded_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a\n" + f"{'x' * 5000}\n" * 200)
-    found = ask(tmp_path, "query_csv", Limits(result_bytes=20_000), path="t.csv", limit=200)
+    found = ask(tmp_path, "query_csv", TableLimits(result_bytes=20_000), path="t.csv", limit=200)
     assert (len(found["rows"]), found["cut_cells"], "next_cursor" in found) == (10, 10, True)
 
 
@@ -418,7 +418,7 @@ def test_a_file_that_can_be_read_no_further_is_not_taken_for_one_that_ends() -> 
     layout = Layout("delimited", (), ReadAs(format="delimited"), plain=False)
     file = os.open("/proc/self/mem", os.O_RDONLY)
     try:
-        with fed(file, "a.csv", layout, Limits()) as feed:
+        with open_feed(file, "a.csv", layout, TableLimits()) as feed:
             assert Path(feed.path).read_bytes() == b""
             with pytest.raises(OSError, match="Input/output error"):
                 feed.check()
@@ -433,7 +433,7 @@ def test_where_no_thread_can_be_started_no_descriptor_is_left() -> None:
     threading.stack_size(1 << 48)  # no machine has room for it
     try:
         for _ in range(10):
-            with pytest.raises(RuntimeError, match="thread"), fed(file, "a.csv", layout, Limits()):
+            with pytest.raises(RuntimeError, match="thread"), open_feed(file, "a.csv", layout, TableLimits()):
                 pass
         assert len(os.listdir("/proc/self/fd")) < before + 10  # others in this process may open one
     finally:

@@ -13,11 +13,11 @@ from typing import Any
 import openpyxl
 import pytest
 
+from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables import workbooks
-from tooltrue.toolbox.tables.reading import Limits
-from tooltrue.toolbox.tables.unpacking import Bounds
-from unit.toolbox.tabling import ask, code_of, result_of
+from tooltrue.toolbox.tables.decompression import UnpackingBounds
+from tooltrue.toolbox.tables.layout import TableLimits
 
 SALES: list[list[Any]] = [
     ["city", "day", "amount", "paid", "at", "code"],
@@ -145,10 +145,10 @@ def test_what_is_no_workbook_is_told_apart(tmp_path: Path) -> None:
 def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = book(tmp_path / "t.xlsx", Data=SALES)
     find = importlib.util.find_spec
-    monkeypatch.setattr(workbooks, "find_spec", lambda name: None if name == "openpyxl" else find(name))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(workbooks, "find_spec", lambda name: None if name == "openpyxl" else find(name))
     file = os.open(path, os.O_RDONLY)
     try:
-        with pytest.raises(ToolError) as error, workbooks.sheet_of(file, None, "t.xlsx", Bounds(), 256):
+        with pytest.raises(ToolError) as error, workbooks.sheet_of(file, None, "t.xlsx", UnpackingBounds(), 256):
             pass
     finally:
         os.close(file)
@@ -225,7 +225,7 @@ def test_g08_empty_rows_by_the_million_take_bounded_memory(tmp_path: Path) -> No
     """Within the size that an archive may have; the tree of XML would take more memory than the process may."""
     path = book(tmp_path / "t.xlsx", Data=[["a"], [1]])
     rewritten(path, SHEET, lambda xml: xml.replace("</sheetData>", "<row/>" * 2_000_000 + "</sheetData>"))
-    assert code_of(tmp_path, "describe_csv", Limits(memory_mib=64), path="t.xlsx") == "TT6343"
+    assert code_of(tmp_path, "describe_csv", TableLimits(memory_mib=64), path="t.xlsx") == "TT6343"
 
 
 def test_g08_twin_a_workbook_of_a_wrong_size_is_read(tmp_path: Path) -> None:

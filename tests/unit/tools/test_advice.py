@@ -30,7 +30,7 @@ def test_a_name_of_another_librarys_server_leads_to_ours(name: str):
 
 def test_any_other_name_is_simply_not_there():
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
-        _ = Server("notes").nothing
+        _ = Server("notes").nothing  # pyright: ignore[reportAttributeAccessIssue] - the fault
     assert not hasattr(RequestContext(LOCAL, SILENT), "nothing")
 
 

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import enum
 import functools
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -19,7 +19,7 @@ from tooltrue import Context, Depends, ImageContent, Server, TextContent
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol import types as wire
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import Bound, Settings, bind, bind_raw
+from tooltrue.tools.binding import Bound, ToolOptions, bind, bind_raw
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
@@ -49,7 +49,7 @@ class Row(TypedDict):
 
 
 def bound(function: Any, **settings: Any) -> Bound:
-    return bind(function, Settings(**settings), POOL)
+    return bind(function, ToolOptions(**settings), POOL)
 
 
 def properties(function: Any, **settings: Any) -> dict[str, Any]:
@@ -60,8 +60,15 @@ def output(function: Any) -> Any:
     return bound(function).tool.definition.outputSchema
 
 
+def finished(outcome: Awaitable[Any]) -> Any:
+    async def main() -> Any:
+        return await outcome
+
+    return asyncio.run(main())
+
+
 def outcome_of(function: Any, /, name: str = "t", **arguments: Any) -> Any:
-    return asyncio.run(bound(function, name=name).run(ToolCall(name, arguments, CONTEXT)))
+    return finished(bound(function, name=name).run(ToolCall(name, arguments, CONTEXT)))
 
 
 def run(function: Any, /, name: str = "t", **arguments: Any) -> Any:
@@ -149,6 +156,7 @@ def test_words_beside_a_type_describe_it_and_win_over_the_docstring():
             b: From the docstring.
             c: From the docstring.
         """
+        return a
 
     described = {name: schema["description"] for name, schema in properties(tool).items()}
     assert described == {"a": "From the annotation", "b": "From the docstring.", "c": "From Field"}
@@ -199,7 +207,7 @@ def test_an_alias_is_the_name_on_the_wire_with_its_default():
         return a
 
     assert set(properties(tool)) == {"from"}
-    assert run(tool, **{"from": 2}) == 2
+    assert run(tool, "t", **{"from": 2}) == 2
 
 
 def test_context_and_dependencies_are_hidden():
@@ -377,13 +385,13 @@ async def async_generator() -> Any:
     yield 1
 
 
-def untyped(a, b: int) -> str: ...  # type: ignore[no-untyped-def]
+def untyped(a, b: int) -> str: ...
 def variable(*values: int) -> str: ...
 def keywords(**values: int) -> str: ...
 def two_contexts(one: Context, two: Context) -> str: ...
 def shapeless(a: asyncio.Event) -> str: ...
-def missing(a: Nowhere) -> str: ...  # noqa: F821 # type: ignore[name-defined]
-def wrong_default(a: int = "x") -> str: ...  # type: ignore[assignment]
+def missing(a: Nowhere) -> str: ...  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - the fault
+def wrong_default(a: int = "x") -> str: ...  # pyright: ignore[reportArgumentType] - the fault
 def out_of_range(a: Annotated[int, Field(ge=5)] = 1) -> str: ...
 def greedy(a: Annotated[int, Depends(lambda one, two: 1)]) -> str: ...
 def shapeless_result() -> asyncio.Event: ...
@@ -433,8 +441,8 @@ def test_a_refusal_names_the_file_and_the_line_of_the_function():
 
 
 def raw(schema: Any, handler: Any = lambda arguments: arguments, output: Any = None) -> Bound:
-    definition = wire.Tool(name="raw", inputSchema=schema, outputSchema=output)
-    return bind_raw(handler, definition, Settings(blocking=False), POOL)
+    definition = wire.ToolDefinition(name="raw", inputSchema=schema, outputSchema=output)
+    return bind_raw(handler, definition, ToolOptions(blocking=False), POOL)
 
 
 @pytest.mark.requirement("TOOL-07")
@@ -465,20 +473,20 @@ def test_a_raw_handler_takes_arguments_and_if_it_wants_the_context():
         return [arguments["a"], context.principal.id]
 
     for handler, expected in ((lambda arguments: arguments["a"], 1), (with_context, [1, "local"])):
-        outcome = asyncio.run(raw({"type": "object"}, handler).run(ToolCall("raw", {"a": 1}, CONTEXT)))
+        outcome = finished(raw({"type": "object"}, handler).run(ToolCall("raw", {"a": 1}, CONTEXT)))
         assert outcome.structuredContent == expected
 
 
 def test_a_raw_handler_with_an_output_schema_returns_json_even_when_it_is_text():
     handler = raw({"type": "object"}, lambda arguments: "text", {"type": "string"})
-    assert asyncio.run(handler.run(ToolCall("raw", {}, CONTEXT))).structuredContent == "text"
+    assert finished(handler.run(ToolCall("raw", {}, CONTEXT))).structuredContent == "text"
 
 
 # -- what is declared --------------------------------------------------------------------------------------------------
 
 
 def hints(**settings: Any) -> Any:
-    return Settings(**settings).annotations()
+    return ToolOptions(**settings).annotations()
 
 
 def test_effects_become_hints_and_nothing_declared_says_nothing():
@@ -511,7 +519,7 @@ def test_a_tool_is_published_with_no_key_that_is_none_or_not_its_authors(key: st
     assert bound(tool, meta={"com.example/x": 1}).tool.definition.meta == {"com.example/x": 1}
     assert refusal(tool, meta={key: 1}).code == "TT3035"
     with pytest.raises(DefinitionError, match=r"test_binding\.py"):
-        bind_raw(lambda arguments: None, wire.Tool("t", {"type": "object"}), Settings(meta={key: 1}), POOL)
+        bind_raw(lambda arguments: None, wire.ToolDefinition("t", {"type": "object"}), ToolOptions(meta={key: 1}), POOL)
 
 
 def test_a_method_in_the_body_of_its_class_says_how_to_register_it():
@@ -530,4 +538,4 @@ def test_a_method_in_the_body_of_its_class_says_how_to_register_it():
 @pytest.mark.parametrize("name", ["annotations", "readOnlyHint", "destructiveHint"])
 def test_hints_of_other_libraries_point_to_the_effect(name: str):
     with pytest.raises(DefinitionError, match="effect="):
-        Server("t").add_tool(plain, **{name: True})  # type: ignore[misc]  # pyright: ignore
+        Server("t").add_tool(plain, **{name: True})  # pyright: ignore

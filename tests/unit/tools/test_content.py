@@ -22,6 +22,11 @@ from tooltrue.tools.content import failed, present, structured
 PICTURE = ImageContent(data="eA==", mimeType="image/png")
 
 
+def result(outcome: CallToolResult | InputRequiredResult) -> CallToolResult:
+    assert isinstance(outcome, CallToolResult)
+    return outcome
+
+
 def test_text_is_text_and_nothing_else():
     assert present("null") == CallToolResult([TextContent(text="null")])
 
@@ -59,13 +64,13 @@ def test_any_other_value_is_structured_and_said_as_text_too(value: Any):
 
 
 def test_a_declared_shape_makes_text_and_nothing_values_too():
-    assert structured("a").structuredContent == "a"
-    assert structured(None).structuredContent is None
-    assert present(None).structuredContent is UNSET
+    assert result(structured("a")).structuredContent == "a"
+    assert result(structured(None)).structuredContent is None
+    assert result(present(None)).structuredContent is UNSET
 
 
 def test_blocks_among_other_values_are_values():
-    assert present([PICTURE, 1]).structuredContent == [PICTURE, 1]
+    assert result(present([PICTURE, 1])).structuredContent == [PICTURE, 1]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,7 @@ def test_what_json_does_not_have_is_an_invalid_result(value: Any):
 
 @pytest.mark.parametrize("value", [(1, None), {"a": (None,)}, {1: None}])
 def test_python_values_with_a_json_form_are_fine_beside_a_null(value: Any):
-    assert structured(value).content[0].text == json.dumps(value, separators=(",", ":"))
+    assert result(structured(value)).content[0].text == json.dumps(value, separators=(",", ":"))
 
 
 def test_a_result_that_is_nested_too_deep_is_an_invalid_result_and_not_the_callers_mistake():

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 import official
 from tooltrue import DefinitionError, Form, Link, Roots, Sampling
-from tooltrue.protocol.questions import check_form, check_request, lacking, malformed
+from tooltrue.protocol.input_requests import check_form, check_request, lacking, malformed
 
 
 class Size(enum.Enum):

@@ -24,7 +24,7 @@ from tooltrue.server.service import SILENT
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.views import combined
-from tooltrue.tools.vocabulary import LOCAL, Change, CompletionGet, PromptGet, RequestContext, ResourceRead
+from tooltrue.tools.vocabulary import LOCAL, CompletionGet, PromptGet, ProviderChange, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -185,7 +185,7 @@ class Version:
     ],
 )
 def test_a_value_is_read_under_one_uri_only(type_: Any, read_as: str, others: list[str]):
-    def function(value):  # type: ignore[no-untyped-def]
+    def function(value):
         return "read"
 
     function.__annotations__["value"] = type_
@@ -259,7 +259,7 @@ def test_a_whole_result_keeps_what_it_says():
         7,
         {"a": 1},
         [None],
-        PromptMessage("system", "x"),  # type: ignore[arg-type]
+        PromptMessage("system", "x"),  # pyright: ignore[reportArgumentType] - the fault
         ImageContent(data="?", mimeType="image/png"),
         ImageContent(data="AAAA", mimeType="png"),
         PromptResult([], meta={"x y": 1}),
@@ -327,7 +327,7 @@ def test_values_of_a_type_come_by_themselves():
 
 
 def completed_by(suggest: Any) -> LocalLibrary:
-    def function(a):  # type: ignore[no-untyped-def]
+    def function(a):
         return ""
 
     function.__annotations__["a"] = Annotated[str, Completes(suggest)]
@@ -379,7 +379,7 @@ def test_what_completes_with_anything_else_is_at_fault(values: Any):
 # -- registering -------------------------------------------------------------------------------------------------------
 
 
-def untyped(a):  # type: ignore[no-untyped-def]
+def untyped(a):
     return a
 
 
@@ -405,7 +405,7 @@ def of_text(a: str) -> str:
         (lambda library: library.add_resource("a:{a}/{b}", of_text), "TT3034"),
         (lambda library: library.add_resource("a:{a}", untyped), "TT3005"),
         (lambda library: library.add_resource("a:{a}", of_list), "TT3030"),
-        (lambda library: library.add_resource("a:b", set().add), "TT3036"),  # type: ignore[arg-type]
+        (lambda library: library.add_resource("a:b", set().add), "TT3036"),
         (lambda library: completed_by(dict), "TT3036"),
         (lambda library: library.add_resource("taken:", lambda: ""), "TT3022"),
         (lambda library: library.add_resource("taken:a", lambda: ""), "TT3033"),
@@ -428,7 +428,7 @@ def test_what_is_wrong_is_refused_at_registration_and_changes_nothing(register: 
     library.add_resource("taken:a", lambda: "")
     library.add_resource("taken:{a}", of_text)
     library.add_prompt(lambda: "", name="taken")
-    told: list[Change] = []
+    told: list[ProviderChange] = []
     library.watch(told.append)
     with pytest.raises(DefinitionError) as caught:
         register(library)
@@ -450,7 +450,7 @@ def test_what_is_declared_is_published():
     library.add_prompt(lambda: "", **settings)
     rest: Any = {"title": "t", "description": "d", "icons": [wire.Icon("i:i")], "meta": {"m": 1}}
     more: Any = {**rest, "mimeType": "x/y", "annotations": marked}
-    assert asyncio.run(library.list_resources(CONTEXT)) == (wire.Resource("a:b", "n", size=3, **more),)
+    assert asyncio.run(library.list_resources(CONTEXT)) == (wire.ResourceDefinition("a:b", "n", size=3, **more),)
     assert asyncio.run(library.list_templates(CONTEXT)) == (wire.ResourceTemplate("a:{a}", "n", **more),)
     assert asyncio.run(library.list_prompts(CONTEXT)) == (wire.Prompt("n", **rest),)
 
@@ -479,7 +479,7 @@ def test_lists_are_sorted_and_the_same_tuple_until_something_changes():
 
 
 def test_what_comes_and_goes_is_told_until_one_leaves():
-    library, told = LocalLibrary(), list[Change]()
+    library, told = LocalLibrary(), list[ProviderChange]()
     leave = library.watch(told.append)
     library.add_resource("a:b", lambda: "")
     library.add_resource("a:{a}", of_text)
@@ -492,8 +492,8 @@ def test_what_comes_and_goes_is_told_until_one_leaves():
     library.remove_resource("a:b")
     with pytest.raises(UnknownEntry):
         library.remove_prompt("of_text")
-    resources, prompts = Change("resources"), Change("prompts")
-    assert told == [resources, resources, Change("resource", "a:b"), resources, prompts, prompts]
+    resources, prompts = ProviderChange("resources"), ProviderChange("prompts")
+    assert told == [resources, resources, ProviderChange("resource", "a:b"), resources, prompts, prompts]
 
 
 def test_what_has_been_offered_once_stays_offered():
@@ -512,14 +512,14 @@ def test_what_has_been_offered_once_stays_offered():
 
 
 def test_tools_and_a_library_are_one_provider():
-    tools, library, told = LocalToolset(), with_resource("x"), list[Change]()
+    tools, library, told = LocalToolset(), with_resource("x"), list[ProviderChange]()
     provider = shelved(tools, library)
     leave = provider.watch(told.append)
     tools.add(of_text)
     library.add_prompt(of_text)
     leave()
     library.remove_prompt("of_text")
-    assert told == [Change("tools"), Change("prompts")]
+    assert told == [ProviderChange("tools"), ProviderChange("prompts")]
     assert [tool.name for tool in asyncio.run(provider.list_tools(CONTEXT))] == ["of_text"]
     assert read(provider, "a:b")[0].text == "x"
     assert provider.offers() == {"resources", "prompts"}

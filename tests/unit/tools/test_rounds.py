@@ -19,6 +19,11 @@ YES = {"action": "accept", "content": {}}
 def question_of(rounds: Rounds, *args: Any, **kwargs: Any) -> InputRequiredResult:
     with pytest.raises(InputRequired) as raised:
         rounds.ask(*args, **kwargs)
+    return outcome_of(raised)
+
+
+def outcome_of(raised: pytest.ExceptionInfo[InputRequired]) -> InputRequiredResult:
+    assert isinstance(raised.value.outcome, InputRequiredResult)
     return raised.value.outcome
 
 
@@ -76,11 +81,11 @@ def test_all_that_is_missing_is_asked_for_together_and_only_that():
     first = Rounds()
     with pytest.raises(InputRequired) as one:
         ask_all(first)
-    second = next_round(one.value.outcome, first, a=YES, c=YES)
+    second = next_round(outcome_of(one), first, a=YES, c=YES)
     with pytest.raises(InputRequired) as two:
         ask_all(second)
-    assert two.value.outcome.inputRequests == {"b": NAME.request}
-    third = next_round(two.value.outcome, second, b={"action": "decline"})
+    assert outcome_of(two).inputRequests == {"b": NAME.request}
+    third = next_round(outcome_of(two), second, b={"action": "decline"})
     answers = ask_all(third)
     assert answers["a"]
     assert not answers["b"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tooltrue.testing.state import LIMIT
-from tooltrue.tools.threads import HELD, Held, Lane, ThreadPool
+from tooltrue.tools.threads import HELD, Lane, SlotHold, ThreadPool
 
 
 def run(test: Callable[[], Any]) -> None:
@@ -188,7 +188,7 @@ def test_where_no_thread_can_be_started_the_call_fails_and_the_next_one_finds_it
     given_back: list[int] = []
 
     async def call(lane: Lane) -> int:
-        held = Held(lambda: given_back.append(1))
+        held = SlotHold(lambda: given_back.append(1))
         token = HELD.set(held)
         try:
             return await lane.run(lambda: 1)

@@ -9,10 +9,19 @@ import pytest
 
 from tooltrue import Server, combined, filtered, prefixed, renamed
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownTool
+from tooltrue.protocol.types import CallToolResult
 from tooltrue.server.service import SILENT
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import LOCAL, Change, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import (
+    LOCAL,
+    Principal,
+    PromptGet,
+    ProviderChange,
+    RequestContext,
+    ResourceRead,
+    ToolCall,
+)
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -33,7 +42,9 @@ def names(provider: Provider, context: RequestContext = CONTEXT) -> list[str]:
 
 
 def call(provider: Provider, name: str, context: RequestContext = CONTEXT) -> str:
-    return asyncio.run(provider.call_tool(ToolCall(name, {}, context))).content[0].text
+    outcome = asyncio.run(provider.call_tool(ToolCall(name, {}, context)))
+    assert isinstance(outcome, CallToolResult)
+    return outcome.content[0].text
 
 
 def test_a_hidden_tool_reads_like_a_missing_one():
@@ -125,7 +136,7 @@ def test_a_change_is_told_through_every_view():
     tools.remove("a")
     leave()
     tools.add_raw("c", {"type": "object"}, lambda arguments: None)
-    assert told == [Change("tools")]
+    assert told == [ProviderChange("tools")]
 
 
 def test_without_a_library_there_are_no_resources_and_no_prompts():

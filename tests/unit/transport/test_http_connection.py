@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooltrue.testing.state import LIMIT
-from tooltrue.transport.http_connection import Broken, Connections
+from tooltrue.transport.http_connection import Broken, ConnectionPool
 
 WHOLE = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nX-Thing: a\r\nx-thing: b\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
@@ -20,7 +20,7 @@ TO_THE_END = b"HTTP/1.1 200 OK\r\n\r\nhello"
 EARLY = b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + WHOLE
 
 
-def run(answers: Iterable[list[bytes]], test: Callable[[Connections, list[bytes]], Coroutine[Any, Any, Any]]) -> Any:
+def run(answers: Iterable[list[bytes]], test: Callable[[ConnectionPool, list[bytes]], Coroutine[Any, Any, Any]]) -> Any:
     """A server that answers each request with some writes; an empty one closes. ``test`` sees the requests, too."""
     left, heard = iter(answers), list[bytes]()
 
@@ -44,7 +44,7 @@ def run(answers: Iterable[list[bytes]], test: Callable[[Connections, list[bytes]
         async with asyncio.timeout(LIMIT):
             server = await asyncio.start_server(serve, "127.0.0.1", 0)
             port = server.sockets[0].getsockname()[1]
-            client = Connections(f"http://127.0.0.1:{port}/mcp?a=b c#d")
+            client = ConnectionPool(f"http://127.0.0.1:{port}/mcp?a=b c#d")
             try:
                 said = await test(client, heard)
                 return said, len(connections)
@@ -56,12 +56,12 @@ def run(answers: Iterable[list[bytes]], test: Callable[[Connections, list[bytes]
     return asyncio.run(main())
 
 
-async def asked(client: Connections, heard: list[bytes]) -> tuple[int, dict[str, str], bytes]:
+async def asked(client: ConnectionPool, heard: list[bytes]) -> tuple[int, dict[str, str], bytes]:
     async with client.request("POST", b"", {}) as answer:
         return answer.status, answer.headers, b"".join([part async for part in answer.parts()])
 
 
-async def asked_twice(client: Connections, heard: list[bytes]) -> list[bytes]:
+async def asked_twice(client: ConnectionPool, heard: list[bytes]) -> list[bytes]:
     return [(await asked(client, heard))[2] for _ in range(2)]
 
 
@@ -81,7 +81,7 @@ def test_a_connection_is_used_again_once_its_answer_has_been_read_and_no_sooner(
     closing = WHOLE.replace(b"X-Thing: a", b"connection: close")
     assert run([[closing, b""], [WHOLE]], asked_twice) == ([b"hello", b"hello"], 2)
 
-    async def half(client: Connections, heard: list[bytes]) -> bytes:
+    async def half(client: ConnectionPool, heard: list[bytes]) -> bytes:
         async with client.request("POST", b"", {}) as answer:
             assert answer.status == 200
         return (await asked(client, heard))[2]
@@ -120,7 +120,7 @@ def test_an_answer_that_nobody_asked_for_is_given_to_nobody():
 
 
 def test_a_header_cannot_hold_another():
-    async def test(client: Connections, heard: list[bytes]) -> None:
+    async def test(client: ConnectionPool, heard: list[bytes]) -> None:
         for name, value in (("a", "b\r\nc: d"), ("a", "b\0"), ("a b", "c"), ("a", "日")):
             with pytest.raises(Broken):
                 async with client.request("POST", None, {name: value}):
@@ -135,7 +135,7 @@ def test_a_header_cannot_hold_another():
 def test_a_large_answer_is_read_no_faster_than_it_is_wanted():
     size = 8 * 1024 * 1024
 
-    async def test(client: Connections, heard: list[bytes]) -> int:
+    async def test(client: ConnectionPool, heard: list[bytes]) -> int:
         async with client.request("POST", b"", {}) as answer:
             return sum([len(part) async for part in answer.parts()])
 
@@ -146,4 +146,4 @@ def test_a_large_answer_is_read_no_faster_than_it_is_wanted():
 @pytest.mark.parametrize("url", ["ftp://a/", "http://", "http://a:b/", "/mcp"])
 def test_an_address_that_leads_nowhere_is_refused(url: str):
     with pytest.raises(ValueError, match=r"host|[Pp]ort"):
-        Connections(url)
+        ConnectionPool(url)

@@ -20,7 +20,7 @@ from tooltrue.transport.http_runner import Address, check_bind, hosts_of, parse_
 )
 def test_an_address_is_read_and_shown(text: str, address: Address, shown: str):
     assert parse_address(text) == address
-    assert address.shown == shown
+    assert address.netloc == shown
 
 
 @pytest.mark.parametrize(

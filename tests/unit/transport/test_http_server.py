@@ -12,13 +12,13 @@ from tooltrue import Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol.types import Implementation
-from tooltrue.server.sealing import Sealer, new_key
+from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.carrier import Carrier
-from tooltrue.transport.http_server import Access, HttpApp, Reply, Stream
+from tooltrue.transport.http_server import AllowedHosts, HttpApp, Reply, Stream
 
 SCOPE = {
     "type": "http",
@@ -49,7 +49,7 @@ async def answers_to(
     async def send(event: Any) -> None:
         sent.append(event)
 
-    app = HttpApp(endpoint, Access(), **limits)
+    app = HttpApp(endpoint, AllowedHosts(), **limits)
     async with app.serving():
         await app({**SCOPE, **scope}, receive, send)
     return sent

@@ -71,7 +71,7 @@ def test_b13_what_is_too_long_is_not_kept():
     splitter = LineSplitter(lambda line: None, lambda: None, 10)
     for _ in range(1_000):
         splitter.feed(b"x" * 100)
-    assert sum(map(len, splitter._rest)) <= 10
+    assert sum(map(len, splitter._rest)) <= 10  # pyright: ignore[reportPrivateUsage]
 
 
 @settings(deadline=None)

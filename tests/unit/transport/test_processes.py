@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-from journeys.serving import left_of
+from support.serving import left_of
 from tooltrue._internal import processes
 from tooltrue.testing.state import LIMIT
 
@@ -50,11 +50,12 @@ def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None
+        output = parent.stdout
 
         def hear() -> str:
-            ready, _, _ = select.select([parent.stdout], [], [], LIMIT)
+            ready, _, _ = select.select([output], [], [], LIMIT)
             assert ready
-            return parent.stdout.readline().strip()  # type: ignore[union-attr]
+            return output.readline().strip()
 
         assert hear() == "ready"
         family = descendants(parent.pid)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import stdio_client
 from tooltrue.transport.stdio_client import StdioLink
@@ -28,6 +29,7 @@ class Ear:
     def __init__(self) -> None:
         self.heard = asyncio.Event()
         self.last = b""
+        self.dropped = Dropped()
 
     def feed(self, frame: bytes) -> None:
         self.last = frame
@@ -169,8 +171,8 @@ def test_b13_a_line_that_never_ends_is_given_up_at_the_cap(before: str):
         await link.open(listener)
         async with asyncio.timeout(LIMIT):
             await listener.lost.wait()
-            assert link._child is not None
-            await link._child._ended.wait()  # nobody reads it any more: its pipe is closed
+            assert link._child is not None  # pyright: ignore[reportPrivateUsage]
+            await link._child._exited.wait()  # pyright: ignore[reportPrivateUsage] - its pipe is closed
         await link.close()
         return listener.error
 

@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tooltrue.check.checking import Finding
-from tooltrue.check.doctor.figures import Bounded
-from tooltrue.check.doctor.seen import PAUSED, UNKNOWN_TOOL, Seen, Used
+from tooltrue.check.doctor.counters import Bounded
+from tooltrue.check.doctor.log_figures import PAUSED, UNKNOWN_TOOL, LogFigures, ToolFigures
+from tooltrue.check.findings import RuleFinding
 from tooltrue.contract.display import display_safe
 from tooltrue.wording import sentence
 
-__all__ = ["EXPLAIN", "Diagnosis", "Limits", "Symptom", "diagnose"]
+__all__ = ["EXPLAIN", "Diagnosis", "Symptom", "SymptomLimits", "diagnose"]
 
-_SHOWN: Final = 3
+_MAX_NAMED: Final = 3
 _FINDINGS: Final = 3
 _LOCAL: Final = frozenset({"local", "local:http"})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SymptomLimits:
     """Thresholds of symptoms: a minimum count ``least`` and a minimum ``share`` of the calls of a tool; a time of
     ``slow_ms`` or a result of ``large_bytes`` at the 95th percentile."""
 
@@ -46,7 +46,7 @@ class Symptom:
     tool: str = ""
     count: int = 0
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[RuleFinding, ...] = ()
 
     def say(self, language: str = "en") -> str:
         return display_safe(sentence(self.code, language, {"tool": self.tool, "count": self.count, **self.facts}))
@@ -60,7 +60,7 @@ class Symptom:
 class Diagnosis:
     """The result of a diagnosis. ``unknown`` holds code and facts of a sentence for each gap."""
 
-    seen: Seen
+    figures: LogFigures
     symptoms: tuple[Symptom, ...]
     unknown: tuple[tuple[str, Mapping[str, Any]], ...]
 
@@ -83,16 +83,21 @@ EXPLAIN: Final[Mapping[str, frozenset[str]]] = {
 
 
 def diagnose(
-    seen: Seen, tools: Sequence[str] | None = None, findings: Iterable[Finding] = (), limits: Limits | None = None
+    figures: LogFigures,
+    tools: Sequence[str] | None = None,
+    findings: Iterable[RuleFinding] = (),
+    limits: SymptomLimits | None = None,
 ) -> Diagnosis:
     """Diagnose a log that was read to its end. Symptoms are sorted by kind, then by frequency. ``tools`` are the names
     of the existing tools, if known, and ``findings`` those of the rules for these tools."""
-    bounds, matching = limits or Limits(), _matching(findings)
-    found = [one for tool, used in sorted(seen.tools.items()) for one in _of_tool(tool, used, bounds)]
-    found += _never(seen, tools or ())
-    found += _signs(seen, bounds)
-    ordered = sorted(found, key=lambda one: (_ORDER.index(one.kind), -one.count, one.tool))
-    return Diagnosis(seen, tuple(_explained(one, matching) for one in ordered), tuple(_gaps(seen, tools, found)))
+    bounds, matching = limits or SymptomLimits(), _matching(findings)
+    symptoms = [one for tool, use in sorted(figures.tools.items()) for one in _of_tool(tool, use, bounds)]
+    symptoms += _never(figures, tools or ())
+    symptoms += _signs(figures, bounds)
+    ordered = sorted(symptoms, key=lambda one: (_ORDER.index(one.kind), -one.count, one.tool))
+    return Diagnosis(
+        figures, tuple(_explained(one, matching) for one in ordered), tuple(_gaps(figures, tools, symptoms))
+    )
 
 
 _ORDER: Final = (
@@ -113,104 +118,106 @@ _ORDER: Final = (
 # -- of one tool -------------------------------------------------------------------------------------------------------
 
 
-def _of_tool(tool: str, used: Used, limits: Limits) -> Iterator[Symptom]:
+def _of_tool(tool: str, use: ToolFigures, limits: SymptomLimits) -> Iterator[Symptom]:
     for judge in (_wrong, _gave_up, _failing, _repeated, _refused, _slow, _large, _old):
-        if (found := judge(tool, used, limits)) is not None:
-            yield found
+        if (symptom := judge(tool, use, limits)) is not None:
+            yield symptom
 
 
-def _often(count: int, used: Used, limits: Limits, share: float | None = None) -> bool:
-    return count >= limits.least and count >= (limits.share if share is None else share) * used.calls
+def _often(count: int, use: ToolFigures, limits: SymptomLimits, share: float | None = None) -> bool:
+    return count >= limits.least and count >= (limits.share if share is None else share) * use.calls
 
 
-def _wrong(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    count = used.codes.counts["TT2001"]
-    if not _often(count, used, limits):
+def _wrong(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    count = use.codes.counts["TT2001"]
+    if not _often(count, use, limits):
         return None
-    where = [f"{path} ({keyword}) {times}×" for (path, keyword), times in used.wrong.counts.most_common(_SHOWN)]
-    paths = [path for (path, _), _ in used.wrong.counts.most_common(_SHOWN)]
-    facts = {"calls": used.calls, "where": ", ".join(where) or "?", "paths": paths}
+    where = [f"{path} ({keyword}) {times}×" for (path, keyword), times in use.wrong.counts.most_common(_MAX_NAMED)]
+    paths = [path for (path, _), _ in use.wrong.counts.most_common(_MAX_NAMED)]
+    facts = {"calls": use.calls, "where": ", ".join(where) or "?", "paths": paths}
     return Symptom("wrong", "TT9850", "TT9870", tool, count, facts)
 
 
-def _gave_up(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    count = used.gave_up.counts.total()
-    if not _often(count, used, limits):
+def _gave_up(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    count = use.gave_up.counts.total()
+    if not _often(count, use, limits):
         return None
-    return Symptom("gave_up", "TT9851", "TT9871", tool, count, {"codes": _most(used.gave_up)})
+    return Symptom("gave_up", "TT9851", "TT9871", tool, count, {"codes": _most(use.gave_up)})
 
 
-def _failing(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    count = used.outcomes["error"] + used.outcomes["abandoned"]
-    if not _often(count, used, limits, limits.failing):
+def _failing(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    count = use.outcomes["error"] + use.outcomes["abandoned"]
+    if not _often(count, use, limits, limits.failing):
         return None
-    codes = Counter({code: times for code, times in used.codes.counts.items() if code not in used.refused.counts})
-    said = ", ".join(f"{code} {times}×" for code, times in codes.most_common(_SHOWN)) or "-"
-    return Symptom("failing", "TT9852", "TT9872", tool, count, {"calls": used.calls, "codes": said})
+    codes = Counter({code: times for code, times in use.codes.counts.items() if code not in use.refused.counts})
+    by_code = ", ".join(f"{code} {times}×" for code, times in codes.most_common(_MAX_NAMED)) or "-"
+    return Symptom("failing", "TT9852", "TT9872", tool, count, {"calls": use.calls, "codes": by_code})
 
 
-def _repeated(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    if not _often(used.repeated, used, limits):
+def _repeated(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    if not _often(use.repeated, use, limits):
         return None
-    return Symptom("repeated", "TT9853", "TT9873", tool, used.repeated, {"calls": used.calls})
+    return Symptom("repeated", "TT9853", "TT9873", tool, use.repeated, {"calls": use.calls})
 
 
-def _refused(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    by = Counter({rule: times for rule, times in used.refused.counts.items() if rule != "TT2001"})
-    if not _often(by.total(), used, limits):
+def _refused(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    by = Counter({rule: times for rule, times in use.refused.counts.items() if rule != "TT2001"})
+    if not _often(by.total(), use, limits):
         return None
-    said = ", ".join(f"{rule or '-'} {times}×" for rule, times in by.most_common(_SHOWN))
-    return Symptom("refused", "TT9854", "TT9874", tool, by.total(), {"calls": used.calls, "by": said})
+    by_rule = ", ".join(f"{rule or '-'} {times}×" for rule, times in by.most_common(_MAX_NAMED))
+    return Symptom("refused", "TT9854", "TT9874", tool, by.total(), {"calls": use.calls, "by": by_rule})
 
 
-def _slow(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    late = used.codes.counts["TT2002"] + used.codes.counts["TT2003"]
-    times = {f"p{share}": _time(used.milliseconds.percentile(share / 100)) for share in (50, 95, 99)}
-    is_slow = used.milliseconds.count >= limits.least and used.milliseconds.percentile(0.95) >= limits.slow_ms
-    if not is_slow and not _often(late, used, limits):
+def _slow(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    late = use.codes.counts["TT2002"] + use.codes.counts["TT2003"]
+    times = {f"p{share}": _time(use.milliseconds.percentile(share / 100)) for share in (50, 95, 99)}
+    is_slow = use.milliseconds.count >= limits.least and use.milliseconds.percentile(0.95) >= limits.slow_ms
+    if not is_slow and not _often(late, use, limits):
         return None
-    return Symptom("slow", "TT9855", "TT9875", tool, used.milliseconds.count, {**times, "late": late})
+    return Symptom("slow", "TT9855", "TT9875", tool, use.milliseconds.count, {**times, "late": late})
 
 
-def _large(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    refused = used.codes.counts["TT2006"]
-    sizes = {f"p{share}": _size(used.size.percentile(share / 100)) for share in (50, 95)}
-    is_large = used.size.count >= limits.least and used.size.percentile(0.95) >= limits.large_bytes
-    if not is_large and not _often(refused, used, limits):
+def _large(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    refused = use.codes.counts["TT2006"]
+    sizes = {f"p{share}": _size(use.size.percentile(share / 100)) for share in (50, 95)}
+    is_large = use.size.count >= limits.least and use.size.percentile(0.95) >= limits.large_bytes
+    if not is_large and not _often(refused, use, limits):
         return None
-    return Symptom("large", "TT9856", "TT9876", tool, used.size.count, {**sizes, "refused": refused})
+    return Symptom("large", "TT9856", "TT9876", tool, use.size.count, {**sizes, "refused": refused})
 
 
-def _old(tool: str, used: Used, limits: Limits) -> Symptom | None:
-    if not (count := used.called.counts.total()):
+def _old(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
+    if not (count := use.called.counts.total()):
         return None
-    return Symptom("old", "TT9857", "TT9877", tool, count, {"names": _most(used.called)})
+    return Symptom("old", "TT9857", "TT9877", tool, count, {"names": _most(use.called)})
 
 
 # -- of all tools ------------------------------------------------------------------------------------------------------
 
 
-def _never(seen: Seen, tools: Sequence[str]) -> Iterator[Symptom]:
-    if seen.records:
+def _never(figures: LogFigures, tools: Sequence[str]) -> Iterator[Symptom]:
+    if figures.records:
         for tool in tools:
-            if tool not in seen.tools and seen.together:
-                yield Symptom("never", "TT9861", "TT9862", tool, 0, {"calls": seen.records, "more": seen.together})
-            elif tool not in seen.tools:
-                yield Symptom("never", "TT9858", "TT9878", tool, 0, {"calls": seen.records})
+            if tool not in figures.tools and figures.together:
+                yield Symptom(
+                    "never", "TT9861", "TT9862", tool, 0, {"calls": figures.records, "more": figures.together}
+                )
+            elif tool not in figures.tools:
+                yield Symptom("never", "TT9858", "TT9878", tool, 0, {"calls": figures.records})
 
 
-def _signs(seen: Seen, limits: Limits) -> Iterator[Symptom]:
-    for code, kind, said, cause in (
+def _signs(figures: LogFigures, limits: SymptomLimits) -> Iterator[Symptom]:
+    for code, kind, sentence_code, cause in (
         (PAUSED, "paused", "TT9859", "TT9879"),
         (UNKNOWN_TOOL, "guessed", "TT9860", "TT9880"),
     ):
-        signs = seen.signs.get(code)
+        signs = figures.signs.get(code)
         if signs is not None and signs.counts.total() >= limits.least:
-            yield Symptom(kind, said, cause, "", signs.counts.total() + signs.left_out, {"who": _most(signs)})
+            yield Symptom(kind, sentence_code, cause, "", signs.counts.total() + signs.left_out, {"who": _most(signs)})
 
 
-def _most(counted: Bounded[str]) -> str:
-    return ", ".join(f"{name or '-'} {times}×" for name, times in counted.counts.most_common(_SHOWN))
+def _most(counter: Bounded[str]) -> str:
+    return ", ".join(f"{name or '-'} {times}×" for name, times in counter.counts.most_common(_MAX_NAMED))
 
 
 def _time(milliseconds: float) -> str:
@@ -223,24 +230,24 @@ def _size(size: float) -> str:
 
 # -- matching findings of the rules ------------------------------------------------------------------------------------
 
-_Match = Callable[[Symptom], Iterable[Finding]]
+_Match = Callable[[Symptom], Iterable[RuleFinding]]
 
 
-def _matching(findings: Iterable[Finding]) -> _Match:
-    by_tool: dict[str, list[Finding]] = {}
+def _matching(findings: Iterable[RuleFinding]) -> _Match:
+    by_tool: dict[str, list[RuleFinding]] = {}
     for finding in findings:
         by_tool.setdefault(finding.tool, []).append(finding)
 
-    def of(symptom: Symptom) -> Iterable[Finding]:
-        wanted = EXPLAIN.get(symptom.kind, frozenset[str]())
-        every = [one for one in by_tool.get(symptom.tool, ()) if {one.card.name, one.card.group} & wanted]
+    def of(symptom: Symptom) -> Iterable[RuleFinding]:
+        rules_or_groups = EXPLAIN.get(symptom.kind, frozenset[str]())
+        every = [one for one in by_tool.get(symptom.tool, ()) if {one.card.name, one.card.group} & rules_or_groups]
         near = [one for one in every if _is_near(one, symptom.facts.get("paths", ()))]
         return sorted(near or every, key=lambda one: (-one.level.rank, one.code))
 
     return of
 
 
-def _is_near(finding: Finding, paths: Iterable[str]) -> bool:
+def _is_near(finding: RuleFinding, paths: Iterable[str]) -> bool:
     """Whether a finding concerns an argument that was wrong in calls."""
     names = {path.split(".")[-1].removesuffix("[]") for path in paths}
     return any(step in names for step in finding.problem.path if isinstance(step, str))
@@ -259,22 +266,22 @@ _Gap = tuple[str, Mapping[str, Any]]
 
 
 def _gaps(
-    seen: Seen, tools: Sequence[str] | None, symptoms: Sequence[Symptom]
+    figures: LogFigures, tools: Sequence[str] | None, symptoms: Sequence[Symptom]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if tools is None:
         yield "TT9890", {}
-    if seen.records and set(seen.principals.counts) <= _LOCAL:
-        yield "TT9891", {"who": ", ".join(sorted(seen.principals.counts))}
-    if seen.without_place:
-        yield "TT9892", {"count": seen.without_place}
-    if seen.together:
-        yield "TT9897", {"count": seen.together}
-    if seen.damaged:
-        yield "TT9893", {"count": seen.damaged}
-    if seen.tools_left_out or seen.callers_left_out:
-        yield "TT9894", {"tools": seen.tools_left_out, "callers": seen.callers_left_out}
+    if figures.records and set(figures.principals.counts) <= _LOCAL:
+        yield "TT9891", {"who": ", ".join(sorted(figures.principals.counts))}
+    if figures.without_place:
+        yield "TT9892", {"count": figures.without_place}
+    if figures.together:
+        yield "TT9897", {"count": figures.together}
+    if figures.damaged:
+        yield "TT9893", {"count": figures.damaged}
+    if figures.tools_left_out or figures.callers_left_out:
+        yield "TT9894", {"tools": figures.tools_left_out, "callers": figures.callers_left_out}
     if any(
-        "TT2006" in used.codes.counts or used.size.percentile(0.95) >= Limits().large_bytes
-        for used in seen.tools.values()
+        "TT2006" in use.codes.counts or use.size.percentile(0.95) >= SymptomLimits().large_bytes
+        for use in figures.tools.values()
     ):
         yield "TT9895", {}

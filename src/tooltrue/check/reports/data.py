@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from tooltrue.check.checking import Finding
-from tooltrue.check.report import Report
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.report import CheckReport
 from tooltrue.contract.contract import place
 from tooltrue.contract.display import json_document
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.version import __version__
 
-__all__ = ["data", "written"]
+__all__ = ["data", "render"]
 
 
-def written(report: Report, language: str) -> str:
+def render(report: CheckReport, language: str) -> str:
     return json_document(data(report, language))
 
 
-def data(report: Report, language: str) -> dict[str, Json]:
+def data(report: CheckReport, language: str) -> dict[str, Json]:
     return {
         "tooltrue": __version__,
         "servers": [
@@ -28,8 +28,8 @@ def data(report: Report, language: str) -> dict[str, Json]:
             {**_finding(report, one.finding, language), "reason": one.excuse.reason, "by": one.excuse.place}
             for one in report.excused
         ],
-        "known": [one._asdict() for one in report.known],
-        "gone": [one._asdict() for one in report.gone],
+        "known": [one._asdict() for one in report.known_keys],
+        "gone": [one._asdict() for one in report.gone_keys],
         "notes": [one.say(language) for one in report.notes],
         "unjudged": [
             {"target": one.target, "code": one.reason.code, "reason": one.reason.say(language)}
@@ -38,7 +38,7 @@ def data(report: Report, language: str) -> dict[str, Json]:
     }
 
 
-def _finding(report: Report, finding: Finding, language: str) -> dict[str, Json]:
+def _finding(report: CheckReport, finding: RuleFinding, language: str) -> dict[str, Json]:
     at, fix = report.place(finding), finding.problem.fix
     return {
         "server": finding.server,
@@ -49,7 +49,7 @@ def _finding(report: Report, finding: Finding, language: str) -> dict[str, Json]
         "path": finding.place,
         "says": finding.say(language),
         "instead": finding.instead(language),
-        "fingerprint": report.known_by(finding).fingerprint,
+        "fingerprint": report.key_of(finding).fingerprint,
         **({"file": at.file, "line": at.line} if at else {}),
         **({"fix": {"path": place(fix.path), "value": fix.value}} if fix else {}),
     }

@@ -6,33 +6,33 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Finding
-from tooltrue.check.report import Report
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.report import CheckReport
 from tooltrue.contract.display import display_safe
 
-__all__ = ["written"]
+__all__ = ["render"]
 
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice"}
 
 
-def written(report: Report, language: str) -> str:
+def render(report: CheckReport, language: str) -> str:
     return "".join(f"{line}\n" for line in _lines(report, language))
 
 
-def _lines(report: Report, language: str) -> Iterator[str]:
+def _lines(report: CheckReport, language: str) -> Iterator[str]:
     for group in report.groups:
         yield from (_annotation(report, finding, language) for finding in group.findings)
     for one in report.unjudged:
         yield f"::error::{_text(display_safe(f'{one.target}: {one.reason.say(language)}'))}"
 
 
-def _annotation(report: Report, finding: Finding, language: str) -> str:
+def _annotation(report: CheckReport, finding: RuleFinding, language: str) -> str:
     at = report.place(finding)
     properties = {"file": at.file, "line": str(at.line)} if at else {}
     properties["title"] = f"{finding.code} {display_safe(finding.tool)}"
-    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    property_list = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     text = f"{finding.place}: {finding.say(language)}\n{finding.instead(language)}"
-    return f"::{_COMMANDS[finding.level]} {said}::{_text(text)}"
+    return f"::{_COMMANDS[finding.level]} {property_list}::{_text(text)}"
 
 
 def _text(text: str) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import Finding
-from tooltrue.check.report import Group, Report
-from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, counted, phrase
-from tooltrue.contract.page import page, safe
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.report import CheckReport, ToolFindings
+from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, level_counts, phrase
+from tooltrue.contract.html_page import page, safe
 
-__all__ = ["coloured", "written"]
+__all__ = ["coloured", "render"]
 
 _STYLE: Final = """\
 :root{--error:#c62828;--warning:#b26a00;--hint:#3b6ea5}
@@ -32,7 +32,7 @@ def coloured(title: str, language: str, body: Iterable[str]) -> str:
     return page(title, language, body, _STYLE)
 
 
-def written(report: Report, language: str) -> str:
+def render(report: CheckReport, language: str) -> str:
     return coloured(
         phrase("report", language),
         language,
@@ -46,19 +46,19 @@ def written(report: Report, language: str) -> str:
     )
 
 
-def _summary(report: Report, language: str) -> Iterator[str]:
+def _summary(report: CheckReport, language: str) -> Iterator[str]:
     clean = phrase("clean", language, count=len(report.clean))
     yield f"<p>{phrase('judged', language, servers=len(report.sources), tools=report.tools)}</p>"
-    yield f"<p>{counted(report.levels, language)}{clean}</p>"
-    for name, found in (("excused", report.excused), ("known", report.known), ("gone", report.gone)):
-        if found:
-            yield f"<p>{phrase(name, language, count=len(found))}</p>"
+    yield f"<p>{level_counts(report.levels, language)}{clean}</p>"
+    for name, entries in (("excused", report.excused), ("known", report.known_keys), ("gone", report.gone_keys)):
+        if entries:
+            yield f"<p>{phrase(name, language, count=len(entries))}</p>"
     for one in report.unjudged:
-        said = safe(f"{one.target}: {one.reason.say(language)}")
-        yield f'<p class="error">{phrase("unjudged", language)}{said}</p>'
+        text = safe(f"{one.target}: {one.reason.say(language)}")
+        yield f'<p class="error">{phrase("unjudged", language)}{text}</p>'
 
 
-def _chart(report: Report) -> Iterator[str]:
+def _chart(report: CheckReport) -> Iterator[str]:
     """A bar chart of the findings per rule."""
     rows = report.rules[:_MOST]
     most = max((count for _, _, count in rows), default=1)
@@ -71,7 +71,7 @@ def _chart(report: Report) -> Iterator[str]:
     yield "</svg>"
 
 
-def _rules(report: Report, language: str) -> Iterator[str]:
+def _rules(report: CheckReport, language: str) -> Iterator[str]:
     heads = "".join(f"<th>{phrase(name, language)}</th>" for name in ("level", "rule", "found"))
     yield f"<table><tr>{heads}</tr>"
     for level, card, count in report.rules:
@@ -89,11 +89,11 @@ def _card(card: Card, language: str) -> str:
 
 def _evidence(card: Card, language: str) -> Iterator[str]:
     for one in card.evidence:
-        known = CONFIDENCE[one.confidence][language == "zh"]
-        yield f"{safe(one.effect[language])} <i>({safe(one.source)}; {known})</i>"
+        confidence = CONFIDENCE[one.confidence][language == "zh"]
+        yield f"{safe(one.effect[language])} <i>({safe(one.source)}; {confidence})</i>"
 
 
-def _group(report: Report, group: Group, language: str) -> Iterator[str]:
+def _group(report: CheckReport, group: ToolFindings, language: str) -> Iterator[str]:
     name = safe(": ".join(filter(None, (group.server, group.tool))))
     is_open = " open" if len(report.groups) <= _MOST_OPEN else ""
     yield f"<details{is_open}><summary><b>{name}</b></summary><table>"
@@ -101,20 +101,20 @@ def _group(report: Report, group: Group, language: str) -> Iterator[str]:
         at = report.place(finding)
         written_at = f"<br><small>{safe(str(at))}</small>" if at else ""
         yield f'<tr><td class="{finding.level.value}">{_level(finding.level, language)}<br>{finding.code}</td>'
-        yield f"<td><code>{safe(finding.place)}</code>{written_at}</td><td>{_said(finding, language)}</td></tr>"
+        yield f"<td><code>{safe(finding.place)}</code>{written_at}</td><td>{_finding_html(finding, language)}</td></tr>"
     yield "</table></details>"
 
 
-def _said(finding: Finding, language: str) -> str:
+def _finding_html(finding: RuleFinding, language: str) -> str:
     return f"{safe(finding.say(language))}<br>→ {safe(finding.instead(language))}"
 
 
-def _excused(report: Report, language: str) -> Iterator[str]:
+def _excused(report: CheckReport, language: str) -> Iterator[str]:
     if report.excused:
         yield f"<h2>{phrase('excused', language, count=len(report.excused))}</h2><table>"
         for one in report.excused:
-            found = one.finding
-            yield f"<tr><td>{found.code}</td><td>{safe(f'{found.server}: {found.tool}')}</td>"
+            finding = one.finding
+            yield f"<tr><td>{finding.code}</td><td>{safe(f'{finding.server}: {finding.tool}')}</td>"
             yield f"<td>{safe(one.excuse.reason)}<br><small>{safe(one.excuse.place)}</small></td></tr>"
         yield "</table>"
 

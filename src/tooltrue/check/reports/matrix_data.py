@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
-from tooltrue.check.portability import Column, Matrix, Verdict
+from tooltrue.check.portability import ClientColumn, Matrix, ToolVerdict
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.portable import Adjustment
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.version import __version__
 
-__all__ = ["data", "written"]
+__all__ = ["data", "render"]
 
 
-def written(matrix: Matrix, language: str) -> str:
+def render(matrix: Matrix, language: str) -> str:
     return display_safe_json(json.dumps(data(matrix, language), ensure_ascii=False, indent=2)) + "\n"
 
 
@@ -32,26 +32,26 @@ def data(matrix: Matrix, language: str) -> dict[str, Json]:
     }
 
 
-def _column(column: Column, language: str) -> dict[str, Json]:
-    said = column.profile
+def _column(column: ClientColumn, language: str) -> dict[str, Json]:
+    profile = column.profile
     return {
-        "profile": said.name,
-        "title": said.title,
-        "kind": said.kind,
-        "verified": said.is_verified,
+        "profile": profile.name,
+        "title": profile.title,
+        "kind": profile.kind,
+        "verified": profile.is_verified,
         "counts": {outcome.value: count for outcome, count in column.counts.items()},
-        "count": {"tools": column.tools, "limit": said.tools},
-        "tokens": {"estimate": column.tokens, "limit": said.definition_tokens},
+        "count": {"tools": column.tools, "limit": profile.tools},
+        "tokens": {"estimate": column.tokens, "limit": profile.definition_tokens},
         "notes": [{"level": level.value, **_change(note, language)} for level, note in column.notes],
-        "tools": [_verdict(one, said.name_length, language) for one in column.verdicts],
+        "tools": [_verdict(one, profile.name_length, language) for one in column.verdicts],
         "facts": [
             {"of": [*one.of], "says": one.says, "source": one.source, "date": str(one.date), "verified": one.verified}
-            for one in said.facts
+            for one in profile.facts
         ],
     }
 
 
-def _verdict(verdict: Verdict, limit: int, language: str) -> dict[str, Json]:
+def _verdict(verdict: ToolVerdict, limit: int, language: str) -> dict[str, Json]:
     return {
         "server": verdict.server,
         "tool": verdict.tool,

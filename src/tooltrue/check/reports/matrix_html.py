@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.portability import Column, Matrix, Outcome, Verdict
+from tooltrue.check.portability import ClientColumn, ClientOutcome, Matrix, ToolVerdict
 from tooltrue.check.reports.html import coloured
-from tooltrue.check.reports.phrases import LEVELS, counted, phrase
-from tooltrue.contract.page import safe
+from tooltrue.check.reports.report_phrases import LEVELS, level_counts, phrase
+from tooltrue.contract.html_page import safe
 from tooltrue.contract.profile import Profile
 
-__all__ = ["written"]
+__all__ = ["render"]
 
 _SUMS: Final = ("tools", "tokens", "name")
 
 
-def written(matrix: Matrix, language: str) -> str:
+def render(matrix: Matrix, language: str) -> str:
     body = [*_sums(matrix, language), *_notes(matrix, language), *_tools(matrix, language)]
     return coloured(phrase("portability", language), language, body)
 
 
 def _sums(matrix: Matrix, language: str) -> Iterator[str]:
     yield f"<p>{phrase('judged', language, servers=len(matrix.sources), tools=matrix.tools)}</p>"
-    yield f"<p>{counted(matrix.levels, language)}</p>"
-    heads = [*(one.value for one in Outcome), *_SUMS]
+    yield f"<p>{level_counts(matrix.levels, language)}</p>"
+    heads = [*(one.value for one in ClientOutcome), *_SUMS]
     cells = "".join(f'<th class="n">{safe(phrase(name, language))}</th>' for name in heads)
     yield f'<div class="wide"><table><tr><th>{phrase("client", language)}</th>{cells}</tr>'
     for column in matrix.columns:
-        found = [str(column.counts[one]) for one in Outcome]
+        values = [str(column.counts[one]) for one in ClientOutcome]
         limits = (column.profile.tools, column.profile.definition_tokens, column.profile.name_length)
         counts = (column.tools, column.tokens, column.longest)
-        found += [
+        values += [
             str(count) if limit is None else f"{count}/{limit}" for count, limit in zip(counts, limits, strict=True)
         ]
-        cells = "".join(f'<td class="n">{cell}</td>' for cell in found)
+        cells = "".join(f'<td class="n">{cell}</td>' for cell in values)
         yield f"<tr><td>{_profile(column.profile)}</td>{cells}</tr>"
     yield "</table></div>"
     if not all(column.profile.is_verified for column in matrix.columns):
@@ -55,8 +55,8 @@ def _notes(matrix: Matrix, language: str) -> Iterator[str]:
         for level, note in column.notes:
             yield f'<p class="{level.value}">{safe(f"{column.profile.name}: {note.say(language)}")}</p>'
     for one in matrix.unjudged:
-        said = safe(f"{one.target}: {one.reason.say(language)}")
-        yield f'<p class="error">{phrase("unjudged", language)}{said}</p>'
+        text = safe(f"{one.target}: {one.reason.say(language)}")
+        yield f'<p class="error">{phrase("unjudged", language)}{text}</p>'
 
 
 def _tools(matrix: Matrix, language: str) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _tools(matrix: Matrix, language: str) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _cell(column: Column, verdict: Verdict, language: str) -> str:
+def _cell(column: ClientColumn, verdict: ToolVerdict, language: str) -> str:
     """The outcome, which opens to show its details."""
     outcome = phrase(verdict.outcome.value, language)
     css = f' class="{verdict.level.value}"' if verdict.level else ""
@@ -76,7 +76,7 @@ def _cell(column: Column, verdict: Verdict, language: str) -> str:
     return f"<td{css}><details><summary>{outcome}</summary>{inside}</details></td>"
 
 
-def _about(column: Column, verdict: Verdict, language: str) -> Iterator[str]:
+def _about(column: ClientColumn, verdict: ToolVerdict, language: str) -> Iterator[str]:
     if verdict.level:
         yield LEVELS[verdict.level][language == "zh"] + ("" if verdict.is_known else " *")
     facts = {"called": verdict.name, "length": len(verdict.name), "limit": column.profile.name_length}

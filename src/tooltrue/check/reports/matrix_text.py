@@ -8,37 +8,37 @@ from string import ascii_letters
 from typing import Final
 from unicodedata import east_asian_width
 
-from tooltrue.check.portability import Column, Matrix, Outcome, Verdict
-from tooltrue.check.reports.phrases import LEVELS, counted, phrase
+from tooltrue.check.portability import ClientColumn, ClientOutcome, Matrix, ToolVerdict
+from tooltrue.check.reports.report_phrases import LEVELS, level_counts, phrase
 from tooltrue.check.reports.text import Paint, plain
 from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.protocol.terminal import one_line
 
-__all__ = ["written"]
+__all__ = ["render"]
 
 _MARKS: Final = {
-    Outcome.ACCEPTED: ".",
-    Outcome.CHANGED: "~",
-    Outcome.CUT: "/",
-    Outcome.REJECTED: "x",
-    Outcome.UNSEEN: "-",
+    ClientOutcome.ACCEPTED: ".",
+    ClientOutcome.CHANGED: "~",
+    ClientOutcome.CUT: "/",
+    ClientOutcome.REJECTED: "x",
+    ClientOutcome.UNSEEN: "-",
 }
 _CHANGES: Final = 5
 _LOST: Final = 60
 
 
-def written(
+def render(
     matrix: Matrix, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
 ) -> str:
     """``is_whole`` includes all changes and names, ``is_short`` only the totals."""
-    page = _Page(language, paint, is_whole)
+    page = _MatrixPage(language, paint, is_whole)
     lines = [*page.sums(matrix)]
     if not is_short:
         lines += [*page.marks(matrix), *page.details(matrix)]
     return "\n".join([*lines, *page.summary(matrix)]) + "\n"
 
 
-class _Page:
+class _MatrixPage:
     def __init__(self, language: str, paint: Paint, is_whole: bool) -> None:
         self._language = language
         self._paint = paint
@@ -49,30 +49,32 @@ class _Page:
         return phrase(name, self._language, **facts)
 
     def sums(self, matrix: Matrix) -> Iterator[str]:
-        heads = ["", self._say("client"), *(self._say(one.value) for one in Outcome)]
+        heads = ["", self._say("client"), *(self._say(one.value) for one in ClientOutcome)]
         heads += [self._say(name) for name in ("tools", "tokens", "name")]
         rows = [[letter, *self._sum(column)] for letter, column in zip(_letters(matrix), matrix.columns, strict=True)]
         widths = [max(map(_width, cells)) for cells in zip(heads, *rows, strict=True)]
         for row in (heads, *rows):
-            yield "  ".join([_left(row[0], widths[0]), _left(row[1], widths[1]), *_right(row[2:], widths[2:])]).rstrip()
+            yield "  ".join(
+                [_left_aligned(row[0], widths[0]), _left_aligned(row[1], widths[1]), *_right(row[2:], widths[2:])]
+            ).rstrip()
         if not all(column.profile.is_verified for column in matrix.columns):
             yield self._say("believed")
         yield ""
 
-    def _sum(self, column: Column) -> list[str]:
-        said = column.profile
-        name = said.name if said.is_verified else f"{said.name} *"
-        counts = [str(column.counts[one]) for one in Outcome]
-        limits = (said.tools, said.definition_tokens, said.name_length)
-        found = (column.tools, column.tokens, column.longest)
-        return [name, *counts, *(_of(count, limit) for count, limit in zip(found, limits, strict=True))]
+    def _sum(self, column: ClientColumn) -> list[str]:
+        profile = column.profile
+        name = profile.name if profile.is_verified else f"{profile.name} *"
+        counts = [str(column.counts[one]) for one in ClientOutcome]
+        limits = (profile.tools, profile.definition_tokens, profile.name_length)
+        sizes = (column.tools, column.tokens, column.longest)
+        return [name, *counts, *(_of(count, limit) for count, limit in zip(sizes, limits, strict=True))]
 
     def marks(self, matrix: Matrix) -> Iterator[str]:
         names = [_tool(matrix, row[0]) for row in matrix.rows]
         width = max(map(_width, names), default=0)
         yield f"{' ' * width}  {''.join(_letters(matrix))}"
         for name, row in zip(names, matrix.rows, strict=True):
-            yield f"{_left(name, width)}  {''.join(_MARKS[one.outcome] for one in row)}"
+            yield f"{_left_aligned(name, width)}  {''.join(_MARKS[one.outcome] for one in row)}"
         yield "  ".join(f"{mark} {self._say(outcome.value)}" for outcome, mark in _MARKS.items())
         yield ""
 
@@ -82,42 +84,42 @@ class _Page:
             if lines:
                 yield from (self._paint(_tool(matrix, row[0]), "tool"), *lines, "")
 
-    def _row(self, matrix: Matrix, row: Sequence[Verdict]) -> Iterator[str]:
+    def _row(self, matrix: Matrix, row: Sequence[ToolVerdict]) -> Iterator[str]:
         alike: dict[tuple[object, ...], list[int]] = {}
         for number, one in enumerate(row):
             if one.level:
-                said = tuple((change.place, change.say(self._language)) for change in one.changes)
-                alike.setdefault((one.level, one.outcome, said, one.lost), []).append(number)
+                changes = tuple((change.place, change.say(self._language)) for change in one.changes)
+                alike.setdefault((one.level, one.outcome, changes, one.lost), []).append(number)
         for numbers in alike.values():
             names = ", ".join(matrix.columns[number].profile.name for number in numbers)
             yield from self._verdict(row[numbers[0]], names)
         for one, column in zip(row, matrix.columns, strict=True) if self._is_whole else ():
-            facts = {"called": _shown(one.name), "length": len(one.name), "limit": column.profile.name_length}
+            facts = {"called": _safe_line(one.name), "length": len(one.name), "limit": column.profile.name_length}
             yield f"  {self._say('called', **facts)}{column.profile.name}"
 
-    def _verdict(self, verdict: Verdict, names: str) -> Iterator[str]:
+    def _verdict(self, verdict: ToolVerdict, names: str) -> Iterator[str]:
         if verdict.level is None:
             return
         level = self._paint(LEVELS[verdict.level][self._language == "zh"], verdict.level.value)
         yield f"  {level} {self._say(verdict.outcome.value)}: {names}{'' if verdict.is_known else ' *'}"
         for change in islice(verdict.changes, self._changes):
-            yield f"    {_shown(change.place)}: {' '.join(change.say(self._language).split())}"
+            yield f"    {_safe_line(change.place)}: {' '.join(change.say(self._language).split())}"
         if self._changes is not None and len(verdict.changes) > self._changes:
             yield f"    {self._say('more', count=len(verdict.changes) - self._changes)}"
         if verdict.lost:
-            said = excerpt(verdict.lost, 0, _LOST - 20)
-            yield f"    {self._say('lost', length=len(verdict.lost))}{said}"
+            text = excerpt(verdict.lost, 0, _LOST - 20)
+            yield f"    {self._say('lost', length=len(verdict.lost))}{text}"
 
     def summary(self, matrix: Matrix) -> Iterator[str]:
         for column in matrix.columns:
             for level, note in column.notes:
-                named = self._paint(LEVELS[level][self._language == "zh"], level.value)
-                yield f"{named} {column.profile.name}: {note.say(self._language)}"
+                label = self._paint(LEVELS[level][self._language == "zh"], level.value)
+                yield f"{label} {column.profile.name}: {note.say(self._language)}"
         yield self._say("judged", servers=len(matrix.sources), tools=matrix.tools)
-        yield counted(matrix.levels, self._language)
+        yield level_counts(matrix.levels, self._language)
         for one in matrix.unjudged:
-            said = " ".join(f"{_shown(one.target)}: {one.reason.say(self._language)}".split())
-            yield self._paint(self._say("unjudged") + said, "error")
+            line = " ".join(f"{_safe_line(one.target)}: {one.reason.say(self._language)}".split())
+            yield self._paint(self._say("unjudged") + line, "error")
 
 
 def _letters(matrix: Matrix) -> str:
@@ -129,8 +131,8 @@ def _of(count: int, limit: int | None) -> str:
     return str(count) if limit is None else f"{count}/{limit}"
 
 
-def _tool(matrix: Matrix, verdict: Verdict) -> str:
-    return _shown(verdict.tool if len(matrix.sources) == 1 else f"{verdict.server}: {verdict.tool}")
+def _tool(matrix: Matrix, verdict: ToolVerdict) -> str:
+    return _safe_line(verdict.tool if len(matrix.sources) == 1 else f"{verdict.server}: {verdict.tool}")
 
 
 def _width(text: str) -> int:
@@ -138,7 +140,7 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "FW" else 1 for char in text)
 
 
-def _left(text: str, width: int) -> str:
+def _left_aligned(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
 
 
@@ -146,6 +148,6 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [" " * (width - _width(cell)) + cell for cell, width in zip(cells, widths, strict=True)]
 
 
-def _shown(text: str) -> str:
+def _safe_line(text: str) -> str:
     """Untrusted text, escaped and on one line."""
     return one_line(display_safe(text))

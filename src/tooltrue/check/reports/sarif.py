@@ -8,27 +8,27 @@ from typing import Final
 from urllib.parse import quote
 
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import Finding
 from tooltrue.check.excuses import Excuse
-from tooltrue.check.report import Report, Unjudged
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.report import CheckReport, Unjudged
 from tooltrue.check.reports.text import explained
 from tooltrue.contract.contract import place
 from tooltrue.contract.display import display_safe, json_document
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.version import __version__
 
-__all__ = ["data", "written"]
+__all__ = ["data", "render"]
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "note"}
 _FINGERPRINT: Final = "tooltrue/v1"
 
 
-def written(report: Report, language: str) -> str:
+def render(report: CheckReport, language: str) -> str:
     return json_document(data(report, language))
 
 
-def data(report: Report, language: str) -> dict[str, Json]:
+def data(report: CheckReport, language: str) -> dict[str, Json]:
     codes = list(report.cards)
     driver = {
         "name": "tooltrue",
@@ -63,25 +63,25 @@ def _invocation(unjudged: Sequence[Unjudged], language: str) -> dict[str, Json]:
     return {"executionSuccessful": not notes, "toolExecutionNotifications": notes}
 
 
-def _results(report: Report, codes: list[str], language: str) -> Iterator[dict[str, Json]]:
+def _results(report: CheckReport, codes: list[str], language: str) -> Iterator[dict[str, Json]]:
     for group in report.groups:
         yield from (_result(report, finding, codes, language) for finding in group.findings)
     for one in report.excused:
         yield {**_result(report, one.finding, codes, language), "suppressions": [_suppression(one.excuse)]}
 
 
-def _result(report: Report, finding: Finding, codes: list[str], language: str) -> dict[str, Json]:
+def _result(report: CheckReport, finding: RuleFinding, codes: list[str], language: str) -> dict[str, Json]:
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.level],
         "message": {"text": f"{display_safe(finding.tool)}: {finding.say(language)} {finding.instead(language)}"},
         "locations": [_location(report, finding)],
-        "partialFingerprints": {_FINGERPRINT: report.known_by(finding).fingerprint},
+        "partialFingerprints": {_FINGERPRINT: report.key_of(finding).fingerprint},
     }
 
 
-def _location(report: Report, finding: Finding) -> dict[str, Json]:
+def _location(report: CheckReport, finding: RuleFinding) -> dict[str, Json]:
     name = place(("servers", finding.server, "tools", finding.tool, *finding.problem.path))
     at = report.place(finding)
     where = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}]}

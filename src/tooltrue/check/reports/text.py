@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from tooltrue.check.card import Card, Level
-from tooltrue.check.checking import Finding
-from tooltrue.check.report import Group, Report
-from tooltrue.check.reports.phrases import CONFIDENCE, LEVELS, counted, phrase, unfilled
+from tooltrue.check.findings import RuleFinding
+from tooltrue.check.report import CheckReport, ToolFindings
+from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, level_counts, phrase, unfilled
 from tooltrue.contract.contract import place
 from tooltrue.contract.display import display_safe
 from tooltrue.protocol.terminal import one_line
 
-__all__ = ["Paint", "explained", "plain", "written"]
+__all__ = ["Paint", "explained", "plain", "render"]
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Colours a text as ``error``, ``warning``, ``hint``, ``tool`` or ``aside``."""
@@ -29,16 +29,16 @@ def plain(text: str, colour: str) -> str:
     return text
 
 
-def written(
-    report: Report, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
+def render(
+    report: CheckReport, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
 ) -> str:
     """``is_whole`` includes the evidence of each rule, ``is_short`` shows the summary only."""
-    page = _Page(language, paint, is_whole)
+    page = _ReportPage(language, paint, is_whole)
     lines = [] if is_short else [line for group in report.groups for line in page.group(report, group)]
     return "\n".join([*lines, *page.summary(report)]) + "\n"
 
 
-class _Page:
+class _ReportPage:
     def __init__(self, language: str, paint: Paint, is_whole: bool) -> None:
         self._language = language
         self._paint = paint
@@ -46,22 +46,22 @@ class _Page:
         self._explained: set[str] = set()
         self._levels = {level: paint(_level(level, language), level.value) for level in Level}
 
-    def group(self, report: Report, group: Group) -> Iterator[str]:
-        written_at = report.by_server[group.server].written.get(group.tool)
+    def group(self, report: CheckReport, group: ToolFindings) -> Iterator[str]:
+        written_at = report.by_server[group.server].places.get(group.tool)
         aside = f"  {self._paint(str(written_at), 'aside')}" if written_at else ""
         yield self._paint(_tool(report, group.server, group.tool), "tool") + aside
         for finding in group.findings:
             yield self._finding(finding)
             if fix := finding.problem.fix:
-                value = _cut(_shown(json.dumps(fix.value, ensure_ascii=False)))
-                yield "    → " + phrase("fix", self._language, value=value, path=_shown(place(fix.path)))
+                value = _cut(_safe_line(json.dumps(fix.value, ensure_ascii=False)))
+                yield "    → " + phrase("fix", self._language, value=value, path=_safe_line(place(fix.path)))
             if finding.code not in self._explained:
                 self._explained.add(finding.code)
                 yield from (self._paint(f"    {line}", "aside") for line in self._why(finding.card))
         yield ""
 
-    def _finding(self, finding: Finding) -> str:
-        level, at = self._levels[finding.level], _shown(finding.place)
+    def _finding(self, finding: RuleFinding) -> str:
+        level, at = self._levels[finding.level], _safe_line(finding.place)
         says, instead = _line(finding.say(self._language)), _line(finding.instead(self._language))
         return f"  {level} {finding.code} {at}\n    {says}\n    → {instead}"
 
@@ -71,28 +71,28 @@ class _Page:
         if self._is_whole:
             yield from _evidence(card, self._language)
 
-    def summary(self, report: Report) -> Iterator[str]:
+    def summary(self, report: CheckReport) -> Iterator[str]:
         say = self._language
         yield phrase("judged", say, servers=len(report.sources), tools=report.tools)
-        yield f"{counted(report.levels, say)}{phrase('clean', say, count=len(report.clean))}"
+        yield f"{level_counts(report.levels, say)}{phrase('clean', say, count=len(report.clean))}"
         width = max((len(str(count)) for _, _, count in report.rules), default=0)
         for level, card, count in report.rules:
             yield f"  {self._levels[level]} {card.code} {count:>{width}}  {card.words[say].title}"
         if len(report.groups) > 1:
-            yield phrase("most", say) + ", ".join(_counted(report, one) for one in report.groups[:_WORST_TOOLS])
-        for name, found in (("excused", report.excused), ("known", report.known), ("gone", report.gone)):
-            if found:
-                yield phrase(name, say, count=len(found))
+            yield phrase("most", say) + ", ".join(_tool_count(report, one) for one in report.groups[:_WORST_TOOLS])
+        for name, entries in (("excused", report.excused), ("known", report.known_keys), ("gone", report.gone_keys)):
+            if entries:
+                yield phrase(name, say, count=len(entries))
         for one in report.unjudged:
-            said = _line(f"{_shown(one.target)}: {one.reason.say(say)}")
-            yield self._paint(phrase("unjudged", say) + said, "error")
+            line = _line(f"{_safe_line(one.target)}: {one.reason.say(say)}")
+            yield self._paint(phrase("unjudged", say) + line, "error")
 
 
-def _tool(report: Report, server: str, tool: str) -> str:
-    return _shown(f"{server}: {tool}" if tool and len(report.sources) > 1 else tool or server)
+def _tool(report: CheckReport, server: str, tool: str) -> str:
+    return _safe_line(f"{server}: {tool}" if tool and len(report.sources) > 1 else tool or server)
 
 
-def _counted(report: Report, group: Group) -> str:
+def _tool_count(report: CheckReport, group: ToolFindings) -> str:
     return f"{_tool(report, group.server, group.tool)} ({len(group.findings)})"
 
 
@@ -106,13 +106,15 @@ def _cut(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """Text on one line, with single blanks."""
+    is_line = text.isprintable() and "  " not in text and text.strip() == text
+    return text if is_line else " ".join(text.split())
 
 
 def _evidence(card: Card, language: str) -> Iterator[str]:
     for one in card.evidence:
-        known = CONFIDENCE[one.confidence][language == "zh"]
-        yield f"{phrase('evidence', language)}{one.effect[language]} ({one.source}; {known})"
+        confidence = CONFIDENCE[one.confidence][language == "zh"]
+        yield f"{phrase('evidence', language)}{one.effect[language]} ({one.source}; {confidence})"
     yield phrase("not_when", language) + card.words[language].not_when
 
 
@@ -134,9 +136,9 @@ def explained(card: Card, language: str, paint: Paint = plain) -> str:
 
 
 def _tools(tools: Sequence[object]) -> str:
-    return _shown(json.dumps(tools[0] if len(tools) == 1 else list(tools), ensure_ascii=False))
+    return _safe_line(json.dumps(tools[0] if len(tools) == 1 else list(tools), ensure_ascii=False))
 
 
-def _shown(text: str) -> str:
+def _safe_line(text: str) -> str:
     """Untrusted text, escaped and on one line."""
-    return one_line(display_safe(text))
+    return text if text.isascii() and text.isprintable() else one_line(display_safe(text))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Fix, Problem
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -18,17 +18,19 @@ _KINDS: Final[dict[str, type]] = {
     "idempotentHint": bool,
     "openWorldHint": bool,
 }
-_MEANT: Final = {name.removesuffix("Hint").casefold(): name for name in _KINDS} | {n.casefold(): n for n in _KINDS}
+_CORRECT_NAMES: Final = {name.removesuffix("Hint").casefold(): name for name in _KINDS} | {
+    n.casefold(): n for n in _KINDS
+}
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    said = tool.annotations
-    for name, value in said.items():
+    annotations = tool.annotations
+    for name, value in annotations.items():
         path, kind = ("annotations", name), _KINDS.get(name)
         if kind is not None and value is None:
-            fix = Fix(("annotations",), {key: one for key, one in said.items() if one is not None})
+            fix = Fix(("annotations",), {key: one for key, one in annotations.items() if one is not None})
             yield Problem(path, {"name": name, "what": "null"}, fix=fix)
         elif kind is not None and not isinstance(value, kind):
             yield Problem(path, {"name": name, "what": type(value).__name__}, Level.ERROR)
-        elif kind is None and (meant := _MEANT.get(name.replace("_", "").casefold())):
-            yield Problem(path, {"name": name, "what": meant})
+        elif kind is None and (correct_name := _CORRECT_NAMES.get(name.replace("_", "").casefold())):
+            yield Problem(path, {"name": name, "what": correct_name})

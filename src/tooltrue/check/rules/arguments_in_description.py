@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -14,9 +14,9 @@ __all__ = ["problems"]
 def problems(tool: Subject) -> Iterator[Problem]:
     if tool.section is None:
         return
-    said = tool.section[0].casefold()
-    told = [one for one in tool.arguments if one.name.casefold() in said]
-    bare = [one.name for one in told if not one.text]
-    if told:
-        facts = {"parameters": ", ".join(bare or [one.name for one in told])}
+    section = tool.section[0].casefold()
+    entries = [one for one in tool.arguments if one.name.casefold() in section]
+    bare = [one.name for one in entries if not one.text]
+    if entries:
+        facts = {"parameters": ", ".join(bare or [one.name for one in entries])}
         yield Problem(("description",), facts, None if bare else Level.HINT)

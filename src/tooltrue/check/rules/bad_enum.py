@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.fitting import is_of
+from tooltrue.check.findings import Problem
+from tooltrue.check.schema_values import is_of
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import encode, is_array
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.fitting import fits
+from tooltrue.check.findings import Problem
+from tooltrue.check.schema_values import fits
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import encode, is_array
 
@@ -14,7 +14,7 @@ __all__ = ["problems"]
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for node in tool.having.get("examples", ()):
-        said = node.schema["examples"]
-        for index, value in enumerate(said if is_array(said) else ()):
+        examples = node.schema["examples"]
+        for index, value in enumerate(examples if is_array(examples) else ()):
             if not fits(tool, node, value):
                 yield Problem((*node.path, "examples", index), {"value": encode(value).decode()[:80]})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tooltrue.check.alike import Pair, confusable
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
+from tooltrue.check.similar_tools import Pair, confusable
 from tooltrue.check.subject import Shelf, Subject
 
 __all__ = ["problems"]
 
-_SHOWN = 3
+_MAX_NAMED = 3
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -18,15 +18,15 @@ def problems(tool: Subject) -> Iterator[Problem]:
     if pairs:
         others = [pair.other(tool) for pair in pairs]
         named = [one.name if one.server == tool.server else f"{one.server}/{one.name}" for one in others]
-        facts = {"name": tool.name, "others": ", ".join(named[:_SHOWN]), "count": len(named)}
+        facts = {"name": tool.name, "others": ", ".join(named[:_MAX_NAMED]), "count": len(named)}
         yield Problem(("description",), facts)
 
 
 def _pairs(shelf: Shelf) -> Mapping[int, list[Pair]]:
     """The pairs of each tool. Tools with the same text are left to another rule."""
-    found: dict[int, list[Pair]] = {}
+    by_tool: dict[int, list[Pair]] = {}
     for pair in confusable(shelf.subjects):
         if not pair.has_one_text:
-            found.setdefault(id(pair.first), []).append(pair)
-            found.setdefault(id(pair.second), []).append(pair)
-    return found
+            by_tool.setdefault(id(pair.first), []).append(pair)
+            by_tool.setdefault(id(pair.second), []).append(pair)
+    return by_tool

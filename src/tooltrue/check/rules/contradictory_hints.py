@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

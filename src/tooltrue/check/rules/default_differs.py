@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import default_said
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
+from tooltrue.check.text_statements import stated_default
 from tooltrue.jsonrpc.messages import Json, encode
 
 __all__ = ["problems"]
@@ -17,13 +17,17 @@ def problems(tool: Subject) -> Iterator[Problem]:
         declared = one.schema.get("default")
         if not isinstance(declared, str | int | float):
             continue
-        said = default_said(one.text.raw, one.kinds)
-        if said is not None and isinstance(said, str) is isinstance(declared, str) and not _same(said, declared):
-            facts = {"name": one.name, "said": encode(said).decode(), "declared": encode(declared).decode()}
+        text_default = stated_default(one.text.raw, one.kinds)
+        if (
+            text_default is not None
+            and isinstance(text_default, str) is isinstance(declared, str)
+            and not _same(text_default, declared)
+        ):
+            facts = {"name": one.name, "said": encode(text_default).decode(), "declared": encode(declared).decode()}
             yield Problem((*one.path, "default"), facts)
 
 
-def _same(said: Json, declared: Json) -> bool:
-    if isinstance(said, str):
-        return said.strip().casefold() == declared.strip().casefold()
-    return said == declared
+def _same(text_default: Json, declared: Json) -> bool:
+    if isinstance(text_default, str):
+        return text_default.strip().casefold() == declared.strip().casefold()
+    return text_default == declared

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import default_said
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
+from tooltrue.check.text_statements import stated_default
 from tooltrue.jsonrpc.messages import encode
 
 __all__ = ["problems"]
@@ -15,6 +15,6 @@ __all__ = ["problems"]
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.described:
         if one.schema.get("default") is None and "const" not in one.schema:
-            said = default_said(one.text.raw, one.kinds)
-            if said is not None:
-                yield Problem(one.path, {"name": one.name, "value": encode(said).decode()})
+            default = stated_default(one.text.raw, one.kinds)
+            if default is not None:
+                yield Problem(one.path, {"name": one.name, "value": encode(default).decode()})

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Fix, Problem
-from tooltrue.check.effects import DESTROYS, SENDS, is_harmless, verb
+from tooltrue.check.findings import Fix, Problem
+from tooltrue.check.lexicon.effect_verbs import DESTROYS, SENDS, is_harmless, verb
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    said = tool.annotations
-    if isinstance(said.get("destructiveHint"), bool) or said.get("readOnlyHint") is True:
+    annotations = tool.annotations
+    if isinstance(annotations.get("destructiveHint"), bool) or annotations.get("readOnlyHint") is True:
         return
     word = verb(tool)
     if word in DESTROYS and not is_harmless(tool):
         # These are the protocol's defaults for missing hints, so writing them out takes no promise back.
-        fix = Fix(("annotations",), {**said, "readOnlyHint": False, "destructiveHint": True})
+        fix = Fix(("annotations",), {**annotations, "readOnlyHint": False, "destructiveHint": True})
         yield Problem(("annotations", "destructiveHint"), {"name": tool.name, "word": word}, fix=fix)
     elif word in SENDS and not is_harmless(tool):
         yield Problem(("annotations", "destructiveHint"), {"name": tool.name, "word": word}, Level.HINT)

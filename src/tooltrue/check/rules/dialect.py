@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Fix, Problem
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.subject import Subject
 from tooltrue.errors import SchemaError
 from tooltrue.jsonrpc.messages import is_object
@@ -30,12 +30,12 @@ def problems(tool: Subject) -> Iterator[Problem]:
             yield from _problems((field, "$schema"), schema["$schema"])
 
 
-def _problems(path: tuple[str, str], said: object) -> Iterator[Problem]:
+def _problems(path: tuple[str, str], identifier: object) -> Iterator[Problem]:
     try:
-        dialect_of(said)
+        dialect_of(identifier)
     except SchemaError:
-        text = str(said)
-        meant = next((address for name, address in _SPELT.items() if name in text), None)
-        fix = Fix(path, meant) if meant else None
+        text = str(identifier)
+        correction = next((address for name, address in _SPELT.items() if name in text), None)
+        fix = Fix(path, correction) if correction else None
         level = Level.WARNING if _OTHERS.search(text) else None  # it exists, but not every client knows it
         yield Problem(path, {"said": text[:80], "supported": _SUPPORTED}, level, fix)

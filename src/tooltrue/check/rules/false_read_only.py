@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.effects import CREATES, DESTROYS, SENDS, is_harmless, verb
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.effect_verbs import CREATES, DESTROYS, SENDS, is_harmless, verb
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

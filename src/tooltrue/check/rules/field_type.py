@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.fitting import is_of
+from tooltrue.check.findings import Problem
+from tooltrue.check.schema_values import is_of
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -24,8 +24,8 @@ _KINDS: Final = {
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for name, kind in _KINDS.items():
-        said = tool.definition.get(name)
-        if said is None and name in tool.definition and name != "description":  # left to another rule
+        value = tool.definition.get(name)
+        if value is None and name in tool.definition and name != "description":  # left to another rule
             yield Problem((name,), {"field": name, "kind": kind}, Level.WARNING)
-        elif said is not None and not is_of(said, kind):
+        elif value is not None and not is_of(value, kind):
             yield Problem((name,), {"field": name, "kind": kind})

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.judged import suspicions
+from tooltrue.check.findings import Problem
+from tooltrue.check.runtime_checks import suspicions
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 

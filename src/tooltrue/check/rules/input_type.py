@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Fix, Problem
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import encode, is_object
 
@@ -19,7 +19,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
             ("inputSchema",), {"found": "nothing" if schema is None else encode(schema).decode()[:40]}, fix=fix
         )
     elif schema.get("type") != "object":
-        said = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
+        kind = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
         # Arguments are always an object, whatever the schema says: the fix refuses no call that was accepted before.
         fix = Fix(("inputSchema", "type"), "object") if "type" not in schema else None
-        yield Problem(("inputSchema", "type"), {"found": said}, fix=fix)
+        yield Problem(("inputSchema", "type"), {"found": kind}, fix=fix)

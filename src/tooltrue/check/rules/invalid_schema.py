@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Fix, Problem
-from tooltrue.check.judged import refusals
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.plain import Node
+from tooltrue.check.runtime_checks import refusals
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for found in refusals(tool, "invalid_schema"):
-        yield Problem(found.path, found.facts, fix=_old_limits(tool), said=found.said)
+    for problem in refusals(tool, "invalid_schema"):
+        yield Problem(problem.path, problem.facts, fix=_old_limits(tool), sentence_code=problem.sentence_code)
 
 
 def _old_limits(tool: Subject) -> Fix | None:
@@ -28,10 +28,10 @@ def _old_limits(tool: Subject) -> Fix | None:
 
 
 def _with_numbers(node: Node) -> dict[str, object]:
-    said = dict(node.schema)
+    schema = dict(node.schema)
     for exclusive, plain in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if said.get(exclusive) is True and plain in said:
-            said[exclusive] = said.pop(plain)
-        elif isinstance(said.get(exclusive), bool):
-            del said[exclusive]
-    return said
+        if schema.get(exclusive) is True and plain in schema:
+            schema[exclusive] = schema.pop(plain)
+        elif isinstance(schema.get(exclusive), bool):
+            del schema[exclusive]
+    return schema

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import words
-from tooltrue.check.lists import listed
-from tooltrue.check.subject import Parameter, Subject
-from tooltrue.check.verbs import READS, VERBS
+from tooltrue.check.lexicon.verbs import READS, VERBS
+from tooltrue.check.lexicon.word_lists import word_list
+from tooltrue.check.subject import Subject, ToolParameter
 from tooltrue.jsonrpc.messages import is_array
 
 __all__ = ["problems"]
 
-_SWITCHES: Final = frozenset(listed("switches"))
+_SWITCHES: Final = frozenset(word_list("switches"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -38,15 +38,15 @@ def _reads_and_writes(actions: list[str]) -> bool:
     return not READS.isdisjoint(first) and not first <= READS
 
 
-def _actions(one: Parameter) -> list[str]:
+def _actions(one: ToolParameter) -> list[str]:
     """The values of the switch that are verbs, if most of them are."""
-    said = one.schema.get("enum")
-    values = [value for value in said if isinstance(value, str)] if is_array(said) else []
-    verbs = [value for value in values if (found := words(value)) and found[0] in VERBS]
+    options = one.schema.get("enum")
+    values = [value for value in options if isinstance(value, str)] if is_array(options) else []
+    verbs = [value for value in values if (value_words := words(value)) and value_words[0] in VERBS]
     return verbs if 2 * len(verbs) > len(values) else []
 
 
-def _speaks_of(other: Parameter, actions: list[str]) -> bool:
+def _speaks_of(other: ToolParameter, actions: list[str]) -> bool:
     """Whether a parameter declares that it belongs to some of the actions only."""
     text = other.text.plain
     return any(f"{sign}{action.casefold()}{sign}" in text for action in actions for sign in ("'", '"', "`")) or any(

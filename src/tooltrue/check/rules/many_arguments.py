@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

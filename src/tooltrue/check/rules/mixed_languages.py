@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -17,12 +17,12 @@ _FEW: Final = 4
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    said = _language(tool.text.raw)
-    if said == "zh" and any(map(_is_english, tool.text.sentences)):
+    main_language = _language(tool.text.raw)
+    if main_language == "zh" and any(map(_is_english, tool.text.sentences)):
         yield Problem(("description",), {"where": tool.name})
         return
-    for one in tool.arguments if said else ():
-        if (other := _language(one.text.raw)) and other != said:
+    for one in tool.arguments if main_language else ():
+        if (other := _language(one.text.raw)) and other != main_language:
             yield Problem((*one.path, "description"), {"where": one.name})
             return
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import words
-from tooltrue.check.lists import listed
+from tooltrue.check.lexicon.verbs import VERBS
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Shelf, Subject
-from tooltrue.check.verbs import VERBS
 
 __all__ = ["problems"]
 
-_COMMON: Final = frozenset(listed("of_servers"))
+_COMMON: Final = frozenset(word_list("of_servers"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -25,5 +25,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
 def _labels(shelf: Shelf) -> Mapping[str, tuple[str, ...]]:
     """The words in the name of each server. Names with a verb are left out, since the verb states the action:
     ``fetch_page`` of ``fetch``."""
-    found = {server: tuple(word for word in words(server) if word not in _COMMON) for server in shelf.by_server}
-    return {server: label if VERBS.isdisjoint(label) else () for server, label in found.items()}
+    labels = {server: tuple(word for word in words(server) if word not in _COMMON) for server in shelf.by_server}
+    return {server: label if VERBS.isdisjoint(label) else () for server, label in labels.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Shelf, Subject
 
 __all__ = ["problems"]
@@ -20,13 +20,13 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 def _styles(shelf: Shelf) -> Mapping[str, str]:
     """The main style of the names of each server, if there are several and one is more common."""
-    found: dict[str, str] = {}
+    styles: dict[str, str] = {}
     for server, tools in shelf.by_server.items():
-        counted = Counter(style for tool in tools if (style := _style(tool.name)))
-        most = counted.most_common(2)
+        counts = Counter(style for tool in tools if (style := _style(tool.name)))
+        most = counts.most_common(2)
         if len(most) == 2 and most[0][1] > most[1][1]:
-            found[server] = most[0][0]
-    return found
+            styles[server] = most[0][0]
+    return styles
 
 
 def _style(name: str) -> str:

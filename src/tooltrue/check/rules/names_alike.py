@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tooltrue.check.alike import names_alike
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
+from tooltrue.check.similar_tools import names_alike
 from tooltrue.check.subject import Shelf, Subject
 
 __all__ = ["problems"]
@@ -18,8 +18,8 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _others(shelf: Shelf) -> Mapping[int, list[Subject]]:
-    found: dict[int, list[Subject]] = {}
+    others: dict[int, list[Subject]] = {}
     for one, two in names_alike(shelf.subjects):
-        found.setdefault(id(one), []).append(two)
-        found.setdefault(id(two), []).append(one)
-    return found
+        others.setdefault(id(one), []).append(two)
+        others.setdefault(id(two), []).append(one)
+    return others

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import limit_said
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.subject import Subject, ToolParameter
+from tooltrue.check.text_statements import stated_limit
 
 __all__ = ["problems"]
 
@@ -22,14 +22,14 @@ _SAYS_MORE: Final = frozenset({"enum", "const", "$ref", "allOf", "anyOf", "oneOf
 
 def problems(tool: Subject) -> Iterator[Problem]:
     endless = [one for one in tool.parameters if _is_endless(one)]
-    told = [(one, limit) for one in endless if (limit := limit_said(one.text.raw))]
-    for one, limit in told:
+    limits = [(one, limit) for one in endless if (limit := stated_limit(one.text.raw))]
+    for one, limit in limits:
         facts = {"what": f"{one.name} ({limit})", "limit": limit}
         yield Problem(one.path, facts, Level.WARNING)
-    if endless and not told:
+    if endless and not limits:
         yield Problem(("inputSchema",), {"what": ", ".join(one.name for one in endless), "limit": "-"})
 
 
-def _is_endless(one: Parameter) -> bool:
+def _is_endless(one: ToolParameter) -> bool:
     limits = [_LIMITS[kind] for kind in one.kinds if kind in _LIMITS]
     return bool(limits) and _SAYS_MORE.isdisjoint(one.schema) and all(limit.isdisjoint(one.schema) for limit in limits)

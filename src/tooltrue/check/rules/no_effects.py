@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.cues import cue
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.cues import cue
+from tooltrue.check.lexicon.verbs import READS, WRITES
 from tooltrue.check.subject import Subject
-from tooltrue.check.verbs import READS, WRITES
 
 __all__ = ["problems"]
 
@@ -20,5 +20,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
     if tool.is_read_only or not tool.text or not tool.text.language or not READS.isdisjoint(tool.name_words):
         return
     verb = next((word for word in (*tool.text.words[:1], *tool.name_words[:1]) if word in _CHANGES), None)
-    if verb and not _EFFECTS.found(tool.summary):
+    if verb and not _EFFECTS.match_in(tool.summary):
         yield Problem(("description",), {"verb": verb})

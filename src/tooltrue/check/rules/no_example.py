@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.subject import Subject, ToolParameter
 from tooltrue.jsonrpc.messages import Json
 
 __all__ = ["problems"]
@@ -25,7 +25,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
             yield Problem(one.path, {"name": one.name, "properties": len(within)})
 
 
-def _any_shows(within: list[Parameter]) -> bool:
+def _any_shows(within: list[ToolParameter]) -> bool:
     return any(_shows(inner.schema) and "properties" in inner.schema for inner in within)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.subject import Subject, ToolParameter
 
 __all__ = ["problems"]
 
 
-_TELLING: Final = frozenset(("enum", "const", "format", "examples"))
+_VALUE_KEYWORDS: Final = frozenset(("enum", "const", "format", "examples"))
 """A schema with one of these shows which values to give."""
 
 
@@ -20,10 +20,10 @@ def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.parameters:
         # The target of a reference may have the description.
         if not one.text and "$ref" not in one.schema and "allOf" not in one.schema:
-            told = one.depth > 1 or not _TELLING.isdisjoint(one.schema) or _is_told(one, tool)
-            yield Problem(one.path, {"name": one.name}, Level.HINT if told else None)
+            is_explained = one.depth > 1 or not _VALUE_KEYWORDS.isdisjoint(one.schema) or _is_told(one, tool)
+            yield Problem(one.path, {"name": one.name}, Level.HINT if is_explained else None)
 
 
-def _is_told(one: Parameter, tool: Subject) -> bool:
+def _is_told(one: ToolParameter, tool: Subject) -> bool:
     """Whether the description of the tool mentions the parameter."""
     return one.name.casefold() in (tool.text.word_set if len(one.name_words) == 1 else tool.text.plain)

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.cues import Cue, cue
-from tooltrue.check.lists import listed
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.cues import Cue, cue
+from tooltrue.check.lexicon.word_lists import word_list
+from tooltrue.check.subject import Subject, ToolParameter
 
 __all__ = ["problems"]
 
 _TIME: Final = cue("time")
 _UNIT: Final = cue("unit")
-_TIMES: Final = frozenset(listed("times"))
-_AMOUNTS: Final = frozenset(listed("amounts"))
+_TIMES: Final = frozenset(word_list("times"))
+_AMOUNTS: Final = frozenset(word_list("amounts"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -28,11 +28,11 @@ def problems(tool: Subject) -> Iterator[Problem]:
             yield Problem(one.path, {"name": one.name}, Level.HINT)
 
 
-def _is_number(one: Parameter) -> bool:
+def _is_number(one: ToolParameter) -> bool:
     return not one.kinds.isdisjoint(("integer", "number")) and "string" not in one.kinds
 
 
-def _is_silent(unit: Cue, one: Parameter, tool: Subject) -> bool:
+def _is_silent(unit: Cue, one: ToolParameter, tool: Subject) -> bool:
     if not unit.words.isdisjoint(one.name_words) or not one.text.language or not tool.text.language:
         return False
-    return unit.found(one.text) is None and unit.found(tool.text) is None
+    return unit.match_in(one.text) is None and unit.match_in(tool.text) is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.cues import cue
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.cues import cue
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -15,5 +15,5 @@ _WHEN: Final = cue("when")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if tool.text.language and tool.text and not _WHEN.found(tool.summary):
+    if tool.text.language and tool.text and not _WHEN.match_in(tool.summary):
         yield Problem(("description",))

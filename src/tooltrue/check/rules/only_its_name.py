@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import stem, words
-from tooltrue.check.lists import listed
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -15,17 +15,21 @@ __all__ = ["problems"]
 _LONGEST: Final = 12
 """Longer descriptions hardly ever only repeat a name."""
 
-_FILLING: Final = frozenset(listed("filling"))
-_GETTING: Final = frozenset(map(stem, listed("getting")))
+_FILLING: Final = frozenset(word_list("filling"))
+_GETTING: Final = frozenset(map(stem, word_list("getting")))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    said = tool.text.words
-    if said and len(said) <= _LONGEST and {stem(word) for word in said if word not in _FILLING} <= _known(tool):
+    text_words = tool.text.words
+    if (
+        text_words
+        and len(text_words) <= _LONGEST
+        and {stem(word) for word in text_words if word not in _FILLING} <= _name_stems(tool)
+    ):
         yield Problem(("description",), {"name": tool.name, "text": tool.text.raw.strip()})
 
 
-def _known(tool: Subject) -> set[str]:
+def _name_stems(tool: Subject) -> set[str]:
     """The words in the names of the tool and its server. All verbs of getting count as one."""
-    known = {stem(word) for word in (*tool.name_words, *words(tool.server))}
-    return known if known.isdisjoint(_GETTING) else known | _GETTING
+    stems = {stem(word) for word in (*tool.name_words, *words(tool.server))}
+    return stems if stems.isdisjoint(_GETTING) else stems | _GETTING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
 from tooltrue.jsonrpc.messages import encode, is_object
 
@@ -19,5 +19,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
     if not is_object(schema):
         yield Problem(("outputSchema",), {"found": encode(schema).decode()[:40]})
     elif schema.get("type") != "object":
-        found = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
-        yield Problem(("outputSchema", "type"), {"found": found}, Level.HINT)
+        kind = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
+        yield Problem(("outputSchema", "type"), {"found": kind}, Level.HINT)

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.lists import listed
-from tooltrue.check.subject import Subject, Text
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.word_lists import word_list
+from tooltrue.check.subject import Subject, ToolText
 
 __all__ = ["problems"]
 
-_WHOLE: Final = frozenset(listed("unwritten"))
-_MARKS: Final = listed("marks")
-_TO_BE_DESCRIBED: Final = listed("to_be_described")
-_TO_BE_DONE: Final = listed("to_be_done")
+_WHOLE: Final = frozenset(word_list("unwritten"))
+_MARKS: Final = word_list("marks")
+_TO_BE_DESCRIBED: Final = word_list("to_be_described")
+_TO_BE_DONE: Final = word_list("to_be_done")
 _SHORT: Final = max(map(len, _WHOLE)) + 4
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if found := _placeholder(tool.text):
-        yield Problem(("description",), {"word": found})
+    if word := _placeholder(tool.text):
+        yield Problem(("description",), {"word": word})
     for one in tool.described:
-        if found := _placeholder(one.text):
-            yield Problem((*one.path, "description"), {"word": found})
+        if word := _placeholder(one.text):
+            yield Problem((*one.path, "description"), {"word": word})
 
 
-def _placeholder(text: Text) -> str | None:
+def _placeholder(text: ToolText) -> str | None:
     if len(text.raw) < _SHORT and (whole := text.plain.strip()) in _WHOLE:
         return whole
     for phrase in (*_TO_BE_DONE, *_TO_BE_DESCRIBED) if "description" in text.plain else _TO_BE_DONE:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.cues import cue
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.cues import cue
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
@@ -15,5 +15,5 @@ _SELLS: Final = cue("promotion")
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    if found := _SELLS.found(tool.text):
-        yield Problem(("description",), {"word": found})
+    if phrase := _SELLS.match_in(tool.text):
+        yield Problem(("description",), {"word": phrase})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Fix, Problem
+from tooltrue.check.findings import Fix, Problem
 from tooltrue.check.subject import Subject
 from tooltrue.contract.contract import canonical
 from tooltrue.jsonrpc.messages import Json, is_array
@@ -15,8 +15,8 @@ __all__ = ["problems"]
 def problems(tool: Subject) -> Iterator[Problem]:
     for keyword in ("required", "enum", "type"):
         for node in tool.having.get(keyword, ()):
-            said = node.schema[keyword]
-            if is_array(said) and len(once := _once(said)) < len(said):
+            items = node.schema[keyword]
+            if is_array(items) and len(once := _once(items)) < len(items):
                 path = (*node.path, keyword)
                 yield Problem(path, {"keyword": keyword}, fix=Fix(path, once))
 

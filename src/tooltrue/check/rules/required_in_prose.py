@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import said_optional, said_required
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
+from tooltrue.check.text_statements import states_optional, states_required
 
 __all__ = ["problems"]
 
@@ -14,7 +14,7 @@ __all__ = ["problems"]
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.described:
         text = one.text.raw
-        if one.required and "default" not in one.schema and said_optional(text):
+        if one.required and "default" not in one.schema and states_optional(text):
             yield Problem(one.path, {"name": one.name, "text": "optional", "schema": "required"})
-        elif not one.required and said_required(text):
+        elif not one.required and states_required(text):
             yield Problem(one.path, {"name": one.name, "text": "required", "schema": "optional"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Shelf, Subject
 
 __all__ = ["problems"]
@@ -20,7 +20,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 def _by_words(shelf: Shelf) -> Mapping[tuple[str, ...], list[Subject]]:
     """The tools by the words of their descriptions. Punctuation and capitals make no difference."""
-    found: dict[tuple[str, ...], list[Subject]] = {}
+    by_words: dict[tuple[str, ...], list[Subject]] = {}
     for one in shelf.subjects:
-        found.setdefault(one.text.words, []).append(one)
-    return found
+        by_words.setdefault(one.text.words, []).append(one)
+    return by_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.subject import Subject, ToolParameter
 from tooltrue.jsonrpc.messages import Json
 
 __all__ = ["problems"]
@@ -16,15 +16,15 @@ _SHORTEST: Final = 12
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    seen: dict[str, Parameter] = {}
+    by_text: dict[str, ToolParameter] = {}
     for one in tool.arguments:
         if len(one.text.raw) < _SHORTEST:
             continue
-        first = seen.setdefault(one.text.plain.strip(), one)
+        first = by_text.setdefault(one.text.plain.strip(), one)
         if first is not one and _beside_words(first) == _beside_words(one):
             yield Problem((*one.path, "description"), {"name": one.name, "other": first.name})
 
 
-def _beside_words(one: Parameter) -> Mapping[str, Json]:
+def _beside_words(one: ToolParameter) -> Mapping[str, Json]:
     """The schema of a parameter without its texts."""
-    return {keyword: said for keyword, said in one.schema.items() if keyword not in ("description", "title")}
+    return {keyword: value for keyword, value in one.schema.items() if keyword not in ("description", "title")}

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
 from tooltrue.protocol.schema.dialects import APPLICATORS
 from tooltrue.protocol.schema.words import ASSERTIONS
 
 __all__ = ["problems"]
 
-_KNOWN: Final = (
+_KEYWORDS: Final = (
     APPLICATORS
     | ASSERTIONS.keys()
     | {"title", "description", "default", "examples", "required", "$schema", "$ref", "$id"}
 )
-_MEANT: Final = {name.casefold(): name for name in _KNOWN} | {
+_CORRECTIONS: Final = {name.casefold(): name for name in _KEYWORDS} | {
     "requried": "required",
     "desc": "description",
     "discription": "description",
@@ -35,6 +35,6 @@ _MEANT: Final = {name.casefold(): name for name in _KNOWN} | {
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for keyword, nodes in tool.having.items():
-        meant = None if keyword in _KNOWN else _MEANT.get(keyword.replace("_", "").casefold())
-        for node in nodes if meant else ():
-            yield Problem((*node.path, keyword), {"keyword": keyword, "meant": meant})
+        correction = None if keyword in _KEYWORDS else _CORRECTIONS.get(keyword.replace("_", "").casefold())
+        for node in nodes if correction else ():
+            yield Problem((*node.path, keyword), {"keyword": keyword, "meant": correction})

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.subject import Subject, ToolParameter
 from tooltrue.jsonrpc.messages import is_array
 
 __all__ = ["problems"]
@@ -25,19 +25,19 @@ _COUNTS: Final = frozenset({"limit", "offset", "count", "数量", "个数"})
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.parameters:
-        if one.kinds == _TEXT and (found := _found(one)):
-            kind, level = found
+        if one.kinds == _TEXT and (better_type := _better_type(one)):
+            kind, level = better_type
             yield Problem(one.path, {"name": one.name, "kind": kind}, level)
 
 
 _TEXT: Final = frozenset({"string"})
 
 
-def _found(one: Parameter) -> tuple[str, Level | None] | None:
+def _better_type(one: ToolParameter) -> tuple[str, Level | None] | None:
     options, pattern = one.schema.get("enum"), one.schema.get("pattern")
     if is_array(options):
-        said = frozenset(value.casefold() for value in options if isinstance(value, str))
-        return ("boolean", Level.WARNING) if said in _TRUTH else None
+        values = frozenset(value.casefold() for value in options if isinstance(value, str))
+        return ("boolean", Level.WARNING) if values in _TRUTH else None
     if isinstance(pattern, str):
         return ("integer", None) if "minLength" not in one.schema and _DIGITS.fullmatch(pattern) else None
     is_count = one.name_words[-1:] and one.name_words[-1] in _COUNTS

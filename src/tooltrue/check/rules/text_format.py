@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.subject import Subject, ToolParameter
 
 __all__ = ["problems"]
 
@@ -32,5 +32,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
             yield Problem(one.path, {"name": one.name, "format": format})
 
 
-def _last_word(one: Parameter) -> str:
+def _last_word(one: ToolParameter) -> str:
     return one.name_words[-1] if one.name_words else ""

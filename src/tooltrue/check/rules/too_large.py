@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.judged import refusals, suspicions
+from tooltrue.check.findings import Problem
+from tooltrue.check.runtime_checks import refusals, suspicions
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

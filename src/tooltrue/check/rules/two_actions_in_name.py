@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.verbs import BASE_VERBS, VERBS
 from tooltrue.check.subject import Subject
-from tooltrue.check.verbs import BASE_VERBS, VERBS
 
 __all__ = ["problems"]
 

@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tooltrue.check.checking import Problem
+from tooltrue.check.findings import Problem
 from tooltrue.check.language import words
-from tooltrue.check.lists import listed
-from tooltrue.check.subject import Shelf, Subject, Text
-from tooltrue.check.verbs import BASE_VERBS
+from tooltrue.check.lexicon.verbs import BASE_VERBS
+from tooltrue.check.lexicon.word_lists import word_list
+from tooltrue.check.subject import Shelf, Subject, ToolText
 
 __all__ = ["problems"]
 
 _NAME: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)"
 )
-_SENDING: Final = frozenset(listed("sending"))
-_CHINESE: Final = tuple(word for word in listed("sending") if not word.isascii())
-_VALUES: Final = frozenset(listed("values"))
+_SENDING: Final = frozenset(word_list("sending"))
+_CHINESE: Final = tuple(word for word in word_list("sending") if not word.isascii())
+_VALUES: Final = frozenset(word_list("values"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -30,7 +30,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
             yield Problem((*one.path, "description"), {"name": name})
 
 
-def _named(text: Text, tool: Subject) -> Iterator[str]:
+def _named(text: ToolText, tool: Subject) -> Iterator[str]:
     """Names that a text uses for a tool, in the style of this tool's name, that do not exist."""
     sign = "_" if "_" in tool.name else "-" if "-" in tool.name else ""
     if sign not in text.raw or not tool.name_words:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.effects import READS, verb
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.effect_verbs import READS, verb
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

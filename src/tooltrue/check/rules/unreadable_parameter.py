@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from tooltrue.check.card import Level
-from tooltrue.check.checking import Problem
-from tooltrue.check.lists import listed
-from tooltrue.check.subject import Parameter, Subject
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.word_lists import word_list
+from tooltrue.check.subject import Subject, ToolParameter
 
 __all__ = ["problems"]
 
 _MATHEMATICS: Final = frozenset("abcdgijkmnprtxyzw")
 """Letters that everybody reads as the names of numbers."""
 
-_ABBREVIATIONS: Final = frozenset(listed("abbreviations"))
+_ABBREVIATIONS: Final = frozenset(word_list("abbreviations"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -26,7 +26,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
             yield Problem(one.path, {"name": one.name}, Level.HINT if is_clear else None)
 
 
-def _is_unreadable(one: Parameter) -> bool:
+def _is_unreadable(one: ToolParameter) -> bool:
     name = one.name.casefold()
     if len(name) != 1:
         return name in _ABBREVIATIONS

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.judged import refusals
+from tooltrue.check.findings import Problem
+from tooltrue.check.runtime_checks import refusals
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.lists import listed
-from tooltrue.check.subject import Subject, Text
-from tooltrue.check.verbs import VAGUE, verbs
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.verbs import VAGUE, verbs
+from tooltrue.check.lexicon.word_lists import word_list
+from tooltrue.check.subject import Subject, ToolText
 
 __all__ = ["problems"]
 
@@ -19,19 +19,23 @@ _FIRST: Final = 2
 """A vague verb counts if it is one of this many words at the beginning."""
 
 _SHORT: Final = 6
-_ANYTHING: Final = frozenset(listed("about_anything"))
-_MORE: Final = frozenset(listed("and_more"))
+_ANYTHING: Final = frozenset(word_list("about_anything"))
+_MORE: Final = frozenset(word_list("and_more"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
     text = tool.text
     if not text or len(text.words) > _LONGEST or not text.language:
         return
-    met = verbs(text)
-    if not met or (met <= VAGUE and not met.isdisjoint(text.words[:_FIRST])) or _is_about_anything(text):
+    text_verbs = verbs(text)
+    if (
+        not text_verbs
+        or (text_verbs <= VAGUE and not text_verbs.isdisjoint(text.words[:_FIRST]))
+        or _is_about_anything(text)
+    ):
         yield Problem(("description",), {"text": text.raw.strip()})
 
 
-def _is_about_anything(text: Text) -> bool:
+def _is_about_anything(text: ToolText) -> bool:
     """Whether a noun was taken for a verb: ``Manages orders``."""
     return len(text.words) <= _SHORT and text.words[0] in _ANYTHING and _MORE.isdisjoint(text.word_set)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.lists import listed
+from tooltrue.check.findings import Problem
+from tooltrue.check.lexicon.word_lists import word_list
 from tooltrue.check.subject import Subject
 
 __all__ = ["problems"]
 
-_ROLES: Final = frozenset(listed("roles"))
-_ANYTHING: Final = _ROLES.union(listed("anything"))
+_ROLES: Final = frozenset(word_list("roles"))
+_ANYTHING: Final = _ROLES.union(word_list("anything"))
 
 
 def problems(tool: Subject) -> Iterator[Problem]:

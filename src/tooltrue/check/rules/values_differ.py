@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import values_said
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
+from tooltrue.check.text_statements import stated_values
 from tooltrue.jsonrpc.messages import is_array
 
 __all__ = ["problems"]
@@ -17,9 +17,9 @@ def problems(tool: Subject) -> Iterator[Problem]:
         options = one.schema.get("enum")
         if not is_array(options) or not all(isinstance(value, str) for value in options):
             continue
-        said = values_said(one.text.raw)
-        strange = [value for value in said if value not in options]
+        text_values = stated_values(one.text.raw)
+        strange = [value for value in text_values if value not in options]
         # If all values are different, the text lists something else.
-        if strange and len(strange) < len(said):
+        if strange and len(strange) < len(text_values):
             facts = {"name": one.name, "strange": ", ".join(strange), "options": ", ".join(options)}
             yield Problem((*one.path, "enum"), facts)

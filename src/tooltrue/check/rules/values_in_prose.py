@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tooltrue.check.checking import Problem
-from tooltrue.check.saying import values_said
+from tooltrue.check.findings import Problem
 from tooltrue.check.subject import Subject
+from tooltrue.check.text_statements import stated_values
 
 __all__ = ["problems"]
 
-_LISTED: Final = frozenset({"enum", "const", "pattern", "anyOf", "oneOf", "allOf", "$ref", "items", "format"})
+_VALUE_KEYWORDS: Final = frozenset({"enum", "const", "pattern", "anyOf", "oneOf", "allOf", "$ref", "items", "format"})
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.described:
-        if "string" in one.kinds and _LISTED.isdisjoint(one.schema) and len(values := values_said(one.text.raw)) > 1:
+        if (
+            "string" in one.kinds
+            and _VALUE_KEYWORDS.isdisjoint(one.schema)
+            and len(values := stated_values(one.text.raw)) > 1
+        ):
             yield Problem(one.path, {"name": one.name, "values": ", ".join(values)})

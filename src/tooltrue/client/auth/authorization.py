@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from tooltrue.client.auth.challenge import Challenge, challenge_of
 from tooltrue.client.auth.credentials import Credentials
-from tooltrue.client.auth.grant_flows import Wanted, Way
-from tooltrue.client.auth.metadata import Issuer, canonical, find_issuer, find_resource
+from tooltrue.client.auth.grant_flows import GrantFlow, TokenRequest
+from tooltrue.client.auth.metadata import IssuerMetadata, canonical, find_issuer, find_resource
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint
 from tooltrue.client.auth.tokens import Tokens, Unusable, from_json, to_json
 from tooltrue.errors import AuthorizationFailed
@@ -25,7 +25,7 @@ from tooltrue.transport.carrier import Refusal
 from tooltrue.transport.fetch import Fetcher, NotFetched
 
 if TYPE_CHECKING:  # comes with an extra
-    from tooltrue.client.auth.signing import ProofKey
+    from tooltrue.client.auth.signing_keys import ProofKey
 
 __all__ = ["Authorization", "tokens_key"]
 
@@ -36,11 +36,11 @@ _PROOF = "ES256"
 T = TypeVar("T")
 
 
-class _Door(Value, frozen=True):
+class _Discovery(Value, frozen=True):
     """The source of tokens for this server, according to its current metadata."""
 
     resource: str
-    issuer: Issuer
+    issuer: IssuerMetadata
     scopes: tuple[str, ...]
 
 
@@ -57,7 +57,7 @@ class Authorization:
     def __init__(
         self,
         url: str,
-        way: Way,
+        flow: GrantFlow,
         credentials: Credentials,
         *,
         clock: Callable[[], float],
@@ -66,7 +66,7 @@ class Authorization:
     ) -> None:
         self._url = url
         self._key = tokens_key(url)
-        self._way = way
+        self._flow = flow
         self._credentials = credentials
         self._clock = clock
         self._trusted = tuple(trusted)
@@ -139,12 +139,12 @@ class Authorization:
     async def _revoke(self, tokens: Tokens) -> None:
         """Revoke the tokens at the issuer (RFC 7009). Raises ``Unusable`` if that is not possible."""
         issuer = await find_issuer(self._fetcher, tokens.issuer)
-        client = None if issuer is None else await self._way.client(issuer)
+        client = None if issuer is None else await self._flow.client(issuer)
         if issuer is None or client is None or issuer.revocation_endpoint is None:
             raise Unusable("it has no place for that")
         kind = "access_token" if tokens.refresh is None else "refresh_token"
         form = {"token": tokens.refresh or tokens.access, "token_type_hint": kind}
-        await TokenEndpoint(issuer, client, self._fetcher, self._clock).tell(issuer.revocation_endpoint, form)
+        await TokenEndpoint(issuer, client, self._fetcher, self._clock).post(issuer.revocation_endpoint, form)
 
     # --- which tokens -------------------------------------------------------------------------------------------------
 
@@ -183,18 +183,18 @@ class Authorization:
     async def _sign_in(self, challenge: Challenge, *, is_first: bool) -> None:
         tokens = self._tokens
         if tokens is None or tokens.refresh is None:
-            self._way.check(self._url)
-        door = await self._door(challenge)
-        if tokens is not None and (tokens.issuer != door.issuer.issuer or tokens.resource != door.resource):
+            self._flow.check(self._url)
+        discovery = await self._discover(challenge)
+        if tokens is not None and (tokens.issuer != discovery.issuer.issuer or tokens.resource != discovery.resource):
             await self._keep(None)  # it has moved: tokens of another issuer are useless here
             tokens = None
         if is_first and tokens is not None and tokens.refresh is not None:
-            refreshed = await self._refreshed(tokens, door.issuer)
+            refreshed = await self._refreshed(tokens, discovery.issuer)
             if refreshed is not None:
                 self._tokens = refreshed
                 return
-        asked = challenge.scopes if challenge.scopes is not None else door.scopes
-        await self._granted(door, challenge, _union(self._scopes, asked))
+        requested = challenge.scopes if challenge.scopes is not None else discovery.scopes
+        await self._granted(discovery, challenge, _union(self._scopes, requested))
 
     async def _step_up(self, challenge: Challenge) -> None:
         """Request the missing scopes together with those requested before; the person is not asked twice for the same
@@ -206,25 +206,25 @@ class Authorization:
         if set(missing) <= set(granted) or frozenset(missing) in self._given_up:
             raise AuthorizationFailed.of("TT5107", url=self._url, scopes=" ".join(missing)[:300])
         self._given_up.add(frozenset(missing))
-        asked = () if tokens is None else tokens.asked
-        await self._granted(await self._door(challenge), challenge, _union(self._scopes, asked, missing))
+        requested = () if tokens is None else tokens.requested
+        await self._granted(await self._discover(challenge), challenge, _union(self._scopes, requested, missing))
 
-    async def _door(self, challenge: Challenge) -> _Door:
+    async def _discover(self, challenge: Challenge) -> _Discovery:
         resource = await find_resource(self._fetcher, self._url, challenge.metadata)
         if resource is None:
-            return _Door(canonical(self._url), await self._own_issuer(), ())
+            return _Discovery(canonical(self._url), await self._own_issuer(), ())
         if not resource.authorization_servers:
             raise Unusable("the server names nobody who would give tokens for it")
-        url = self._way.prefers(resource.authorization_servers)
+        url = self._flow.prefers(resource.authorization_servers)
         issuer = await find_issuer(self._fetcher, url)
         if issuer is None:
             raise Unusable(f"there is no metadata of {url[:200]}")
-        return _Door(resource.resource, issuer, resource.scopes_supported or ())
+        return _Discovery(resource.resource, issuer, resource.scopes_supported or ())
 
-    async def _own_issuer(self) -> Issuer:
+    async def _own_issuer(self) -> IssuerMetadata:
         """A server without metadata is its own issuer, whether that has metadata or not (2025-03-26)."""
         root = urlsplit(canonical(self._url))._replace(path="", query="").geturl()
-        return await find_issuer(self._fetcher, root) or Issuer(
+        return await find_issuer(self._fetcher, root) or IssuerMetadata(
             issuer=root,
             authorization_endpoint=f"{root}/authorize",
             token_endpoint=f"{root}/token",
@@ -232,27 +232,27 @@ class Authorization:
             code_challenge_methods_supported=("S256",),
         )
 
-    async def _granted(self, door: _Door, challenge: Challenge, scopes: tuple[str, ...]) -> None:
-        wanted = Wanted(
+    async def _granted(self, discovery: _Discovery, challenge: Challenge, scopes: tuple[str, ...]) -> None:
+        request = TokenRequest(
             self._url,
-            door.resource,
-            door.issuer,
-            self._way.wants(scopes, door.issuer),
+            discovery.resource,
+            discovery.issuer,
+            self._flow.wants(scopes, discovery.issuer),
             self._fetcher,
             self._clock,
-            self._new_key(challenge, door.issuer),
+            self._new_key(challenge, discovery.issuer),
         )
-        await self._keep(await self._way.tokens(wanted))
+        await self._keep(await self._flow.tokens(request))
 
-    async def _refreshed(self, tokens: Tokens, issuer: Issuer) -> Tokens | None:
+    async def _refreshed(self, tokens: Tokens, issuer: IssuerMetadata) -> Tokens | None:
         """Return newer tokens, or ``None`` if these are no longer usable. Only one process refreshes at a time: a
         refresh token that is used twice looks stolen.
         """
         async with self._credentials.alone(self._key):
-            kept = from_json(await self._credentials.read(self._key), Tokens)
-            if kept is not None and kept.access != tokens.access and kept.issuer == issuer.issuer:
-                return kept
-            client = await self._way.client(issuer)
+            stored = from_json(await self._credentials.read(self._key), Tokens)
+            if stored is not None and stored.access != tokens.access and stored.issuer == issuer.issuer:
+                return stored
+            client = await self._flow.client(issuer)
             if client is None or client.client_id != tokens.client_id or tokens.refresh is None:
                 return None
             proof = None if tokens.key is None else self._key_of(tokens.key)
@@ -262,7 +262,7 @@ class Authorization:
     async def _exchanged(self, endpoint: TokenEndpoint, tokens: Tokens, refresh: str) -> Tokens | None:
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
         try:
-            newer = await endpoint.tokens(form, tokens.resource, tokens.asked, tokens)
+            newer = await endpoint.tokens(form, tokens.resource, tokens.requested, tokens)
         except Denied:
             newer = None
         await self._keep(newer)
@@ -274,7 +274,7 @@ class Authorization:
 
     # --- keys that tokens are bound to --------------------------------------------------------------------------------
 
-    def _new_key(self, challenge: Challenge, issuer: Issuer) -> ProofKey | None:
+    def _new_key(self, challenge: Challenge, issuer: IssuerMetadata) -> ProofKey | None:
         """Make a new proof key, if both the server and its issuer support DPoP."""
         if challenge.scheme != "dpop" or _PROOF not in (issuer.dpop_signing_alg_values_supported or ()):
             return None
@@ -312,9 +312,9 @@ def _literal(url: str) -> str | None:
 
 def _signing() -> Any:
     try:
-        from tooltrue.client.auth import signing  # noqa: PLC0415 - cryptography is slow to load
+        from tooltrue.client.auth import signing_keys  # noqa: PLC0415 - cryptography is slow to load
 
-        return signing
+        return signing_keys
     except ImportError:
         raise AuthorizationFailed.of("TT5113", command=install_command("auth")) from None
 

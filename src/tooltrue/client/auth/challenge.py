@@ -36,26 +36,29 @@ def challenge_of(headers: Mapping[str, str]) -> Challenge:
 
     Tokens that are bound to a key (DPoP) are preferred to plain ones, if a server accepts both.
     """
-    found = dict(_challenges(headers.get("www-authenticate", "")))
-    scheme = next((scheme for scheme in ("dpop", "bearer") if scheme in found), "bearer")
-    said = {**found.get("bearer", {}), **found.get(scheme, {})}
-    scopes = said.get("scope")
+    challenges = dict(_challenges(headers.get("www-authenticate", "")))
+    scheme = next((scheme for scheme in ("dpop", "bearer") if scheme in challenges), "bearer")
+    parameters = {**challenges.get("bearer", {}), **challenges.get(scheme, {})}
+    scopes = parameters.get("scope")
     return Challenge(
-        scheme, said.get("error"), None if scopes is None else tuple(scopes.split()), said.get("resource_metadata")
+        scheme,
+        parameters.get("error"),
+        None if scopes is None else tuple(scopes.split()),
+        parameters.get("resource_metadata"),
     )
 
 
 def _challenges(header: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield each scheme with its parameters, names in lower case; parsing stops at the first unreadable part."""
-    said: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     place = 0
     header = header[:_MAX_LENGTH]
     while (part := _PART.match(header, place)) is not None:
         place = part.end()
         if part["scheme"] is not None:
-            said = {}
-            yield part["scheme"].lower(), said
+            parameters = {}
+            yield part["scheme"].lower(), parameters
         else:
             quoted = part["quoted"]
             value = part["plain"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-            said.setdefault(part["name"].lower(), value)
+            parameters.setdefault(part["name"].lower(), value)

@@ -69,7 +69,7 @@ class InFiles:
         await asyncio.to_thread(self._write, key, text)
 
     def _read(self, key: str) -> str | None:
-        with self._told(), contextlib.suppress(FileNotFoundError):
+        with self._state_errors(), contextlib.suppress(FileNotFoundError):
             number = os.open(self._place(key), os.O_RDONLY | os.O_NOFOLLOW)
             with open(number, encoding="utf-8") as file:
                 status = os.fstat(number)
@@ -79,7 +79,7 @@ class InFiles:
         return None
 
     def _write(self, key: str, text: str | None) -> None:
-        with self._told():
+        with self._state_errors():
             if text is None:
                 self._place(key).unlink(missing_ok=True)
                 return
@@ -97,7 +97,7 @@ class InFiles:
 
     @contextlib.asynccontextmanager
     async def alone(self, key: str) -> AsyncGenerator[None]:
-        with self._told():
+        with self._state_errors():
             self._make_folder()
             number = os.open(self._place(key).with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
@@ -116,7 +116,7 @@ class InFiles:
             self._folder.chmod(0o700)
 
     @contextlib.contextmanager
-    def _told(self) -> Generator[None]:
+    def _state_errors(self) -> Generator[None]:
         try:
             yield
         except OSError as error:

@@ -16,19 +16,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
-from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.redirect import Redirect
 from tooltrue.client.auth.registration import Registry
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable
 from tooltrue.errors import AuthorizationFailed, DefinitionError
-from tooltrue.protocol.questions import check_page
+from tooltrue.protocol.input_requests import check_page
 from tooltrue.transport.fetch import Fetcher
 
 if TYPE_CHECKING:  # comes with an extra
-    from tooltrue.client.auth.signing import ProofKey, SigningKey
+    from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
 
-__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "OpenBrowser", "Wanted", "Way"]
+__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "GrantFlow", "OpenBrowser", "TokenRequest"]
 
 OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
 """Shows a page to the person. A function that is not async runs on a thread."""
@@ -45,12 +45,12 @@ _MEMORY_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TokenRequest:
     """A request for tokens of ``issuer`` for ``resource``, which is the server at ``url``."""
 
     url: str
     resource: str
-    issuer: Issuer
+    issuer: IssuerMetadata
     scopes: tuple[str, ...]
     fetcher: Fetcher
     clock: Callable[[], float]
@@ -64,7 +64,7 @@ class Wanted:
         return await endpoint.tokens({**form, **scope}, self.resource, self.scopes)
 
 
-class Way(Protocol):
+class GrantFlow(Protocol):
     """One kind of grant."""
 
     def check(self, url: str) -> None:
@@ -75,15 +75,15 @@ class Way(Protocol):
         """Choose among the issuers that a server names; there is at least one."""
         ...
 
-    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+    def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
         """Return the scopes to request if the server needs these."""
         ...
 
-    async def client(self, issuer: Issuer) -> Registered | None:
+    async def client(self, issuer: IssuerMetadata) -> Registered | None:
         """Return the client id that refreshes tokens of this issuer, if there is one."""
         ...
 
-    async def tokens(self, wanted: Wanted) -> Tokens:
+    async def tokens(self, request: TokenRequest) -> Tokens:
         """Obtain tokens. Raises ``AuthorizationFailed``, ``NotFetched`` or :class:`Unusable`."""
         ...
 
@@ -99,7 +99,7 @@ class ByBrowser:
     open_browser: OpenBrowser | None
     redirect_uri: str
     seconds: float
-    asked: deque[float] = field(default_factory=deque[float])
+    prompt_times: deque[float] = field(default_factory=deque[float])
 
     def check(self, url: str) -> None:
         if self.open_browser is None:
@@ -107,62 +107,62 @@ class ByBrowser:
 
     def _count(self, url: str, now: float) -> None:
         """Limit sign-ins, so that a server cannot ask for one again and again."""
-        while self.asked and self.asked[0] <= now - _MEMORY_SECONDS:
-            self.asked.popleft()
-        if len(self.asked) >= _MAX_PAGES:
+        while self.prompt_times and self.prompt_times[0] <= now - _MEMORY_SECONDS:
+            self.prompt_times.popleft()
+        if len(self.prompt_times) >= _MAX_PAGES:
             raise AuthorizationFailed.of("TT5117", url=url, count=_MAX_PAGES, minutes=_MEMORY_SECONDS / 60)
-        self.asked.append(now)
+        self.prompt_times.append(now)
 
     def prefers(self, issuers: tuple[str, ...]) -> str:
         return self.registry.preferred(issuers)
 
-    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+    def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
         """Request a refresh token too, if it has a scope of its own, so that the person need not sign in every hour."""
         offered = OFFLINE in (issuer.scopes_supported or ())
         return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
 
-    async def client(self, issuer: Issuer) -> Registered | None:
-        return await self.registry.known(issuer)
+    async def client(self, issuer: IssuerMetadata) -> Registered | None:
+        return await self.registry.existing(issuer)
 
-    async def tokens(self, wanted: Wanted) -> Tokens:
-        self.check(wanted.url)
-        page = await _page(wanted)
-        self._count(wanted.url, wanted.clock())
+    async def tokens(self, request: TokenRequest) -> Tokens:
+        self.check(request.url)
+        page = await _page(request)
+        self._count(request.url, request.clock())
         state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
-        async with self._registered(wanted, state) as (redirect, client):
+        async with self._registered(request, state) as (redirect, client):
             redirect_uri = client.redirect_uri or redirect.uri
-            url = _with(page, _request(wanted, client, redirect_uri, state, verifier))
-            answer = await self._answered(url, redirect, wanted)
+            url = _with(page, _request(request, client, redirect_uri, state, verifier))
+            answer = await self._browser_answer(url, redirect, request)
         form = {
             "grant_type": "authorization_code",
-            "code": _code(answer, wanted.issuer),
+            "code": _code(answer, request.issuer),
             "redirect_uri": redirect_uri,
             "code_verifier": verifier,
         }
         try:
-            tokens = await wanted.granted(wanted.endpoint(client), form, scoped=False)
+            tokens = await request.granted(request.endpoint(client), form, scoped=False)
         except Denied as error:
             if error.error == "invalid_client":
-                await self.registry.forget(wanted.issuer)
+                await self.registry.forget(request.issuer)
             raise
         await self.registry.keep(client)
         return tokens
 
     @contextlib.asynccontextmanager
-    async def _registered(self, wanted: Wanted, state: str) -> AsyncGenerator[tuple[Redirect, Registered]]:
+    async def _registered(self, request: TokenRequest, state: str) -> AsyncGenerator[tuple[Redirect, Registered]]:
         """Provide the redirect target, and the client id that is registered with it."""
-        known = await self.registry.known(wanted.issuer)
+        client = await self.registry.existing(request.issuer)
         async with contextlib.AsyncExitStack() as stack:
             redirect = None
-            if known is not None and known.redirect_uri is None:
+            if client is not None and client.redirect_uri is None:
                 redirect = await stack.enter_async_context(self._anywhere(state))
-            elif known is not None:
+            elif client is not None:
                 with contextlib.suppress(OSError):  # the port that it is registered with may be taken
-                    redirect = await stack.enter_async_context(Redirect(known.redirect_uri or "", state))
-            if known is None or redirect is None:
+                    redirect = await stack.enter_async_context(Redirect(client.redirect_uri or "", state))
+            if client is None or redirect is None:
                 redirect = await stack.enter_async_context(self._anywhere(state))
-                known = await self.registry.register(wanted.fetcher, wanted.issuer, redirect.uri)
-            yield redirect, known
+                client = await self.registry.register(request.fetcher, request.issuer, redirect.uri)
+            yield redirect, client
 
     @contextlib.asynccontextmanager
     async def _anywhere(self, state: str) -> AsyncGenerator[Redirect]:
@@ -173,20 +173,20 @@ class ByBrowser:
             problem = error.strerror or type(error).__name__
             raise AuthorizationFailed.of("TT5114", uri=self.redirect_uri, problem=problem) from None
 
-    async def _answered(self, url: str, redirect: Redirect, wanted: Wanted) -> Mapping[str, str]:
+    async def _browser_answer(self, url: str, redirect: Redirect, request: TokenRequest) -> Mapping[str, str]:
         try:
             async with asyncio.timeout(self.seconds):
-                await _shown(self.open_browser, url)
+                await _show(self.open_browser, url)
                 return await redirect.answer()
         except TimeoutError:
             # The page may have reported an unknown client: register again next time.
-            await self.registry.forget(wanted.issuer)
-            raise AuthorizationFailed.of("TT5105", seconds=self.seconds, url=wanted.url) from None
+            await self.registry.forget(request.issuer)
+            raise AuthorizationFailed.of("TT5105", seconds=self.seconds, url=request.url) from None
 
 
-async def _page(wanted: Wanted) -> str:
+async def _page(request: TokenRequest) -> str:
     """Return the sign-in page, checked to be safe to show, of an issuer that supports PKCE."""
-    issuer = wanted.issuer
+    issuer = request.issuer
     if "S256" not in (issuer.code_challenge_methods_supported or ()):
         raise Unusable(f"{issuer.issuer} does not say that it knows PKCE with S256, and is not trusted without")
     page = issuer.authorization_endpoint
@@ -196,11 +196,11 @@ async def _page(wanted: Wanted) -> str:
         check_page(page)
     except DefinitionError as error:
         raise Unusable(f"the page to sign in cannot be shown: {error}") from None
-    await wanted.fetcher.check(page)
+    await request.fetcher.check(page)
     return page
 
 
-def _request(wanted: Wanted, client: Registered, redirect_uri: str, state: str, verifier: str) -> dict[str, str]:
+def _request(request: TokenRequest, client: Registered, redirect_uri: str, state: str, verifier: str) -> dict[str, str]:
     digest = hashlib.sha256(verifier.encode()).digest()
     return {
         "response_type": "code",
@@ -209,9 +209,9 @@ def _request(wanted: Wanted, client: Registered, redirect_uri: str, state: str, 
         "state": state,
         "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
         "code_challenge_method": "S256",
-        "resource": wanted.resource,
-        **({"scope": " ".join(wanted.scopes)} if wanted.scopes else {}),
-        **({"prompt": "consent"} if OFFLINE in wanted.scopes else {}),  # without, OpenID issuers leave it out
+        "resource": request.resource,
+        **({"scope": " ".join(request.scopes)} if request.scopes else {}),
+        **({"prompt": "consent"} if OFFLINE in request.scopes else {}),  # without, OpenID issuers leave it out
     }
 
 
@@ -220,25 +220,25 @@ def _with(page: str, params: Mapping[str, str]) -> str:
     return parts._replace(query="&".join(filter(None, (parts.query, urlencode(params))))).geturl()
 
 
-async def _shown(open_browser: OpenBrowser | None, url: str) -> None:
+async def _show(open_browser: OpenBrowser | None, url: str) -> None:
     assert open_browser is not None
     if inspect.iscoroutinefunction(open_browser):
         await open_browser(url)
         return
-    said = await asyncio.to_thread(open_browser, url)
-    if inspect.isawaitable(said):
-        await said
+    result = await asyncio.to_thread(open_browser, url)
+    if inspect.isawaitable(result):
+        await result
 
 
-def _code(answer: Mapping[str, str], issuer: Issuer) -> str:
+def _code(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
     """Return the code, after checking that it comes from this issuer (RFC 9207). Until then no other parameter is
     read.
     """
-    said = answer.get("iss")
-    if said is None and issuer.authorization_response_iss_parameter_supported:
+    iss = answer.get("iss")
+    if iss is None and issuer.authorization_response_iss_parameter_supported:
         raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem="it does not say whose it is")
-    if said is not None and said != issuer.issuer:
-        raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem=f"it says {said[:200]!r}")
+    if iss is not None and iss != issuer.issuer:
+        raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem=f"it says {iss[:200]!r}")
     if "error" in answer:
         raise Denied(problem_of(answer), answer["error"])
     if not answer.get("code"):
@@ -261,17 +261,17 @@ class _Unattended:
     def prefers(self, issuers: tuple[str, ...]) -> str:
         return self.registry.preferred(issuers)
 
-    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+    def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
         return scopes
 
-    async def client(self, issuer: Issuer) -> Registered | None:
+    async def client(self, issuer: IssuerMetadata) -> Registered | None:
         return None
 
-    async def agreed(self, issuer: Issuer) -> Registered:
-        known = await self.registry.known(issuer)
-        if known is None:
+    async def agreed(self, issuer: IssuerMetadata) -> Registered:
+        client = await self.registry.existing(issuer)
+        if client is None:
             raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)
-        return known
+        return client
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +280,9 @@ class ByItself(_Unattended):
 
     signing: SigningKey | None
 
-    async def tokens(self, wanted: Wanted) -> Tokens:
-        endpoint = wanted.endpoint(await self.agreed(wanted.issuer), self.signing)
-        return await wanted.granted(endpoint, {"grant_type": "client_credentials"})
+    async def tokens(self, request: TokenRequest) -> Tokens:
+        endpoint = request.endpoint(await self.agreed(request.issuer), self.signing)
+        return await request.granted(endpoint, {"grant_type": "client_credentials"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +291,10 @@ class ByVoucher(_Unattended):
 
     assertion: Assertion
 
-    async def tokens(self, wanted: Wanted) -> Tokens:
-        endpoint = wanted.endpoint(await self.agreed(wanted.issuer))
-        assertion = await _said(self.assertion, wanted.issuer.issuer)
-        return await wanted.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
+    async def tokens(self, request: TokenRequest) -> Tokens:
+        endpoint = request.endpoint(await self.agreed(request.issuer))
+        assertion = await _assertion_of(self.assertion, request.issuer.issuer)
+        return await request.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,28 +306,28 @@ class ByExchange(_Unattended):
     provider: TokenEndpoint
     identity: Assertion
 
-    async def tokens(self, wanted: Wanted) -> Tokens:
-        endpoint = wanted.endpoint(await self.agreed(wanted.issuer))
-        assertion = await self._vouched(wanted)
-        return await wanted.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
+    async def tokens(self, request: TokenRequest) -> Tokens:
+        endpoint = request.endpoint(await self.agreed(request.issuer))
+        assertion = await self._vouched(request)
+        return await request.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
 
-    async def _vouched(self, wanted: Wanted) -> str:
+    async def _vouched(self, request: TokenRequest) -> str:
         form = {
             "grant_type": _EXCHANGE,
             "requested_token_type": f"{_TYPE}id-jag",
-            "audience": wanted.issuer.issuer,
-            "resource": wanted.resource,
-            "subject_token": await _said(self.identity, self.provider.issuer.issuer),
+            "audience": request.issuer.issuer,
+            "resource": request.resource,
+            "subject_token": await _assertion_of(self.identity, self.provider.issuer.issuer),
             "subject_token_type": f"{_TYPE}id_token",
-            **({"scope": " ".join(wanted.scopes)} if wanted.scopes else {}),
+            **({"scope": " ".join(request.scopes)} if request.scopes else {}),
         }
-        said = await self.provider.ask(form)
-        voucher = said.get("access_token")
-        if said.get("issued_token_type") != f"{_TYPE}id-jag" or not isinstance(voucher, str):
+        answer = await self.provider.ask(form)
+        voucher = answer.get("access_token")
+        if answer.get("issued_token_type") != f"{_TYPE}id-jag" or not isinstance(voucher, str):
             raise Unusable(f"{self.provider.issuer.issuer} gives no assertion of who this is")
         return voucher
 
 
-async def _said(assertion: Assertion, issuer: str) -> str:
-    said = assertion(issuer)
-    return await said if inspect.isawaitable(said) else said
+async def _assertion_of(assertion: Assertion, issuer: str) -> str:
+    text = assertion(issuer)
+    return await text if inspect.isawaitable(text) else text

@@ -17,12 +17,12 @@ from tooltrue.jsonrpc.messages import decode
 from tooltrue.protocol.wellknown import RESOURCE, issuer_places, resource_place
 from tooltrue.transport.fetch import Fetched, Fetcher, origin_of
 
-__all__ = ["Issuer", "Resource", "canonical", "find_issuer", "find_resource", "is_loopback_url"]
+__all__ = ["IssuerMetadata", "ResourceMetadata", "canonical", "find_issuer", "find_resource", "is_loopback_url"]
 
 T = TypeVar("T")
 
 
-class Resource(msgspec.Struct, frozen=True, kw_only=True):
+class ResourceMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Protected resource metadata of a server (RFC 9728)."""
 
     resource: str
@@ -30,7 +30,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     scopes_supported: tuple[str, ...] | None = None
 
 
-class Issuer(msgspec.Struct, frozen=True, kw_only=True):
+class IssuerMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Metadata of an authorization server (RFC 8414, OpenID Connect Discovery)."""
 
     issuer: str
@@ -48,7 +48,7 @@ class Issuer(msgspec.Struct, frozen=True, kw_only=True):
     dpop_signing_alg_values_supported: tuple[str, ...] | None = None
 
 
-async def find_resource(fetcher: Fetcher, url: str, named: str | None) -> Resource | None:
+async def find_resource(fetcher: Fetcher, url: str, named: str | None) -> ResourceMetadata | None:
     """Return the metadata of the server at ``url``: from the place that it has ``named``, else from the well-known
     places.
 
@@ -56,40 +56,40 @@ async def find_resource(fetcher: Fetcher, url: str, named: str | None) -> Resour
     that of another server, and ``NotFetched``.
     """
     if named is not None:
-        return _of_this_server(_read(await fetcher.get(named), Resource), url)
+        return _of_this_server(_read(await fetcher.get(named), ResourceMetadata), url)
     root = urlsplit(url)._replace(path=RESOURCE, query="", fragment="").geturl()
     for place in dict.fromkeys((resource_place(canonical(url)), root)):
         answer = await fetcher.get(place)
         if answer.status == 200 and _is_json(answer):
-            return _of_this_server(_read(answer, Resource), url)
+            return _of_this_server(_read(answer, ResourceMetadata), url)
     return None
 
 
-def _of_this_server(resource: Resource, url: str) -> Resource:
+def _of_this_server(resource: ResourceMetadata, url: str) -> ResourceMetadata:
     """Refuse metadata of another server: tokens would be issued for that one, and sent here (RFC 9728, section 3.3)."""
     try:
-        said, asked = urlsplit(resource.resource), urlsplit(url)
-        same = origin_of(resource.resource.lower()) == origin_of(url.lower()) and not said.fragment
+        declared, requested = urlsplit(resource.resource), urlsplit(url)
+        same = origin_of(resource.resource.lower()) == origin_of(url.lower()) and not declared.fragment
     except ValueError:
         same = False
-        said = asked = urlsplit("")
-    path = said.path.rstrip("/")
-    if not same or not (asked.path == said.path or f"{asked.path}/".startswith(f"{path}/")):
+        declared = requested = urlsplit("")
+    path = declared.path.rstrip("/")
+    if not same or not (requested.path == declared.path or f"{requested.path}/".startswith(f"{path}/")):
         raise Unusable(f"the metadata is of another server, {resource.resource[:200]!r}")
     return resource
 
 
-async def find_issuer(fetcher: Fetcher, issuer: str) -> Issuer | None:
+async def find_issuer(fetcher: Fetcher, issuer: str) -> IssuerMetadata | None:
     """Return the metadata of ``issuer``, or ``None`` if it publishes none. Raises :class:`Unusable` and
     ``NotFetched``.
     """
     for place in issuer_places(issuer):
         answer = await fetcher.get(place)
         if answer.status == 200 and _is_json(answer):
-            found = _read(answer, Issuer)
-            if found.issuer != issuer:  # to the letter: RFC 8414, section 3.3
-                raise Unusable(f"{issuer[:200]} publishes metadata of another issuer, {found.issuer[:200]!r}")
-            return found
+            metadata = _read(answer, IssuerMetadata)
+            if metadata.issuer != issuer:  # to the letter: RFC 8414, section 3.3
+                raise Unusable(f"{issuer[:200]} publishes metadata of another issuer, {metadata.issuer[:200]!r}")
+            return metadata
     return None
 
 

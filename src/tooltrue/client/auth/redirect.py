@@ -74,12 +74,12 @@ class Redirect:
             with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(_READ_SECONDS):
                     head = await reader.readuntil(b"\r\n\r\n")
-                    said = self._read(head.partition(b"\r\n")[0].decode("latin-1"))
+                    answer = self._read(head.partition(b"\r\n")[0].decode("latin-1"))
                     await _write(
-                        writer, "404 Not Found" if said is None else "200 OK", _NOT_HERE if said is None else _DONE
+                        writer, "404 Not Found" if answer is None else "200 OK", _NOT_HERE if answer is None else _DONE
                     )
-                    if said is not None and self._answer is not None and not self._answer.done():
-                        self._answer.set_result(said)
+                    if answer is not None and self._answer is not None and not self._answer.done():
+                        self._answer.set_result(answer)
         finally:
             writer.close()
 
@@ -93,13 +93,13 @@ class Redirect:
             fields = parse_qsl(target.query, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
         except ValueError:
             return None
-        said = dict(fields)
-        ours = method == "GET" and target.path == self._parts.path and len(said) == len(fields)
-        is_answer = compare_digest(said.get("state", "").encode(), self._state.encode())
-        return said if ours and is_answer else None
+        answer = dict(fields)
+        ours = method == "GET" and target.path == self._parts.path and len(answer) == len(fields)
+        is_answer = compare_digest(answer.get("state", "").encode(), self._state.encode())
+        return answer if ours and is_answer else None
 
 
-async def _write(writer: asyncio.StreamWriter, status: str, said: str) -> None:
-    body = _PAGE.format(said).encode()
+async def _write(writer: asyncio.StreamWriter, status: str, text: str) -> None:
+    body = _PAGE.format(text).encode()
     writer.write(_HEAD.format(status, len(body)).encode() + body)
     await writer.drain()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tooltrue.client.auth.credentials import Credentials
-from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.token_endpoint import problem_of
 from tooltrue.client.auth.tokens import Registered, from_json, to_json
 from tooltrue.errors import AuthorizationFailed, RpcError
@@ -49,45 +49,49 @@ class Registry:
         agreed = self.identity.issuer
         return agreed if agreed in issuers else issuers[0]
 
-    async def known(self, issuer: Issuer) -> Registered | None:
+    async def existing(self, issuer: IssuerMetadata) -> Registered | None:
         """Return the existing client id, if any. Raises ``AuthorizationFailed`` for one that belongs to another
         issuer.
         """
-        said = self.identity
-        if said.client_id is not None:
-            if said.issuer not in (None, issuer.issuer):
-                raise AuthorizationFailed.of("TT5109", issuer=issuer.issuer, registered=said.issuer)
-            return Registered(issuer=issuer.issuer, client_id=said.client_id, client_secret=said.client_secret)
-        if said.metadata_url is not None and issuer.client_id_metadata_document_supported:
-            return Registered(issuer=issuer.issuer, client_id=said.metadata_url)
-        kept = from_json(await self.credentials.read(_key(issuer.issuer)), Registered)
-        if kept is None or kept.issuer != issuer.issuer or 0 < kept.expires_at <= self.clock():
+        identity = self.identity
+        if identity.client_id is not None:
+            if identity.issuer not in (None, issuer.issuer):
+                raise AuthorizationFailed.of("TT5109", issuer=issuer.issuer, registered=identity.issuer)
+            return Registered(issuer=issuer.issuer, client_id=identity.client_id, client_secret=identity.client_secret)
+        if identity.metadata_url is not None and issuer.client_id_metadata_document_supported:
+            return Registered(issuer=issuer.issuer, client_id=identity.metadata_url)
+        stored = from_json(await self.credentials.read(_key(issuer.issuer)), Registered)
+        if stored is None or stored.issuer != issuer.issuer or 0 < stored.expires_at <= self.clock():
             return None
-        return kept
+        return stored
 
     async def keep(self, registered: Registered) -> None:
         """Store an id that has worked: a process that refreshes its tokens later may not have our settings."""
         await self.credentials.write(_key(registered.issuer), to_json(registered))
 
-    async def forget(self, issuer: Issuer) -> None:
+    async def forget(self, issuer: IssuerMetadata) -> None:
         """Delete a dynamically registered id that the issuer no longer knows."""
         await self.credentials.write(_key(issuer.issuer), None)
 
-    async def register(self, fetcher: Fetcher, issuer: Issuer, redirect_uri: str) -> Registered:
+    async def register(self, fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str) -> Registered:
         """Register this client (RFC 7591). Raises ``AuthorizationFailed`` and ``NotFetched``."""
         if issuer.registration_endpoint is None:
             raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)
         answer = await self._ask(fetcher, issuer, redirect_uri)
-        if answer.status == 400 and _said(answer).get("error") in _REFUSED_URIS:
+        if answer.status == 400 and _members(answer).get("error") in _REFUSED_URIS:
             # Some issuers accept loopback by its name only.
             redirect_uri = redirect_uri.replace("//127.0.0.1:", "//localhost:")
             answer = await self._ask(fetcher, issuer, redirect_uri)
-        said = _said(answer)
-        id, secret, method = said.get("client_id"), said.get("client_secret"), said.get("token_endpoint_auth_method")
+        fields = _members(answer)
+        id, secret, method = (
+            fields.get("client_id"),
+            fields.get("client_secret"),
+            fields.get("token_endpoint_auth_method"),
+        )
         if answer.status not in (200, 201) or not isinstance(id, str) or not id:
-            problem = f"HTTP status {answer.status}, {problem_of(said)}"
+            problem = f"HTTP status {answer.status}, {problem_of(fields)}"
             raise AuthorizationFailed.of("TT5106", issuer=issuer.issuer, problem=problem)
-        ends = said.get("client_secret_expires_at")
+        ends = fields.get("client_secret_expires_at")
         registered = Registered(
             issuer=issuer.issuer,
             client_id=id,
@@ -99,10 +103,10 @@ class Registry:
         await self.keep(registered)
         return registered
 
-    async def _ask(self, fetcher: Fetcher, issuer: Issuer, redirect_uri: str) -> Fetched:
-        taken = issuer.token_endpoint_auth_methods_supported
+    async def _ask(self, fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str) -> Fetched:
+        supported = issuer.token_endpoint_auth_methods_supported
         method = next(
-            (one for one in ("none", "client_secret_basic", "client_secret_post") if one in (taken or ())), ""
+            (one for one in ("none", "client_secret_basic", "client_secret_post") if one in (supported or ())), ""
         )
         metadata = registration(self.identity.name, [redirect_uri], method or "none")
         return await fetcher.post_json(issuer.registration_endpoint or "", metadata)
@@ -124,9 +128,9 @@ def _key(issuer: str) -> str:
     return f"client of {issuer}"
 
 
-def _said(answer: Fetched) -> dict[str, Json]:
+def _members(answer: Fetched) -> dict[str, Json]:
     try:
-        said = decode(answer.body)
+        members = decode(answer.body)
     except RpcError:
         return {}
-    return said if is_object(said) else {}
+    return members if is_object(members) else {}

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus
 
-from tooltrue.client.auth.metadata import Issuer
+from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable, read_tokens
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.transport.fetch import Fetched, Fetcher
 
 if TYPE_CHECKING:  # comes with an extra
-    from tooltrue.client.auth.signing import ProofKey, SigningKey
+    from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
 
 __all__ = ["Denied", "TokenEndpoint", "problem_of"]
 
@@ -34,7 +34,7 @@ class Denied(Unusable):
 class TokenEndpoint:
     """The token endpoint of ``issuer``, for a client that is registered there as ``client``."""
 
-    issuer: Issuer
+    issuer: IssuerMetadata
     client: Registered
     fetcher: Fetcher
     clock: Callable[[], float]
@@ -42,18 +42,18 @@ class TokenEndpoint:
     proof: ProofKey | None = None
 
     async def tokens(
-        self, form: Mapping[str, str], resource: str, asked: tuple[str, ...], before: Tokens | None = None
+        self, form: Mapping[str, str], resource: str, requested: tuple[str, ...], before: Tokens | None = None
     ) -> Tokens:
         """Redeem a grant. ``form`` is the grant; the resource is added to each (RFC 8707). Raises :class:`Denied`,
         :class:`Unusable` and ``NotFetched``.
         """
-        said = await self.ask({**form, "resource": resource})
+        answer = await self.ask({**form, "resource": resource})
         return read_tokens(
-            said,
+            answer,
             issuer=self.issuer.issuer,
             resource=resource,
             client_id=self.client.client_id,
-            asked=asked,
+            requested=requested,
             now=self.clock(),
             key=None if self.proof is None else self.proof.to_json(),
             before=before,
@@ -65,7 +65,7 @@ class TokenEndpoint:
             answer = await self._post(self.issuer.token_endpoint, form, answer.nonce)
         return _members(_granted(answer))
 
-    async def tell(self, url: str, form: Mapping[str, str]) -> None:
+    async def post(self, url: str, form: Mapping[str, str]) -> None:
         """Post as the same client to another endpoint of the issuer, whose answer has no content."""
         _granted(await self._post(url, form, None))
 
@@ -96,10 +96,10 @@ class TokenEndpoint:
             return "private_key_jwt"
         if not self.client.client_secret:
             return "none"
-        taken = self.issuer.token_endpoint_auth_methods_supported or ("client_secret_basic",)
+        supported = self.issuer.token_endpoint_auth_methods_supported or ("client_secret_basic",)
         agreed = (self.client.method,) if self.client.method else ()
         ours = ("client_secret_basic", "client_secret_post", "none")
-        return next((method for method in (*agreed, *ours) if method in (agreed or taken)), ours[0])
+        return next((method for method in (*agreed, *ours) if method in (agreed or supported)), ours[0])
 
 
 def _granted(answer: Fetched) -> Fetched:
@@ -110,11 +110,11 @@ def _granted(answer: Fetched) -> Fetched:
 
 def _members(answer: Fetched) -> Mapping[str, Json]:
     try:
-        said = decode(answer.body)
+        members = decode(answer.body)
     except RpcError:
-        said = None
-    if is_object(said):
-        return said
+        members = None
+    if is_object(members):
+        return members
     if answer.status == 200:
         raise Unusable("its answer is not a JSON object")
     return {}
@@ -124,8 +124,8 @@ def _error(answer: Fetched) -> str:
     return str(_members(answer).get("error", ""))
 
 
-def problem_of(said: Mapping[str, Json]) -> str:
+def problem_of(answer: Mapping[str, Json]) -> str:
     """Return an issuer's reason for a refusal: one line, at most 300 characters."""
-    words = [str(said[name]) for name in ("error", "error_description") if said.get(name)]
+    words = [str(answer[name]) for name in ("error", "error_description") if answer.get(name)]
     plain = "".join(sign if sign.isprintable() else " " for sign in ": ".join(words))
     return plain[:300] or "no reason"

@@ -36,8 +36,8 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens of ``issuer`` for ``resource``. ``asked`` are the requested scopes, ``granted`` the granted ones. ``key``
-    is the private key that the tokens are bound to, as JSON, if there is one.
+    """Tokens of ``issuer`` for ``resource``. ``requested`` and ``granted`` are scopes; the store calls the former
+    ``asked``. ``key`` is the private key that the tokens are bound to, as JSON, if there is one.
     """
 
     issuer: str
@@ -46,7 +46,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     access: str
     refresh: str | None = None
     expires_at: float | None = None
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = msgspec.field(default=(), name="asked")
     granted: tuple[str, ...] = ()
     key: str | None = None
 
@@ -69,12 +69,12 @@ def from_json(text: str | None, shape: type[T]) -> T | None:
 
 
 def read_tokens(
-    said: Mapping[str, Json],
+    answer: Mapping[str, Json],
     *,
     issuer: str,
     resource: str,
     client_id: str,
-    asked: tuple[str, ...],
+    requested: tuple[str, ...],
     now: float,
     key: str | None,
     before: Tokens | None = None,
@@ -82,20 +82,20 @@ def read_tokens(
     """Read the tokens of a token endpoint's answer (RFC 6749, section 5.1). Missing members are as they were
     ``before``, or else as requested. Raises :class:`Unusable`.
     """
-    kept = None if before is None else before.refresh
-    granted = asked if before is None else before.granted
-    wanted = "bearer" if key is None else "dpop"
-    if str(said.get("token_type")).lower() != wanted:
-        raise Unusable(f"its token is not of the type {wanted}")
-    scope = said.get("scope")
+    refresh_token = None if before is None else before.refresh
+    granted = requested if before is None else before.granted
+    token_type = "bearer" if key is None else "dpop"
+    if str(answer.get("token_type")).lower() != token_type:
+        raise Unusable(f"its token is not of the type {token_type}")
+    scope = answer.get("scope")
     return Tokens(
         issuer=issuer,
         resource=resource,
         client_id=client_id,
-        access=_plain(said.get("access_token"), "access token"),
-        refresh=_plain(said["refresh_token"], "refresh token") if said.get("refresh_token") else kept,
-        expires_at=_ends(said.get("expires_in"), now),
-        asked=asked,
+        access=_plain(answer.get("access_token"), "access token"),
+        refresh=_plain(answer["refresh_token"], "refresh token") if answer.get("refresh_token") else refresh_token,
+        expires_at=_ends(answer.get("expires_in"), now),
+        requested=requested,
         granted=tuple(scope.split()) if isinstance(scope, str) else granted,
         key=key,
     )

@@ -12,8 +12,8 @@ __all__ = ["user_store"]
 def user_store() -> Credentials:
     """Return the keyring if there is one, otherwise files."""
     if find_spec("keyring") is not None:
-        from tooltrue.client.auth import ring  # noqa: PLC0415 - keyring comes with an extra
+        from tooltrue.client.auth import keyring_credentials  # noqa: PLC0415 - keyring comes with an extra
 
-        if (keyring := ring.usable()) is not None:
+        if (keyring := keyring_credentials.usable()) is not None:
             return keyring
     return InFiles()

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, ToolException
 
-from tooltrue.host.adapters.offering import OfferedTool, offered
+from tooltrue.host.adapters.offered_tools import OfferedTool, offered
 from tooltrue.host.models.model import ToolReply
 from tooltrue.tools.toolset import Toolset
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_ai import BinaryContent, FunctionToolset, Tool, ToolFailed
 
-from tooltrue.host.adapters.offering import OfferedTool, offered
+from tooltrue.host.adapters.offered_tools import OfferedTool, offered
 from tooltrue.host.models.model import Part
 from tooltrue.tools.toolset import Toolset
 

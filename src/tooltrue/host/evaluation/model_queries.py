@@ -14,105 +14,110 @@ from typing import Final, TypeAlias
 
 from tooltrue.contract.contract import digest
 from tooltrue.errors import ModelError, ModelRateLimited, ModelUnavailable, TooltrueError
-from tooltrue.host.evaluation.answers import Answer, Kept
-from tooltrue.host.evaluation.choosing import Asks
-from tooltrue.host.evaluation.questions import Question
+from tooltrue.host.evaluation.model_answers import ModelAnswer, StoredAnswers
+from tooltrue.host.evaluation.question_file import EvaluationQuestion
+from tooltrue.host.evaluation.tool_choice import EvaluationSubject
 from tooltrue.protocol.types import Value
 
-__all__ = ["Asked", "Ways", "ask_all"]
+__all__ = ["QuerySettings", "QuestionOutcome", "ask_all"]
 
 _FORM: Final = 1  # to be increased when the same questions would get their answers in another way
 _PASSING: Final = (408, 409, 425, 429)
 _HOPELESS: Final = (401, 403, 404)  # the same for every question
 
 
-class Asked(Value, frozen=True):
+class QuestionOutcome(Value, frozen=True):
     """The answer to a question in one round. ``round`` counts from 1. Without an ``answer``, ``why`` is the failure."""
 
-    question: Question
+    question: EvaluationQuestion
     round: int
-    answer: Answer | None
+    answer: ModelAnswer | None
     why: TooltrueError | None = None
 
 
-Told: TypeAlias = Callable[[int, int], None]
+OnQuestionDone: TypeAlias = Callable[[int, int], None]
 
 
-def _untold(done: int, all: int) -> None: ...
+def _ignore(done: int, all: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class QuerySettings:
     """How questions are asked: ``rounds`` of each, ``at_once`` in parallel, ``tries`` per question, with pauses of at
-    most ``pause`` seconds. ``told`` is called with the number of finished questions, and of all."""
+    most ``pause`` seconds. ``on_done`` is called with the number of finished questions, and of all."""
 
     rounds: int = 1
     at_once: int = 4
     tries: int = 5
     pause: float = 60.0
-    told: Told = _untold
+    on_done: OnQuestionDone = _ignore
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 
 
-async def ask_all(asks: Asks, questions: Sequence[Question], kept: Kept, ways: Ways | None = None) -> list[Asked]:
+async def ask_all(
+    subject: EvaluationSubject,
+    questions: Sequence[EvaluationQuestion],
+    store: StoredAnswers,
+    settings: QuerySettings | None = None,
+) -> list[QuestionOutcome]:
     """Ask every question in every round; results are in the order of the questions. ``ModelError`` where no question
     can be answered, since the endpoint is not running, or does not know the key or the model; ``ConfigurationError``
     where an answer cannot be stored. Answers up to then are stored."""
-    return await _Asking(asks, kept, ways or Ways()).all(questions)
+    return await _QueryQueue(subject, store, settings or QuerySettings()).all(questions)
 
 
-class _Asking:
-    def __init__(self, asks: Asks, kept: Kept, ways: Ways) -> None:
-        self._asks = asks
-        self._kept = kept
-        self._ways = ways
-        self._done: dict[int, Asked] = {}
+class _QueryQueue:
+    def __init__(self, subject: EvaluationSubject, store: StoredAnswers, settings: QuerySettings) -> None:
+        self._subject = subject
+        self._store = store
+        self._settings = settings
+        self._done: dict[int, QuestionOutcome] = {}
         self._stopped: TooltrueError | None = None
         self._is_heard = False
 
-    async def all(self, questions: Sequence[Question]) -> list[Asked]:
-        wanted = [(one, round) for one in questions for round in range(1, self._ways.rounds + 1)]
-        turns = iter(enumerate(wanted))
+    async def all(self, questions: Sequence[EvaluationQuestion]) -> list[QuestionOutcome]:
+        rounds = [(one, round) for one in questions for round in range(1, self._settings.rounds + 1)]
+        turns = iter(enumerate(rounds))
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._ways.at_once, len(wanted))):
-                group.create_task(self._work(turns, len(wanted)))
+            for _ in range(min(self._settings.at_once, len(rounds))):
+                group.create_task(self._work(turns, len(rounds)))
         if self._stopped is not None:
             raise self._stopped
-        return [self._done[number] for number in range(len(wanted))]
+        return [self._done[number] for number in range(len(rounds))]
 
-    async def _work(self, turns: Iterator[tuple[int, tuple[Question, int]]], count: int) -> None:
+    async def _work(self, turns: Iterator[tuple[int, tuple[EvaluationQuestion, int]]], count: int) -> None:
         for number, (question, round) in turns:
             self._done[number] = await self._one(question, round)
             if self._stopped is not None:
                 return
-            self._ways.told(len(self._done), count)
+            self._settings.on_done(len(self._done), count)
 
-    async def _one(self, question: Question, round: int) -> Asked:
-        key = digest([_FORM, self._asks.key, question.data(), round])
-        if (known := self._kept.get(key)) is not None:
-            return Asked(question, round, known)
+    async def _one(self, question: EvaluationQuestion, round: int) -> QuestionOutcome:
+        key = digest([_FORM, self._subject.key, question.data(), round])
+        if (stored := self._store.get(key)) is not None:
+            return QuestionOutcome(question, round, stored)
         try:
-            answer = await self._answered(question)
-            self._kept.add(key, answer)
+            answer = await self._answer_with_retries(question)
+            self._store.add(key, answer)
         except TooltrueError as error:
             if not isinstance(error, ModelError) or error.status in _HOPELESS or self._is_nobody(error):
                 self._stopped = error
-            return Asked(question, round, None, error)
-        return Asked(question, round, answer)
+            return QuestionOutcome(question, round, None, error)
+        return QuestionOutcome(question, round, answer)
 
-    async def _answered(self, question: Question) -> Answer:
-        for number in range(1, self._ways.tries):
+    async def _answer_with_retries(self, question: EvaluationQuestion) -> ModelAnswer:
+        for number in range(1, self._settings.tries):
             try:
-                return await self._heard(question)
+                return await self._answer_once(question)
             except ModelError as error:
                 if not _passes(error) or self._is_nobody(error):
                     raise
-                await self._ways.sleep(self._pause(error, number))
-        return await self._heard(question)
+                await self._settings.sleep(self._pause(error, number))
+        return await self._answer_once(question)
 
-    async def _heard(self, question: Question) -> Answer:
+    async def _answer_once(self, question: EvaluationQuestion) -> ModelAnswer:
         try:
-            answer = await self._asks.answer(question)
+            answer = await self._subject.answer(question)
         except ModelError as error:
             self._is_heard |= not isinstance(error, ModelUnavailable)
             raise
@@ -124,8 +129,8 @@ class _Asking:
         return isinstance(error, ModelUnavailable) and not self._is_heard
 
     def _pause(self, error: ModelError, number: int) -> float:
-        said = error.seconds if isinstance(error, ModelRateLimited) else None
-        return min(self._ways.pause, float(2**number) if said is None else said)
+        retry_after = error.seconds if isinstance(error, ModelRateLimited) else None
+        return min(self._settings.pause, float(2**number) if retry_after is None else retry_after)
 
 
 def _passes(error: ModelError) -> bool:

@@ -26,8 +26,8 @@ class Share(Value, frozen=True):
     def is_below(self, percent: float) -> bool:
         """Whether the share is less than ``percent``. 29 of 50 equal 58 percent, although their quotient as a float
         does not."""
-        right, wanted = self.right * 100, percent * self.of
-        return right < wanted and not math.isclose(right, wanted)
+        right, limit = self.right * 100, percent * self.of
+        return right < limit and not math.isclose(right, limit)
 
     @property
     def interval(self) -> tuple[float, float] | None:

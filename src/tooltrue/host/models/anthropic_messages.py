@@ -7,15 +7,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.anthropic_sdk import endpoint
 from tooltrue.host.models.failures import no_answer
 from tooltrue.host.models.model import (
-    Closing,
+    AsyncCloseable,
     Delta,
-    Heard,
     Message,
     ModelMessage,
+    OnDelta,
     Part,
     Stop,
     SystemMessage,
@@ -24,26 +23,27 @@ from tooltrue.host.models.model import (
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
-from tooltrue.host.models.uses import as_object, identified, joined
+from tooltrue.host.models.model_access import ModelAccess
+from tooltrue.host.models.tool_uses import as_object, identified, joined
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 
-__all__ = ["Anthropic", "Assembly", "written"]
+__all__ = ["Anthropic", "MessagesAssembly", "wire_messages"]
 
 _PROVIDER = "anthropic"
 
 
-class Anthropic(Closing):
+class Anthropic(AsyncCloseable):
     """A model of the Messages API. ``max_tokens`` limits an answer; this API requires it. ``more`` is added to every
     request unchanged: ``temperature``, ``thinking``, …"""
 
-    shape = "anthropic"
+    tool_format = "anthropic"
 
     def __init__(
         self,
         name: str,
-        access: Access,
+        access: ModelAccess,
         *,
         stream: bool = True,
         profile: str = "anthropic",
@@ -57,16 +57,16 @@ class Anthropic(Closing):
         self._settings = {"max_tokens": max_tokens, **(more or {})}
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
-        body: dict[str, Json] = {"model": self.name, "messages": written(messages), **self._settings}
+        body: dict[str, Json] = {"model": self.name, "messages": wire_messages(messages), **self._settings}
         if system := [message.text for message in messages if isinstance(message, SystemMessage)]:
             body["system"] = "\n\n".join(system)
         if tools:
             body["tools"] = [*tools]
         if self._stream:
             body["stream"] = True
-        assembly = Assembly(heard, self.name)
+        assembly = MessagesAssembly(on_delta, self.name)
         async with contextlib.aclosing(self._endpoint.pieces("/v1/messages", body)) as pieces:
             async for piece in pieces:
                 assembly.add(piece)
@@ -79,7 +79,7 @@ class Anthropic(Closing):
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def written(messages: Sequence[Message]) -> list[Json]:
+def wire_messages(messages: Sequence[Message]) -> list[Json]:
     """Convert messages. Roles alternate: consecutive messages of one side are merged."""
     turns: list[tuple[str, list[Json]]] = []
     for message in messages:
@@ -99,8 +99,8 @@ def _blocks(message: UserMessage | ModelMessage | ToolMessage) -> list[Json]:
         case ModelMessage():
             if message.by == _PROVIDER and is_array(message.native):
                 return message.native
-            said = [_block(message.text)] if message.text.strip() else []
-            return [*said, *map(_used, message.uses)]
+            texts = [_block(message.text)] if message.text.strip() else []
+            return [*texts, *map(_used, message.uses)]
         case ToolMessage():
             return [
                 {
@@ -133,11 +133,11 @@ _STOPS: dict[str, Stop] = {
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
-class Assembly:
+class MessagesAssembly:
     """Assembles an answer, event by event. A response that is not streamed is one event."""
 
-    def __init__(self, heard: Heard, model: str = _PROVIDER) -> None:
-        self._heard = heard
+    def __init__(self, on_delta: OnDelta, model: str = _PROVIDER) -> None:
+        self._on_delta = on_delta
         self._model = model
         self._blocks: dict[int, dict[str, Json]] = {}
         self._inputs: dict[int, str] = {}
@@ -171,7 +171,7 @@ class Assembly:
         for place, block in enumerate(filter(is_object, content if is_array(content) else ())):
             self._blocks[place] = block
             if text := block.get("text") or block.get("thinking"):
-                self._heard(Delta("text" if block.get("text") else "thinking", str(text)))
+                self._on_delta(Delta("text" if block.get("text") else "thinking", str(text)))
         self._reason, self._is_whole = _word(message.get("stop_reason")), True
         self._count(message.get("usage"))
 
@@ -183,9 +183,9 @@ class Assembly:
             field, block = _TEXTS[kind], self._blocks.setdefault(place, {"type": "text", "text": ""})
             block[field] = str(block.get(field) or "") + (piece := str(delta.get(field) or ""))
             if field == "text":
-                self._heard(Delta("text", piece))
+                self._on_delta(Delta("text", piece))
             elif field == "thinking":
-                self._heard(Delta("thinking", piece))
+                self._on_delta(Delta("thinking", piece))
 
     def _count(self, usage: Json) -> None:
         if is_object(usage):
@@ -224,10 +224,10 @@ class Assembly:
         return ToolUse(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
 
     def _usage(self) -> Usage:
-        read = self._counts.get("cache_read_input_tokens")
-        fresh = [self._counts.get("input_tokens"), self._counts.get("cache_creation_input_tokens"), read]
+        cached = self._counts.get("cache_read_input_tokens")
+        fresh = [self._counts.get("input_tokens"), self._counts.get("cache_creation_input_tokens"), cached]
         total = sum(count for count in fresh if type(count) is int)  # this API counts them separately
-        return Usage.of(total, self._counts.get("output_tokens"), read)
+        return Usage.of(total, self._counts.get("output_tokens"), cached)
 
 
 def _within(event: Mapping[str, Json], field: str) -> dict[str, Json]:

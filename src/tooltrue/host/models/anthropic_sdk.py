@@ -17,21 +17,21 @@ from anthropic import (
     AsyncStream,
 )
 
-from tooltrue.host.models.access import Access
-from tooltrue.host.models.exchange import Exchange, Stream
+from tooltrue.host.models.exchange import ModelExchange, Stream
 from tooltrue.host.models.failures import refused, silent, unreachable
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.jsonrpc.messages import Json
 
 __all__ = ["endpoint"]
 
 
-def endpoint(model: str, access: Access) -> Exchange:
+def endpoint(model: str, access: ModelAccess) -> ModelExchange:
     """An endpoint of the Messages API, for one model."""
-    return Exchange(model, access, _Anthropic(model, access))
+    return ModelExchange(model, access, _Anthropic(model, access))
 
 
 class _Anthropic:
-    def __init__(self, model: str, access: Access) -> None:
+    def __init__(self, model: str, access: ModelAccess) -> None:
         self._model = model
         self._seconds = access.seconds
         # Others count the version as part of the base URL, this SDK as part of the path.

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import install_command
-from tooltrue.host.models.access import Access, key_of
 from tooltrue.host.models.model import Model
+from tooltrue.host.models.model_access import ModelAccess, key_of
 from tooltrue.protocol.types import Value
 
-__all__ = ["ENDPOINTS", "Known", "model_of"]
+__all__ = ["ENDPOINTS", "ModelProvider", "model_of"]
 
 
-class Known(Value, frozen=True):
+class ModelProvider(Value, frozen=True):
     """An endpoint known by name. Without ``variable`` it needs no key. ``profile`` defaults to that of its API."""
 
     api: str
@@ -28,17 +28,19 @@ class Known(Value, frozen=True):
     profile: str = ""
 
 
-ENDPOINTS: dict[str, Known] = {
-    "anthropic": Known("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com"),
-    "deepseek": Known("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "deepseek"),
-    "gemini": Known("openai", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini"),
-    "glm": Known("openai", "ZAI_API_KEY", "https://open.bigmodel.cn/api/paas/v4"),
-    "kimi": Known("openai", "MOONSHOT_API_KEY", "https://api.moonshot.cn/v1", "kimi"),
-    "ollama": Known("openai", None, "http://127.0.0.1:11434/v1", "ollama"),
-    "openai": Known("openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
-    "openai-responses": Known("openai-responses", "OPENAI_API_KEY", "https://api.openai.com/v1"),
-    "qwen": Known("openai", "DASHSCOPE_API_KEY", "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen"),
-    "vllm": Known("openai", None, "http://127.0.0.1:8000/v1"),
+ENDPOINTS: dict[str, ModelProvider] = {
+    "anthropic": ModelProvider("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com"),
+    "deepseek": ModelProvider("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "deepseek"),
+    "gemini": ModelProvider(
+        "openai", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini"
+    ),
+    "glm": ModelProvider("openai", "ZAI_API_KEY", "https://open.bigmodel.cn/api/paas/v4"),
+    "kimi": ModelProvider("openai", "MOONSHOT_API_KEY", "https://api.moonshot.cn/v1", "kimi"),
+    "ollama": ModelProvider("openai", None, "http://127.0.0.1:11434/v1", "ollama"),
+    "openai": ModelProvider("openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "openai-responses": ModelProvider("openai-responses", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "qwen": ModelProvider("openai", "DASHSCOPE_API_KEY", "https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen"),
+    "vllm": ModelProvider("openai", None, "http://127.0.0.1:8000/v1"),
 }
 
 
@@ -91,16 +93,16 @@ def model_of(
         if base_url is None:
             raise ConfigurationError.of("TT9528", model=name, known=", ".join(ENDPOINTS))
         provider, model = "openai", name
-    known = ENDPOINTS[provider]
-    package, load = _APIS[known.api]
+    endpoint = ENDPOINTS[provider]
+    package, load = _APIS[endpoint.api]
     if importlib.util.find_spec(package) is None:
         command = install_command(package)
         raise ConfigurationError.of("TT9526", model=name, package=package, command=command)
-    variable = known.variable if base_url is None or _is_same(base_url, known.url) else None
-    access = Access(key_of(name, variable, environment), base_url or known.url, seconds, retries)
-    return load()(model, access, **{"profile": known.profile or known.api, **settings})
+    variable = endpoint.variable if base_url is None or _is_same(base_url, endpoint.url) else None
+    access = ModelAccess(key_of(name, variable, environment), base_url or endpoint.url, seconds, retries)
+    return load()(model, access, **{"profile": endpoint.profile or endpoint.api, **settings})
 
 
-def _is_same(url: str, known: str) -> bool:
+def _is_same(url: str, provider_url: str) -> bool:
     """Whether a URL leads to the host that a provider's key is for."""
-    return urlsplit(url)[:2] == urlsplit(known)[:2]
+    return urlsplit(url)[:2] == urlsplit(provider_url)[:2]

@@ -9,11 +9,11 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from json import JSONDecodeError
 from typing import Protocol, TypeAlias
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.failures import measured, no_answer, silent
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.jsonrpc.messages import Json, is_object
 
-__all__ = ["Exchange", "Sdk", "Stream"]
+__all__ = ["ModelExchange", "Sdk", "Stream"]
 
 Stream: TypeAlias = AbstractAsyncContextManager[AsyncIterator[object]]
 
@@ -32,10 +32,10 @@ class Sdk(Protocol):
     async def close(self) -> None: ...
 
 
-class Exchange:
+class ModelExchange:
     """Exchanges with the endpoint of one model."""
 
-    def __init__(self, model: str, access: Access, sdk: Sdk) -> None:
+    def __init__(self, model: str, access: ModelAccess, sdk: Sdk) -> None:
         self._model = model
         self._patience = access.patience
         self._sdk = sdk

@@ -41,8 +41,8 @@ def _absence(error: BaseException | None) -> OSError | None:
     it."""
     while error is not None:
         if isinstance(error, BaseExceptionGroup):
-            found = [_absence(one) for one in cast("BaseExceptionGroup[BaseException]", error).exceptions]
-            return found[0] if all(found) else None
+            causes = [_absence(one) for one in cast("BaseExceptionGroup[BaseException]", error).exceptions]
+            return causes[0] if all(causes) else None
         if isinstance(error, ConnectionRefusedError | socket.gaierror):
             return error
         error = error.__cause__ or error.__context__
@@ -65,9 +65,9 @@ def measured(model: str, size: int, piece: object) -> int:
     return size
 
 
-def _seconds(said: str | None) -> float | None:
+def _seconds(header: str | None) -> float | None:
     """The seconds of a ``Retry-After`` header; a date is left to the SDK."""
     try:
-        return max(0.0, float(said or ""))
+        return max(0.0, float(header or ""))
     except ValueError:
         return None

@@ -15,13 +15,13 @@ from tooltrue.protocol.types import Value
 from tooltrue.tools.tasks import TaskTaint
 
 __all__ = [
-    "Closing",
+    "AsyncCloseable",
     "Delta",
-    "Given",
-    "Heard",
     "Message",
     "Model",
+    "ModelInput",
     "ModelMessage",
+    "OnDelta",
     "Part",
     "Picture",
     "Stop",
@@ -32,9 +32,9 @@ __all__ = [
     "Turn",
     "Usage",
     "UserMessage",
+    "ignore_deltas",
     "read_messages",
     "text_of",
-    "unheard",
 ]
 
 Stop: TypeAlias = Literal["end", "tools", "length", "refused"]
@@ -100,11 +100,11 @@ class ModelMessage(Value, frozen=True):
 
 
 class ToolMessage(Value, frozen=True):
-    """The replies to all calls of one message, in their order. ``met`` is the taint of their task at that time, for a
+    """The replies to all calls of one message, in their order. ``taint`` is the taint of their task at that time, for a
     run that continues from here; ``None`` for calls outside any task, whose taint is unknown."""
 
     replies: tuple[ToolReply, ...]
-    met: TaskTaint | None = None
+    taint: TaskTaint | None = None
 
 
 Message: TypeAlias = SystemMessage | UserMessage | ModelMessage | ToolMessage
@@ -145,20 +145,20 @@ class Delta(Value, frozen=True):
     text: str
 
 
-Heard: TypeAlias = Callable[[Delta], None]
+OnDelta: TypeAlias = Callable[[Delta], None]
 
 
-def unheard(delta: Delta) -> None:
+def ignore_deltas(delta: Delta) -> None:
     """Ignores deltas, for callers that wait for the whole answer."""
 
 
 class Model(Protocol):
     """A model behind an endpoint.
 
-    ``name`` is the endpoint's name for it, ``shape`` the format in which it wants tools
-    (:mod:`tooltrue.host.models.shapes`), ``profile`` the parts of a definition that it accepts
+    ``name`` is the endpoint's name for it, ``tool_format`` the format in which it wants tools
+    (:mod:`tooltrue.host.models.tool_formats`), ``profile`` the parts of a definition that it accepts
     (:mod:`tooltrue.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError`` on any failure, or
-    when it is cancelled. Text is passed to ``heard`` as it arrives, or at the end where the answer is not streamed.
+    when it is cancelled. Text is passed to ``on_delta`` as it arrives, or at the end where the answer is not streamed.
     ``async with`` closes its connections.
     """
 
@@ -166,13 +166,13 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     @property
-    def shape(self) -> str: ...
+    def tool_format(self) -> str: ...
 
     @property
     def profile(self) -> str: ...
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn: ...
 
     async def close(self) -> None: ...
@@ -182,7 +182,7 @@ class Model(Protocol):
     async def __aexit__(self, *_: object) -> None: ...
 
 
-class Closing:
+class AsyncCloseable:
     """``async with`` for a class with a ``close``."""
 
     async def close(self) -> None:
@@ -202,15 +202,15 @@ def text_of(parts: Iterable[Part]) -> str:
 
 # --- messages as a program passes them -------------------------------------------------------------------------------
 
-Given: TypeAlias = "str | Sequence[Message | Mapping[str, Any]]"
+ModelInput: TypeAlias = "str | Sequence[Message | Mapping[str, Any]]"
 """A question; or messages, ours or ``{"role": "user", "content": "…"}``."""
 
 
-def read_messages(given: Given) -> list[Message]:
+def read_messages(messages: ModelInput) -> list[Message]:
     """Convert to messages. ``ConfigurationError`` for an entry that is not a message."""
-    if isinstance(given, str):
-        return [UserMessage((given,))]
-    return [_read(number, message) for number, message in enumerate(given)]
+    if isinstance(messages, str):
+        return [UserMessage((messages,))]
+    return [_read(number, message) for number, message in enumerate(messages)]
 
 
 def _read(number: int, message: Message | Mapping[str, Any]) -> Message:

@@ -10,14 +10,13 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.failures import no_answer
 from tooltrue.host.models.model import (
-    Closing,
+    AsyncCloseable,
     Delta,
-    Heard,
     Message,
     ModelMessage,
+    OnDelta,
     Picture,
     Stop,
     SystemMessage,
@@ -26,27 +25,28 @@ from tooltrue.host.models.model import (
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.host.models.openai_sdk import endpoint
-from tooltrue.host.models.uses import as_object, identified, joined
+from tooltrue.host.models.tool_uses import as_object, identified, joined
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 
-__all__ = ["Assembly", "OpenAIChat", "written"]
+__all__ = ["ChatAssembly", "OpenAIChat", "wire_messages"]
 
 _PROVIDER = "openai"
 
 
-class OpenAIChat(Closing):
+class OpenAIChat(AsyncCloseable):
     """``sees``: whether the model takes pictures; they follow the results, in a message of their own, because a result
     in this API is text. ``more`` is added to every request unchanged: ``temperature``, ``max_tokens``, …"""
 
-    shape = "openai"
+    tool_format = "openai"
 
     def __init__(
         self,
         name: str,
-        access: Access,
+        access: ModelAccess,
         *,
         stream: bool = True,
         profile: str = "openai",
@@ -61,14 +61,14 @@ class OpenAIChat(Closing):
         self._more = more or {}
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
-        body: dict[str, Json] = {"model": self.name, "messages": written(messages, sees=self._sees), **self._more}
+        body: dict[str, Json] = {"model": self.name, "messages": wire_messages(messages, sees=self._sees), **self._more}
         if tools:
             body["tools"] = [*tools]
         if self._stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        assembly = Assembly(heard)
+        assembly = ChatAssembly(on_delta)
         async with contextlib.aclosing(self._endpoint.pieces("/chat/completions", body)) as pieces:
             async for piece in pieces:
                 assembly.add(piece)
@@ -81,36 +81,38 @@ class OpenAIChat(Closing):
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def written(messages: Sequence[Message], *, sees: bool) -> list[Json]:
+def wire_messages(messages: Sequence[Message], *, sees: bool) -> list[Json]:
     return [
-        wire for number, message in enumerate(messages) for wire in _written(message, number > _asked(messages), sees)
+        wire
+        for number, message in enumerate(messages)
+        for wire in _wire_parts(message, number > _newest_question(messages), sees)
     ]
 
 
-def _asked(messages: Sequence[Message]) -> int:
+def _newest_question(messages: Sequence[Message]) -> int:
     """The index of the newest question."""
     return max((number for number, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1)
 
 
-def _written(message: Message, is_new: bool, sees: bool) -> Iterable[Json]:
+def _wire_parts(message: Message, is_new: bool, sees: bool) -> Iterable[Json]:
     match message:
         case SystemMessage():
             yield {"role": "system", "content": message.text}
         case UserMessage():
             yield {"role": "user", "content": _content(message.parts, sees)}
         case ModelMessage():
-            yield _answered(message, is_new)
+            yield _assistant_message(message, is_new)
         case ToolMessage():
             for reply in message.replies:
                 text = f"Error: {reply.text}" if reply.is_error else reply.text
                 yield {"role": "tool", "tool_call_id": reply.use.id, "content": text}
             for reply in message.replies if sees else ():
                 if pictures := [part for part in reply.parts if isinstance(part, Picture)]:
-                    said = f"What {reply.use.name} ({reply.use.id}) has returned:"
-                    yield {"role": "user", "content": _content((said, *pictures), sees)}
+                    caption = f"What {reply.use.name} ({reply.use.id}) has returned:"
+                    yield {"role": "user", "content": _content((caption, *pictures), sees)}
 
 
-def _answered(message: ModelMessage, is_new: bool) -> Json:
+def _assistant_message(message: ModelMessage, is_new: bool) -> Json:
     wire: dict[str, Json] = {"role": "assistant", "content": message.text or None}
     if message.uses:
         wire["tool_calls"] = [
@@ -172,11 +174,11 @@ class _Use:
         return ToolUse(self.id, self.name, joined(self.text) if self.whole is None else self.whole)
 
 
-class Assembly:
+class ChatAssembly:
     """Assembles an answer, chunk by chunk. A response that is not streamed is one chunk."""
 
-    def __init__(self, heard: Heard) -> None:
-        self._heard = heard
+    def __init__(self, on_delta: OnDelta) -> None:
+        self._on_delta = on_delta
         self._text = ""
         self._thoughts = dict.fromkeys(_THOUGHTS, "")
         self._uses: dict[int, _Use] = {}
@@ -194,14 +196,14 @@ class Assembly:
             self._add(delta)
 
     def _add(self, delta: Mapping[str, Json]) -> None:
-        if text := _said(delta.get("content")):
+        if text := _joined_text(delta.get("content")):
             self._text += text
-            self._heard(Delta("text", text))
+            self._on_delta(Delta("text", text))
         self._refusal += _text(delta.get("refusal"))
         for field in _THOUGHTS:
             if thought := _text(delta.get(field)):
                 self._thoughts[field] += thought
-                self._heard(Delta("thinking", thought))
+                self._on_delta(Delta("thinking", thought))
         pieces = delta.get("tool_calls")
         for piece in pieces if is_array(pieces) else ():
             if is_object(piece):
@@ -250,7 +252,7 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _said(content: Json) -> str:
+def _joined_text(content: Json) -> str:
     """Text, or the texts of its parts."""
     if is_array(content):
         return "".join(_text(part.get("text")) for part in content if is_object(part))

@@ -8,14 +8,13 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tooltrue.host.models.access import Access
 from tooltrue.host.models.failures import no_answer, refused
 from tooltrue.host.models.model import (
-    Closing,
+    AsyncCloseable,
     Delta,
-    Heard,
     Message,
     ModelMessage,
+    OnDelta,
     Part,
     Picture,
     Stop,
@@ -26,27 +25,28 @@ from tooltrue.host.models.model import (
     Turn,
     Usage,
     UserMessage,
-    unheard,
+    ignore_deltas,
 )
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.host.models.openai_sdk import endpoint
-from tooltrue.host.models.uses import as_object, identified, joined
+from tooltrue.host.models.tool_uses import as_object, identified, joined
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 
-__all__ = ["OpenAIResponses", "read", "written"]
+__all__ = ["OpenAIResponses", "read", "wire_items"]
 
 _PROVIDER = "openai-responses"
 
 
-class OpenAIResponses(Closing):
+class OpenAIResponses(AsyncCloseable):
     """A model of the Responses API. ``more`` is added to every request unchanged: ``reasoning``, ``max_output_tokens``,
     …"""
 
-    shape = "openai-responses"
+    tool_format = "openai-responses"
 
     def __init__(
         self,
         name: str,
-        access: Access,
+        access: ModelAccess,
         *,
         stream: bool = True,
         profile: str = "openai-responses",
@@ -59,11 +59,11 @@ class OpenAIResponses(Closing):
         self._more = more or {}
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
         body: dict[str, Json] = {
             "model": self.name,
-            "input": [item for message in messages for item in written(message)],
+            "input": [item for message in messages for item in wire_items(message)],
             "store": False,
             "include": ["reasoning.encrypted_content"],
             **self._more,
@@ -75,16 +75,16 @@ class OpenAIResponses(Closing):
         response: dict[str, Json] | None = None
         async with contextlib.aclosing(self._endpoint.pieces("/responses", body)) as pieces:
             async for piece in pieces:
-                response = self._hear(piece, heard) or response
+                response = self._complete_response(piece, on_delta) or response
         if response is None:
             raise no_answer(self.name, "it ended in the middle")
         turn = read(self.name, response, messages)
         if turn.message.text and not self._stream:
-            heard(Delta("text", turn.message.text))
+            on_delta(Delta("text", turn.message.text))
         return turn
 
-    def _hear(self, piece: dict[str, Json], heard: Heard) -> dict[str, Json] | None:
-        """The response, once it is complete; pieces before that are passed to ``heard``."""
+    def _complete_response(self, piece: dict[str, Json], on_delta: OnDelta) -> dict[str, Json] | None:
+        """The response, once it is complete; pieces before that are passed to ``on_delta``."""
         if not self._stream:
             return piece
         delta, kind = piece.get("delta"), piece.get("type")
@@ -93,8 +93,8 @@ class OpenAIResponses(Closing):
         if kind in _ENDS:
             response = piece.get("response")
             return response if is_object(response) else None
-        if isinstance(delta, str) and kind in _HEARD:
-            heard(Delta("text" if kind == "response.output_text.delta" else "thinking", delta))
+        if isinstance(delta, str) and kind in _DELTAS:
+            on_delta(Delta("text" if kind == "response.output_text.delta" else "thinking", delta))
         return None
 
     async def close(self) -> None:
@@ -102,13 +102,13 @@ class OpenAIResponses(Closing):
 
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
-_HEARD = ("response.output_text.delta", "response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_DELTAS = ("response.output_text.delta", "response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def written(message: Message) -> Iterable[Json]:
+def wire_items(message: Message) -> Iterable[Json]:
     match message:
         case SystemMessage():
             yield {"role": "system", "content": message.text}
@@ -155,14 +155,14 @@ def read(model: str, response: Mapping[str, Json], before: Sequence[Message] = (
     if response.get("status") == "failed":
         error = response.get("error")
         raise refused(model, None, str(error.get("message")) if is_object(error) else "it failed")
-    given = response.get("output")
-    output = [item for item in given if is_object(item)] if is_array(given) else []
+    items = response.get("output")
+    output = [item for item in items if is_object(item)] if is_array(items) else []
     used = identified((_use(item) for item in output if item.get("type") == "function_call"), before)
-    said = [part for item in output if item.get("type") == "message" for part in _parts(item)]
-    refusal = "".join(str(part.get("refusal") or "") for part in said)
+    parts = [part for item in output if item.get("type") == "message" for part in _parts(item)]
+    refusal = "".join(str(part.get("refusal") or "") for part in parts)
     stop = _stop(response, refused=bool(refusal), calls=bool(used))
     uses = () if stop == "refused" else used
-    text = joined("".join(str(part.get("text") or "") for part in said)) or joined(refusal)
+    text = joined("".join(str(part.get("text") or "") for part in parts)) or joined(refusal)
     return Turn(ModelMessage(text, uses, _native(output, uses), _PROVIDER), stop, _usage(response.get("usage")))
 
 

@@ -12,21 +12,21 @@ from collections.abc import Generator
 
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI, AsyncStream
 
-from tooltrue.host.models.access import Access
-from tooltrue.host.models.exchange import Exchange, Stream
+from tooltrue.host.models.exchange import ModelExchange, Stream
 from tooltrue.host.models.failures import refused, silent, unreachable
+from tooltrue.host.models.model_access import ModelAccess
 from tooltrue.jsonrpc.messages import Json
 
 __all__ = ["endpoint"]
 
 
-def endpoint(model: str, access: Access) -> Exchange:
+def endpoint(model: str, access: ModelAccess) -> ModelExchange:
     """An OpenAI-compatible endpoint, for one model."""
-    return Exchange(model, access, _OpenAI(model, access))
+    return ModelExchange(model, access, _OpenAI(model, access))
 
 
 class _OpenAI:
-    def __init__(self, model: str, access: Access) -> None:
+    def __init__(self, model: str, access: ModelAccess) -> None:
         self._model = model
         self._seconds = access.seconds
         self._client = AsyncOpenAI(

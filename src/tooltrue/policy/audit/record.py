@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrue.jsonrpc.messages import canonical, decode, encode
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.types import Value, field
-from tooltrue.state.log import Draft
+from tooltrue.state.log import DraftRecord
 from tooltrue.tools.vocabulary import CallRecord, Principal
 
 __all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
@@ -23,7 +23,7 @@ _MAX_NAME = 512
 _TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-class _Said(Value, frozen=True, omit_defaults=True, gc=False):
+class _RecordBody(Value, frozen=True, omit_defaults=True, gc=False):
     """The members of a record in their order, except ``arguments``, which stand before them."""
 
     at: datetime
@@ -51,7 +51,7 @@ class _Said(Value, frozen=True, omit_defaults=True, gc=False):
     wrong: tuple[str, ...] = ()
 
 
-class Record(Value, Draft, frozen=True, gc=False):
+class Record(Value, DraftRecord, frozen=True, gc=False):
     """The record of an operation. ``instance`` identifies the server among those that share a log. ``at`` and
     ``seconds`` are times of a clock; ``arguments`` are canonical JSON of those that came; all else is kept as it is
     until the text is needed."""
@@ -79,7 +79,7 @@ class Record(Value, Draft, frozen=True, gc=False):
         except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
             arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
         # By position: keyword arguments would cost as much as all the rest.
-        said = _Said(
+        body = _RecordBody(
             datetime.fromtimestamp(self.at, UTC),
             self.size,
             self.bytes_out,
@@ -87,7 +87,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             trail.code,
             trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
             "" if tool is None else tool.effect,
-            trail.intent,
+            trail.write_ahead_id,
             self.instance,
             self.kind,
             masked,
@@ -105,15 +105,15 @@ class Record(Value, Draft, frozen=True, gc=False):
             tuple(self.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
         )
         try:
-            return f'{{"arguments":{arguments.decode("ascii")},{encode(said).decode("ascii")[1:]}'
+            return f'{{"arguments":{arguments.decode("ascii")},{encode(body).decode("ascii")[1:]}'
         except UnicodeError:  # not ASCII, or not even Unicode
-            return _ascii(arguments, said)
+            return _ascii(arguments, body)
 
     def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
         if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool, self.arguments)):
             return self.arguments, ()
-        masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
-        return canonical(masked), tuple(found)
+        masked, paths = self.masks.mask(decode(self.arguments), self.trail.tool)
+        return canonical(masked), tuple(paths)
 
     def said_subject(self) -> str:
         """Return the subject without secrets. The subject of a tool that was found needs no mask: its author has named
@@ -124,37 +124,37 @@ class Record(Value, Draft, frozen=True, gc=False):
         return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
 
 
-def _ascii(arguments: bytes, said: _Said) -> str:
-    members = {name: getattr(said, name) for name in said.__struct_fields__}
-    defaults = dict(zip(reversed(said.__struct_fields__), reversed(said.__struct_defaults__), strict=False))
-    kept = {name: value for name, value in members.items() if value or name not in defaults}
+def _ascii(arguments: bytes, body: _RecordBody) -> str:
+    members = {name: getattr(body, name) for name in body.__struct_fields__}
+    defaults = dict(zip(reversed(body.__struct_fields__), reversed(body.__struct_defaults__), strict=False))
+    present = {name: value for name, value in members.items() if value or name not in defaults}
     return json.dumps(
-        {"arguments": json.loads(arguments), **kept, "at": json.loads(encode(said.at))},
+        {"arguments": json.loads(arguments), **present, "at": json.loads(encode(body.at))},
         sort_keys=True,
         separators=(",", ":"),
     )
 
 
-def _trace(said: object) -> str:
+def _trace(traceparent: object) -> str:
     """Return the trace id of W3C Trace Context, if the request has one."""
-    found = _TRACEPARENT.fullmatch(said) if isinstance(said, str) else None
-    return "" if found is None else found[1]
+    match = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
+    return "" if match is None else match[1]
 
 
 def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
     """Return canonical JSON of ``arguments`` as they are now, and its size. Long arguments are replaced by a digest
     here, since many records may wait for a slow disk."""
     try:
-        said = canonical(arguments)
+        encoded = canonical(arguments)
     except (TypeError, ValueError):  # from a caller in this process
         return b'{"[unreadable]":true}', 0
-    size = len(said)
+    size = len(encoded)
     if size <= MAX_ARGUMENTS:
-        return said, size
-    return encode({"[cut]": {"bytes": size, "sha256": hashlib.sha256(said).hexdigest()}}), size
+        return encoded, size
+    return encode({"[cut]": {"bytes": size, "sha256": hashlib.sha256(encoded).hexdigest()}}), size
 
 
-class Refusals(Value, Draft, frozen=True):
+class Refusals(Value, DraftRecord, frozen=True):
     """The refusals of one principal in one minute that have no record of their own. ``tools``: tool → code → count, of
     calls of existing tools; of the first tools only, so that no caller fills the log with names."""
 
@@ -166,7 +166,7 @@ class Refusals(Value, Draft, frozen=True):
     instance: str = ""
 
     def text(self) -> str:
-        said = {
+        body = {
             "at": json.loads(encode(datetime.fromtimestamp(self.at, UTC))),
             "codes": dict(self.codes),
             "count": self.count,
@@ -175,4 +175,4 @@ class Refusals(Value, Draft, frozen=True):
             **({"tools": {tool: dict(codes) for tool, codes in self.tools.items()}} if self.tools else {}),
             "who": self.who,
         }
-        return json.dumps(said, sort_keys=True, separators=(",", ":"))
+        return json.dumps(body, sort_keys=True, separators=(",", ":"))

@@ -16,10 +16,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import cast
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.pending_records import OpenQuestions, RefusalCounter
 from tooltrue.policy.audit.record import Record
-from tooltrue.policy.audit.settings import Audit
 from tooltrue.protocol.types import replaced
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.tools.vocabulary import Effect
@@ -46,7 +46,7 @@ class Recorder:
         self._turn = asyncio.Lock()
         self._users = 0
         self._counted = RefusalCounter()
-        self._asked = OpenQuestions()
+        self._open_questions = OpenQuestions()
         self._next = 0.0
 
     # --- where they go ---
@@ -118,7 +118,7 @@ class Recorder:
 
     async def prove(self, record: Record) -> None:
         """Write the write-ahead record of an operation. ``ToolError`` if that fails: then it must not run."""
-        record.trail.intent = secrets.token_hex(8)
+        record.trail.write_ahead_id = secrets.token_hex(8)
         try:
             await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
         except StateError as error:
@@ -127,10 +127,10 @@ class Recorder:
 
     # --- after it ---
 
-    def ended(self, record: Record) -> None:
+    def note_outcome(self, record: Record) -> None:
         """Write the record of an operation that has ended, now or with others."""
         if record.rounds:
-            record = self._asked.continued(record)
+            record = self._open_questions.continued(record)
         if record.outcome == "refused":
             self._write_due(self.clock())
             # A pause of the caller is always written: it is the outcome of the refusals that are only counted.
@@ -139,11 +139,11 @@ class Recorder:
                 return
         self.log.note(record)
 
-    def asked(self, record: Record) -> None:
+    def note_question(self, record: Record) -> None:
         """Keep the record of an operation that continues with another round."""
         if record.rounds:
-            record = self._asked.continued(record)
-        for unanswered in self._asked.keep(record):
+            record = self._open_questions.continued(record)
+        for unanswered in self._open_questions.keep(record):
             self.log.note(unanswered)
         self._look_again()
 
@@ -159,13 +159,13 @@ class Recorder:
     def _tick(self) -> None:
         self._next = 0.0
         self._write_due(self.clock())
-        if self._counted or self._asked:
+        if self._counted or self._open_questions:
             self._look_again()
 
     def _write_due(self, now: float, *, all: bool = False) -> None:
         for refusals in self._counted.due(now, all=all):
             self.log.note(replaced(refusals, instance=self.instance))
-        for record in self._asked.due(now, all=all):
+        for record in self._open_questions.due(now, all=all):
             self.log.note(record)
 
 

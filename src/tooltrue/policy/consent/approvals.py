@@ -30,9 +30,9 @@ from tooltrue.state.places import state_folder
 
 __all__ = [
     "MAX_TICKETS",
+    "ApprovalRequest",
     "Approvals",
     "LastAnswer",
-    "Request",
     "Scope",
     "Ticket",
     "approvals_url",
@@ -71,7 +71,7 @@ def place_of(path: str) -> str:
     return os.fsencode(Path(path).resolve()).decode(errors="backslashreplace")
 
 
-class Request(Value, frozen=True):
+class ApprovalRequest(Value, frozen=True):
     """A call that a person has to agree to. ``reason`` comes from a rule, ``preview`` is the tool's own account of what
     the call would do. ``instance`` distinguishes servers of the same name; without a configured one, ``started``, the
     way the server was started, does. ``stake`` names what else is at stake in this call: an approval given without it
@@ -121,7 +121,7 @@ class Ticket(Value, frozen=True):
     that name, and ``why`` is a person's reason for a denial."""
 
     id: str
-    wanted: Request
+    wanted: ApprovalRequest
     asked: float
     until: float
     state: State = "open"
@@ -136,9 +136,9 @@ class LastAnswer(Value, frozen=True):
     arguments: Mapping[str, Any]
 
 
-def _read(data: bytes) -> Ticket:
-    said: dict[str, Any] = decode(data)
-    return Ticket(wanted=Request(**said.pop("wanted")), **said)
+def _decode_ticket(data: bytes) -> Ticket:
+    members: dict[str, Any] = decode(data)
+    return Ticket(wanted=ApprovalRequest(**members.pop("wanted")), **members)
 
 
 class Approvals:
@@ -150,58 +150,58 @@ class Approvals:
 
     # --- for the layer
 
-    async def granted(self, wanted: Request) -> Scope | None:
+    async def granted(self, request: ApprovalRequest) -> Scope | None:
         """Return the scope that lets this call run now, or ``None``. A denial of this exact call beats a pattern that
         it fits."""
-        ticket = await self.ticket(wanted)
+        ticket = await self.ticket(request)
         match None if ticket is None else ticket.state:
             case "denied":
                 return None
             case "once" | "session" as scope:
                 return scope
             case _:
-                fits = any(_accepts(schema, wanted.arguments) for _, schema, _ in await self._patterns(wanted))
+                fits = any(_accepts(schema, request.arguments) for _, schema, _ in await self._patterns(request))
                 return "pattern" if fits else None
 
-    async def ticket(self, wanted: Request) -> Ticket | None:
+    async def ticket(self, request: ApprovalRequest) -> Ticket | None:
         """Return the last ticket of this exact call, in any state."""
-        data = await self._values.get(_ticket(wanted))
-        return None if data is None else _read(data)
+        data = await self._values.get(_ticket(request))
+        return None if data is None else _decode_ticket(data)
 
-    async def open(self, wanted: Request) -> Ticket:
+    async def open(self, request: ApprovalRequest) -> Ticket:
         """Open a ticket for a person to settle, or return the one that exists. ``ToolError`` when too many are open."""
         now = self._clock()
-        opened = Ticket("t-" + secrets.token_hex(4), wanted, now, now + _OPEN_SECONDS)
+        opened = Ticket("t-" + secrets.token_hex(4), request, now, now + _OPEN_SECONDS)
         await self._list(opened)
         won = False
         while not won:
-            known = await self._values.get(_ticket(wanted))
-            if known is None:
-                won = await self._values.put_if_absent(_ticket(wanted), encode(opened), _OPEN_SECONDS)
-            elif (ticket := _read(known)).state == "used":
-                won = await self._values.replace(_ticket(wanted), known, encode(opened), _OPEN_SECONDS)
+            stored = await self._values.get(_ticket(request))
+            if stored is None:
+                won = await self._values.put_if_absent(_ticket(request), encode(opened), _OPEN_SECONDS)
+            elif (ticket := _decode_ticket(stored)).state == "used":
+                won = await self._values.replace(_ticket(request), stored, encode(opened), _OPEN_SECONDS)
             else:  # opened by another call, or settled by a person
                 await self._list(ticket)
                 return ticket
         return opened
 
-    async def take(self, wanted: Request) -> float | None:
+    async def take(self, request: ApprovalRequest) -> float | None:
         """Use up the grant for one call, and return when it would have expired; ``None`` if another call has taken it.
         :meth:`settle` or :meth:`give_back` follows."""
-        return await self._turn(wanted, "once", "running", self._clock() + _RUNNING_SECONDS)
+        return await self._turn(request, "once", "running", self._clock() + _RUNNING_SECONDS)
 
-    async def give_back(self, wanted: Request, until: float) -> None:
+    async def give_back(self, request: ApprovalRequest, until: float) -> None:
         """Restore the grant until ``until``: the call asked another question and has not run."""
         if until > self._clock():
-            await self._turn(wanted, "running", "once", until)
+            await self._turn(request, "running", "once", until)
 
-    async def settle(self, wanted: Request) -> None:
+    async def settle(self, request: ApprovalRequest) -> None:
         """Mark the grant as used: the call has run, with any outcome."""
-        await self._turn(wanted, "running", "used", self._clock() + _SETTLED_SECONDS)
+        await self._turn(request, "running", "used", self._clock() + _SETTLED_SECONDS)
 
     async def remember(
         self,
-        wanted: Request,
+        request: ApprovalRequest,
         scope: Scope,
         seconds: float | None = None,
         pattern: Mapping[str, Any] | None = None,
@@ -209,18 +209,18 @@ class Approvals:
         """Store an approval that was given in a prompt, so that it holds beyond the request. ``ConfigurationError`` for
         a pattern that the call does not fit."""
         now = self._clock()
-        ticket = await self.ticket(wanted) or Ticket("t-" + secrets.token_hex(4), wanted, now, now)
+        ticket = await self.ticket(request) or Ticket("t-" + secrets.token_hex(4), request, now, now)
         await self.allow(ticket, scope, seconds=seconds, pattern=pattern)
 
-    async def last(self, wanted: Request) -> LastAnswer | None:
+    async def last(self, request: ApprovalRequest) -> LastAnswer | None:
         """Return the last approved call of this tool, by the tool's name, even if the tool or the approval has changed
         since."""
-        data = await self._values.get(_last(wanted))
+        data = await self._values.get(_last(request))
         return None if data is None else LastAnswer(**decode(data))
 
-    async def note_last(self, wanted: Request, fields: Mapping[str, str]) -> None:
+    async def note_last(self, request: ApprovalRequest, fields: Mapping[str, str]) -> None:
         """Remember that a person has approved this call. ``fields`` are the digests of the fields of its definition."""
-        await self._values.put(_last(wanted), encode(LastAnswer(fields, wanted.arguments)), _LAST_SECONDS)
+        await self._values.put(_last(request), encode(LastAnswer(fields, request.arguments)), _LAST_SECONDS)
 
     # --- for the person
 
@@ -240,14 +240,14 @@ class Approvals:
         self, ticket: Ticket, scope: Scope, *, seconds: float | None = None, pattern: Mapping[str, Any] | None = None
     ) -> Ticket:
         """Let the call of a ticket run. ``ConfigurationError`` for a pattern that the call itself does not fit."""
-        wanted = ticket.wanted
-        if pattern is not None and not _accepts(pattern, wanted.arguments):
+        request = ticket.wanted
+        if pattern is not None and not _accepts(pattern, request.arguments):
             raise ConfigurationError.of("TT4403", ticket=ticket.id)
         seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
         ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
         await self._list(ticket)
         await self._keep_pattern(ticket)
-        await self._values.put(_ticket(wanted), encode(ticket), seconds)
+        await self._values.put(_ticket(request), encode(ticket), seconds)
         return ticket
 
     async def deny(self, ticket: Ticket, why: str = "") -> None:
@@ -267,20 +267,20 @@ class Approvals:
         await self._values.put(_CREDENTIAL, _hash(word), _FOR_EVER)
 
     async def knows(self, word: str) -> bool:
-        known = await self._values.get(_CREDENTIAL)
-        return known is not None and hmac.compare_digest(known, _hash(word))
+        stored_hash = await self._values.get(_CREDENTIAL)
+        return stored_hash is not None and hmac.compare_digest(stored_hash, _hash(word))
 
     # --- below
 
-    async def _turn(self, wanted: Request, before: State, state: State, until: float) -> float | None:
+    async def _turn(self, request: ApprovalRequest, before: State, state: State, until: float) -> float | None:
         """Compare-and-set: move the ticket from state ``before`` to ``state``. Returns when the old state would have
         expired, or ``None`` if the ticket has another state."""
-        while (known := await self._values.get(_ticket(wanted))) is not None:
-            ticket = _read(known)
+        while (stored := await self._values.get(_ticket(request))) is not None:
+            ticket = _decode_ticket(stored)
             if ticket.state != before:
                 return None
             turned = replaced(ticket, state=state, until=until)
-            if await self._values.replace(_ticket(wanted), known, encode(turned), until - self._clock()):
+            if await self._values.replace(_ticket(request), stored, encode(turned), until - self._clock()):
                 await self._list(turned)
                 return ticket.until
         return None
@@ -288,38 +288,40 @@ class Approvals:
     async def _list(self, ticket: Ticket) -> None:
         """Update the index, so that a person can find each ticket that can be settled or revoked. ``ToolError`` when
         too many are open."""
-        wanted, waits = ticket.wanted, ticket.state == "open"
+        request, waits = ticket.wanted, ticket.state == "open"
 
         def change(listed: list[Any]) -> list[Any]:
-            others = [one for one in listed if one[1] != wanted.key]
+            others = [one for one in listed if one[1] != request.key]
             waiting = [asker for _, _, asker, is_open in others if is_open]
-            for count, limit in ((waiting.count(wanted.asker), MAX_OF_ONE), (len(waiting), MAX_TICKETS)):
+            for count, limit in ((waiting.count(request.asker), MAX_OF_ONE), (len(waiting), MAX_TICKETS)):
                 if waits and count >= limit:
-                    raise ToolError.of("TT2409", tool=wanted.tool, limit=limit)
+                    raise ToolError.of("TT2409", tool=request.tool, limit=limit)
             over = ticket.state in ("used", "denied")
-            return others if over else [*others, (ticket.until, wanted.key, wanted.asker, waits)]
+            return others if over else [*others, (ticket.until, request.key, request.asker, waits)]
 
         await self._change(_INDEX, change)
 
     async def _keep_pattern(self, ticket: Ticket) -> None:
         """Replace the stored pattern of a ticket. Each pattern expires with its own ticket."""
         mine = [] if ticket.pattern is None else [(ticket.until, ticket.pattern, ticket.id)]
-        await self._change(_pattern(ticket.wanted), lambda known: [one for one in known if one[2] != ticket.id] + mine)
+        await self._change(
+            _pattern(ticket.wanted), lambda entries: [one for one in entries if one[2] != ticket.id] + mine
+        )
 
     async def _change(self, key: str, change: Callable[[list[Any]], list[Any]]) -> None:
         """Update a stored list with compare-and-set, retrying until no other writer interferes. Each entry begins with
         its expiry; expired ones are dropped."""
         while True:
-            known, now = await self._values.get(key), self._clock()
-            entries = change([] if known is None else [entry for entry in decode(known) if entry[0] > now])
-            if known is None and not entries:
+            stored, now = await self._values.get(key), self._clock()
+            entries = change([] if stored is None else [entry for entry in decode(stored) if entry[0] > now])
+            if stored is None and not entries:
                 return
             seconds = max((entry[0] for entry in entries), default=now + 1) - now
             data = encode(entries)
-            if known is None:
+            if stored is None:
                 won = await self._values.put_if_absent(key, data, seconds)
             else:
-                won = await self._values.replace(key, known, data, seconds)
+                won = await self._values.replace(key, stored, data, seconds)
             if won:
                 return
 
@@ -328,11 +330,11 @@ class Approvals:
         entries: list[Any] = [] if listed is None else decode(listed)
         for _, key, *_ in entries:
             data = await self._values.get(_TICKET + key)
-            if data is not None and (ticket := _read(data)).state not in ("used", "denied"):
+            if data is not None and (ticket := _decode_ticket(data)).state not in ("used", "denied"):
                 yield ticket
 
-    async def _patterns(self, wanted: Request) -> list[tuple[float, Mapping[str, Any], str]]:
-        data, now = await self._values.get(_pattern(wanted)), self._clock()
+    async def _patterns(self, request: ApprovalRequest) -> list[tuple[float, Mapping[str, Any], str]]:
+        data, now = await self._values.get(_pattern(request)), self._clock()
         return [] if data is None else [entry for entry in decode(data) if entry[0] > now]
 
 
@@ -346,16 +348,18 @@ def _hash(word: str) -> bytes:
     return hashlib.sha256(word.encode()).digest()  # 32 random bytes cannot be guessed
 
 
-def _ticket(wanted: Request) -> str:
-    return _TICKET + wanted.key
+def _ticket(request: ApprovalRequest) -> str:
+    return _TICKET + request.key
 
 
-def _last(wanted: Request) -> str:
-    return "approval-last:" + digest([wanted.server, wanted.instance, wanted.started, wanted.principal, wanted.tool])
+def _last(request: ApprovalRequest) -> str:
+    return "approval-last:" + digest(
+        [request.server, request.instance, request.started, request.principal, request.tool]
+    )
 
 
-def _pattern(wanted: Request) -> str:
-    return "approval-pattern:" + wanted.family
+def _pattern(request: ApprovalRequest) -> str:
+    return "approval-pattern:" + request.family
 
 
 def _accepts(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["shown", "shown_json", "shown_text"]
+__all__ = ["display_arguments", "display_json", "display_text"]
 
 _RUN = 24
 # They have a glyph for Python, but not for a person: fillers, joiners, selectors, and blanks of Braille, of Khitan, of
@@ -37,10 +37,10 @@ _UNIT = re.compile(r"\\u[0-9a-f]{4}|\\.|.", re.DOTALL)
 _SAME = re.compile(r"(\\\\|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|.)\1*", re.DOTALL)
 
 
-def shown(arguments: Mapping[str, Any]) -> str:
+def display_arguments(arguments: Mapping[str, Any]) -> str:
     """Show each argument on a line of its own: name, length if it is text, and value as JSON."""
     return (
-        "\n".join(f"{shown_json(name)}{_length(value)}: {shown_json(value)}" for name, value in arguments.items())
+        "\n".join(f"{display_json(name)}{_length(value)}: {display_json(value)}" for name, value in arguments.items())
         or "-"
     )
 
@@ -49,12 +49,12 @@ def _length(value: Any) -> str:
     return f" ({len(value)})" if isinstance(value, str) else ""
 
 
-def shown_json(value: Any) -> str:
+def display_json(value: Any) -> str:
     """Show one value as JSON."""
     return _visible(json.dumps(value, ensure_ascii=False))
 
 
-def shown_text(text: str) -> str:
+def display_text(text: str) -> str:
     """Show text of several lines; a backslash of its own is written twice."""
     return "\n".join(_visible(line.replace("\\", "\\\\")) for line in text.split("\n"))
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final
 
 from tooltrue.contract.names import skeleton
-from tooltrue.policy.consent.argument_display import shown_text
+from tooltrue.policy.consent.argument_display import display_text
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script
 from tooltrue.wording import sentence
 
@@ -24,7 +24,7 @@ _NAMED: Final = 3
 
 
 def shown_name(name: str, language: str, others: Collection[str] = ()) -> str:
-    """Return ``name`` as :func:`shown_text` shows it, marked if it holds :func:`odd_letters`, or looks like one of
+    """Return ``name`` as :func:`display_text` shows it, marked if it holds :func:`odd_letters`, or looks like one of
     ``others`` and is another. The mark stands between brackets that no name can hold unescaped."""
     notes: list[str] = []
     if odd := odd_letters(name):
@@ -32,8 +32,8 @@ def shown_name(name: str, language: str, others: Collection[str] = ()) -> str:
         notes.append(sentence("TT2460", language, {"letters": letters}))
     same = skeleton(name)
     if alike := sorted(other for other in others if other != name and skeleton(other) == same):
-        notes.append(sentence("TT2461", language, {"other": shown_text(alike[0])}))
-    return " ".join((shown_text(name), *(f"⟨{note}⟩" for note in notes)))
+        notes.append(sentence("TT2461", language, {"other": display_text(alike[0])}))
+    return " ".join((display_text(name), *(f"⟨{note}⟩" for note in notes)))
 
 
 def odd_letters(name: str) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def odd_letters(name: str) -> tuple[str, ...]:
     among letters of another script that do, and invisible characters."""
     if name.isascii() and name.isprintable():
         return ()
-    hidden = {sign for sign in name if shown_text(sign).startswith("\\u") and not unicodedata.combining(sign)}
+    hidden = {sign for sign in name if display_text(sign).startswith("\\u") and not unicodedata.combining(sign)}
     odd = {sign for word in _WORDS.findall(name) if _is_disguised(word) for sign in word if not sign.isascii()}
     return tuple(sign for sign in dict.fromkeys(name) if sign in hidden | odd)
 

@@ -10,44 +10,44 @@ from typing import Literal, TypeAlias
 
 from tooltrue.errors import StateError, ToolError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.policy.consent.approvals import Approvals, Request
-from tooltrue.policy.consent.argument_display import shown, shown_text
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
+from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.lookalikes import shown_name
-from tooltrue.protocol.questions import InputRequest, elicitation_form
+from tooltrue.protocol.input_requests import InputRequest, elicitation_form
 from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Values
-from tooltrue.tools.rounds import Question
+from tooltrue.tools.rounds import ClientQuestion
 from tooltrue.tools.vocabulary import LOCAL
 from tooltrue.wording import sentence
 
-__all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "put_to"]
+__all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "approval_message"]
 
 _log = logging.getLogger("tooltrue")
 
-Said: TypeAlias = Literal["once", "session", "deny", "cancel"]
+Choice: TypeAlias = Literal["once", "session", "deny", "cancel"]
 
-_CHOICES: tuple[tuple[Said, str], ...] = (("once", "TT2412"), ("session", "TT2413"), ("deny", "TT2414"))
+_CHOICES: tuple[tuple[Choice, str], ...] = (("once", "TT2412"), ("session", "TT2413"), ("deny", "TT2414"))
 _USED_SECONDS = 3_600.0  # longer than any question waits for its answer
 
 
-def put_to(wanted: Request, language: str) -> str:
+def approval_message(request: ApprovalRequest, language: str) -> str:
     """Compose all that the person decides by: server, tool, effect, every argument, and the expected outcome.
 
     The model can arrange no part of it (:mod:`tooltrue.policy.consent.argument_display`).
     """
     # A path on this machine is not shown to a caller on another one.
-    is_shown = wanted.instance and wanted.principal == LOCAL.id
-    server = f"{wanted.server} ({wanted.instance})" if is_shown else wanted.server
-    names = {"server": server, "tool": wanted.tool, "effect": wanted.effect}
+    is_shown = request.instance and request.principal == LOCAL.id
+    server = f"{request.server} ({request.instance})" if is_shown else request.server
+    names = {"server": server, "tool": request.tool, "effect": request.effect}
     parts = [sentence("TT2400", language, {key: shown_name(name, language) for key, name in names.items()})]
-    parts += [shown_text(wanted.reason)] if wanted.reason else []
-    parts += [shown(wanted.arguments)]
-    parts += [shown_text(wanted.preview)] if wanted.preview else []
+    parts += [display_text(request.reason)] if request.reason else []
+    parts += [display_arguments(request.arguments)]
+    parts += [display_text(request.preview)] if request.preview else []
     return "\n\n".join(parts)
 
 
 @dataclass(frozen=True)
-class Consent(Question[Said]):
+class Consent(ClientQuestion[Choice]):
     """Approve once, approve for a while, or deny. Accepting without a choice approves once; dismissing the form is no
     answer."""
 
@@ -56,19 +56,19 @@ class Consent(Question[Said]):
     request: InputRequest = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        choices = [{"const": said, "title": sentence(code, self.language, {})} for said, code in _CHOICES]
+        choices = [{"const": choice, "title": sentence(code, self.language, {})} for choice, code in _CHOICES]
         schema = {"type": "object", "properties": {"answer": {"type": "string", "oneOf": choices, "default": "once"}}}
         object.__setattr__(self, "request", elicitation_form(self.message, schema))
 
-    def read(self, answer: Mapping[str, Json]) -> Said:
+    def read(self, answer: Mapping[str, Json]) -> Choice:
         if answer["action"] != "accept":
             return "deny" if answer["action"] == "decline" else "cancel"
         content = answer.get("content", {})
-        said = content.get("answer", "once")
+        choice = content.get("answer", "once")
         # A field that was not requested may say no: {"approved": false} is not a choice, and not an approval.
-        if said not in ("once", "session", "deny") or content.keys() - {"answer"}:
+        if choice not in ("once", "session", "deny") or content.keys() - {"answer"}:
             raise ValueError("answer: once, session or deny")
-        return said
+        return choice
 
 
 # --- grants: used up in the step before the tool runs ----------------------------------------------------------------
@@ -96,20 +96,20 @@ class AnsweredGrant:
 
     facts: Values
     approvals: Approvals
-    wanted: Request
+    request: ApprovalRequest
     nonce: str
     session_seconds: float | None = None
     by: str = "the client's answer"
-    taken: bool = False
+    is_taken: bool = False
     stands: bool = False
 
     async def take(self) -> None:
         if not await self.facts.put_if_absent("consent:" + self.nonce, b"1", _USED_SECONDS):
-            raise ToolError.of("TT2416", tool=self.wanted.tool)
-        self.taken = True
+            raise ToolError.of("TT2416", tool=self.request.tool)
+        self.is_taken = True
         if self.session_seconds is not None:
             with _logged("a yes for the session counts once only"):
-                await self.approvals.remember(self.wanted, "session", self.session_seconds)
+                await self.approvals.remember(self.request, "session", self.session_seconds)
                 self.stands = True
 
     async def give_back(self) -> None:
@@ -120,11 +120,11 @@ class AnsweredGrant:
 
     async def keep(self) -> None:
         # The answer travels in a state that is good for one request, so the approval is stored here for the next one.
-        if not self.taken:
+        if not self.is_taken:
             await self.take()
             if not self.stands:
                 with _logged("a yes is lost with the call that was refused"):
-                    await self.approvals.remember(self.wanted, "once")
+                    await self.approvals.remember(self.request, "once")
 
 
 @dataclass
@@ -132,23 +132,23 @@ class TicketGrant:
     """An approved ticket: good for one run."""
 
     approvals: Approvals
-    wanted: Request
+    request: ApprovalRequest
     by: str
     until: float = 0.0
 
     async def take(self) -> None:
-        until = await self.approvals.take(self.wanted)
+        until = await self.approvals.take(self.request)
         if until is None:
-            raise ToolError.of("TT2405", tool=self.wanted.tool)
+            raise ToolError.of("TT2405", tool=self.request.tool)
         self.until = until
 
     async def give_back(self) -> None:
-        await self.approvals.give_back(self.wanted, self.until)
+        await self.approvals.give_back(self.request, self.until)
 
     async def settle(self) -> None:
         # The tool has run, and the grant is gone: failing to mark the ticket must not make the outcome a failure.
         with _logged("a ticket that was used cannot be marked so"):
-            await self.approvals.settle(self.wanted)
+            await self.approvals.settle(self.request)
 
     async def keep(self) -> None: ...
 

@@ -30,7 +30,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import sentence
+from tooltrue.wording import Worded, sentence
 
 __all__ = ["Abuse", "abuse"]
 
@@ -61,19 +61,19 @@ class Abuse(Value, frozen=True):
         return f"{self.pause:g} s of pause and more, up to {self.longest:g} s, for bursts of refusals"
 
     def __post_init__(self) -> None:
-        for name, said in (("refusals", self.refusals), ("unknown", self.unknown), ("repeated", self.repeated)):
-            if not said.holds:
-                wanted = "a Rate of more than 0 a second and a burst of 1 or more"
-                raise ConfigurationError.of("TT4009", name=f"Abuse({name}=…)", wanted=wanted)
+        for name, rate in (("refusals", self.refusals), ("unknown", self.unknown), ("repeated", self.repeated)):
+            if not rate.holds:
+                requirement = Worded("TT4053", {})
+                raise ConfigurationError.of("TT4009", name=f"Abuse({name}=…)", wanted=requirement)
         if not 0 < self.pause <= self.longest < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Abuse(pause=…)", wanted="above 0, and not above longest")
+            raise ConfigurationError.of("TT4009", name="Abuse(pause=…)", wanted=Worded("TT4050", {}))
 
 
 def abuse(
-    limits: Abuse, facts: Facts, signals: AbuseEvents, clock: Callable[[], float] = time.time
+    limits: Abuse, facts: Facts, abuse_events: AbuseEvents, clock: Callable[[], float] = time.time
 ) -> Callable[[Provider], Provider]:
     """Pause callers that show signs of abuse. ``clock`` is one that all workers share."""
-    return lambda inner: _Abuse(inner, _Watcher(limits, facts, signals, clock))
+    return lambda inner: _Abuse(inner, _Watcher(limits, facts, abuse_events, clock))
 
 
 class _Abuse(Layer, frozen=True):
@@ -112,7 +112,7 @@ class _Watcher(Value, frozen=True):
 
     limits: Abuse
     facts: Facts
-    signals: AbuseEvents
+    abuse_events: AbuseEvents
     clock: Callable[[], float]
     clear: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -161,7 +161,7 @@ class _Watcher(Value, frozen=True):
             trail.paused, trail.rule = math.ceil(seconds), f"abuse: {kind}"
         await self.facts.put(f"abuse times {principal.id}", b"%d" % min(times + 1, 30), seconds + _REMEMBERED_SECONDS)
         _log.warning("%s [TT4103]", sentence("TT4103", "en", {"who": principal.id, "seconds": seconds, "sign": kind}))
-        self.signals.tell(AbuseEvent(kind, principal, name, seconds))
+        self.abuse_events.publish(AbuseEvent(kind, principal, name, seconds))
 
 
 def _digest(name: str, arguments: object) -> str:

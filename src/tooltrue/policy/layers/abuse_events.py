@@ -43,10 +43,10 @@ class AbuseEvents:
     def listen(self, listener: Callable[[AbuseEvent], None]) -> None:
         self._listeners.append(listener)
 
-    def tell(self, sign: AbuseEvent) -> None:
+    def publish(self, event: AbuseEvent) -> None:
         """Call each listener. One that fails is logged, and affects neither the call nor the others."""
         for listener in self._listeners:
             try:
-                listener(sign)
+                listener(event)
             except Exception:  # noqa: BLE001 - whatever it is, the call is not its business
-                _log.exception("a listener for signs failed")
+                _log.exception("a listener for abuse events failed")

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from tooltrue.errors import TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.audit.masking import Masks
+from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.record import Record, snapshot
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, replaced
-from tooltrue.tools.toolset import Layer, Provider, Wrapper, found
+from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import (
     CallRecord,
     CompletionGet,
@@ -51,11 +51,11 @@ class _Audit(Layer, frozen=True):
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         if self.recorder.log.behind:
             await self.recorder.wait()
-        trail, begun = operation.context.trail, _begun(operation, self.recorder)
-        if trail is None or trail.taken:
+        trail, start = operation.context.trail, _start_of(operation, self.recorder)
+        if trail is None or trail.claimed:
             trail = CallRecord()
             operation = replaced(operation, context=replaced(operation.context, trail=trail))
-        trail.taken, context = True, operation.context
+        trail.claimed, context = True, operation.context
         began = perf_counter()
         try:
             outcome = await proceed(operation)
@@ -63,13 +63,13 @@ class _Audit(Layer, frozen=True):
             seconds = perf_counter() - began
             if isinstance(error, TooltrueError):
                 trail.code = error.code
-            self.recorder.ended(_record(context, begun, trail, _failure(error, trail), seconds))
+            self.recorder.note_outcome(_record(context, start, trail, _failure(error, trail), seconds))
             raise
         seconds = perf_counter() - began
         if type(outcome) is InputRequiredResult:
-            self.recorder.asked(_record(context, begun, trail, "asked", seconds))
+            self.recorder.note_question(_record(context, start, trail, "asked", seconds))
         else:
-            self.recorder.ended(_record(context, begun, trail, _result(outcome, trail), seconds, _size(outcome)))
+            self.recorder.note_outcome(_record(context, start, trail, _result(outcome, trail), seconds, _size(outcome)))
         return outcome
 
 
@@ -80,9 +80,9 @@ class _WriteAheadAudit(Layer, frozen=True):
         trail = call.context.trail
         if trail is not None:  # always set, unless the layers were composed without `audit`
             if (tool := call.tool) is None:
-                call, tool = await found(self.inner, call)
+                call, tool = await resolve_call(self.inner, call)
             if self.recorder.must_prove(tool.effect):
-                await self.recorder.prove(_record(call.context, _begun(call, self.recorder), trail))
+                await self.recorder.prove(_record(call.context, _start_of(call, self.recorder), trail))
             trail.tool, trail.ran = tool, True
         return await self.inner.call_tool(call)
 
@@ -90,7 +90,7 @@ class _WriteAheadAudit(Layer, frozen=True):
         trail = operation.context.trail
         if trail is not None:
             if self.recorder.must_prove("read"):
-                await self.recorder.prove(_record(operation.context, _begun(operation, self.recorder), trail))
+                await self.recorder.prove(_record(operation.context, _start_of(operation, self.recorder), trail))
             trail.ran = True
         try:
             return await proceed(operation)
@@ -100,30 +100,30 @@ class _WriteAheadAudit(Layer, frozen=True):
             raise
 
 
-_Begun: TypeAlias = tuple[Masks, str, str, str, bytes, int, float]
+_Start: TypeAlias = tuple[Masks, str, str, str, bytes, int, float]
 """The first members of a record, known when an operation begins."""
 
 
-def _begun(operation: Operation, recorder: Recorder) -> _Begun:
-    kind, subject, said = _facts(operation)
-    return recorder.masks, recorder.instance, kind, subject, *snapshot(said), recorder.clock()
+def _start_of(operation: Operation, recorder: Recorder) -> _Start:
+    kind, subject, arguments = _facts(operation)
+    return recorder.masks, recorder.instance, kind, subject, *snapshot(arguments), recorder.clock()
 
 
 def _record(
     context: RequestContext,
-    begun: _Begun,
+    start: _Start,
     trail: CallRecord,
     outcome: str = "",
     seconds: float = 0.0,
     bytes_out: int = 0,
 ) -> Record:
     if trail.edited is not None:  # the arguments that were decided about, and ran
-        masks, instance, kind, subject, _, _, at = begun
-        begun = masks, instance, kind, subject, *snapshot(trail.edited), at
+        masks, instance, kind, subject, _, _, at = start
+        start = masks, instance, kind, subject, *snapshot(trail.edited), at
     rounds = 0 if context.rounds is None else context.rounds.number
     # Only this part of `_meta`: a record that waits must not keep a request alive.
     traceparent = context.meta.get("traceparent") if context.meta else None
-    return Record(*begun, context.principal, traceparent, trail, rounds, outcome, seconds, bytes_out)
+    return Record(*start, context.principal, traceparent, trail, rounds, outcome, seconds, bytes_out)
 
 
 def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:

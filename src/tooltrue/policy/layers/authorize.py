@@ -17,7 +17,7 @@ from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, field, replaced
 from tooltrue.protocol.uris import read_template
 from tooltrue.tools.memo import Remembered
-from tooltrue.tools.toolset import Provider, Wrapper, found, unknown
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call, unknown
 from tooltrue.tools.views import filtered
 from tooltrue.tools.vocabulary import (
     CompletionGet,
@@ -52,7 +52,7 @@ def authorize_arguments(decide: Decide) -> Callable[[Provider], Provider]:
     return Wrapper if decide is required_only else lambda inner: _AuthorizeArguments(inner, decide)
 
 
-EntryT = TypeVar("EntryT", wire.Resource, wire.ResourceTemplate, wire.Prompt)
+EntryT = TypeVar("EntryT", wire.ResourceDefinition, wire.ResourceTemplate, wire.Prompt)
 
 
 class _Required(Wrapper, frozen=True):
@@ -60,7 +60,7 @@ class _Required(Wrapper, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         if tool.requires and isinstance(verdict := required_only(tool, call.context, None), Deny):
             _note(call.context, verdict)
             raise _refused(verdict, call)
@@ -68,55 +68,55 @@ class _Required(Wrapper, frozen=True):
 
 
 class _Authorize(Wrapper, frozen=True):
-    """``shown`` is the visible part of the tools of ``inner``; a call is decided about once, here.
+    """``visible`` is the visible part of the tools of ``inner``; a call is decided about once, here.
 
     A library entry is listed unless it is hidden, and found, read, got and completed only where it is allowed; a
     completion names no resource that may not be read.
     """
 
     decide: Decide
-    shown: Provider
-    _resources: Remembered[wire.Resource] = field(default_factory=Remembered[wire.Resource])
+    visible: Provider
+    _resources: Remembered[wire.ResourceDefinition] = field(default_factory=Remembered[wire.ResourceDefinition])
     _templates: Remembered[wire.ResourceTemplate] = field(default_factory=Remembered[wire.ResourceTemplate])
     _prompts: Remembered[wire.Prompt] = field(default_factory=Remembered[wire.Prompt])
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        return await self.shown.list_tools(context)
+        return await self.visible.list_tools(context)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
-        return await self.shown.find_tool(name, context)
+        return await self.visible.find_tool(name, context)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         if isinstance(verdict := self.decide(tool, call.context, None), Deny):
             _note(call.context, verdict)
             raise _refused(verdict, call)
         return await self.inner.call_tool(call)
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
-        return self._seen(await self.inner.list_resources(context), context, self._resources)
+    async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
+        return self._visible_entries(await self.inner.list_resources(context), context, self._resources)
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
-        return self._seen(await self.inner.list_templates(context), context, self._templates)
+        return self._visible_entries(await self.inner.list_templates(context), context, self._templates)
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return self._seen(await self.inner.list_prompts(context), context, self._prompts)
+        return self._visible_entries(await self.inner.list_prompts(context), context, self._prompts)
 
-    def _seen(
+    def _visible_entries(
         self, entries: tuple[EntryT, ...], context: RequestContext, last: Remembered[EntryT]
     ) -> tuple[EntryT, ...]:
-        seen = tuple(entry for entry in entries if not self._hides(entry, context))
-        return last.same(seen, context.principal.id)
+        visible_entries = tuple(entry for entry in entries if not self._hides(entry, context))
+        return last.same(visible_entries, context.principal.id)
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         entries = await self.inner.find_entries(operation)
         self._require(entries, operation)
         return entries
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        await self.find_entries(read)
-        return await self.inner.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        await self.find_entries(request)
+        return await self.inner.read_resource(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         await self.find_entries(get)
@@ -135,7 +135,7 @@ class _Authorize(Wrapper, frozen=True):
         # This caller may not learn how many more there are: those have not been checked for denials.
         return Completion(values, None if completion.hasMore else len(values), completion.hasMore)
 
-    async def _allows(self, resource: wire.Resource, context: RequestContext) -> bool:
+    async def _allows(self, resource: wire.ResourceDefinition, context: RequestContext) -> bool:
         """Return whether a resource of a template may be read, by every entry that would serve it."""
         entries: tuple[Entry, ...] = (resource,)
         with contextlib.suppress(UnknownEntry):
@@ -157,7 +157,7 @@ class _Authorize(Wrapper, frozen=True):
             case Deny() if verdict.scopes:
                 raise ScopeNeeded.needing(verdict.scopes)
             case Deny():
-                code, facts = _said(verdict, "TT1029")
+                code, facts = _refusal(verdict, "TT1029")
                 raise InvalidParams.of(code, subject=entries[0].name, **facts)
             case Ask():
                 reason = "a person has to agree, and cannot be asked yet"
@@ -169,7 +169,7 @@ class _AuthorizeArguments(Wrapper, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         verdict = self.decide(tool, call.context, call.arguments)
         _note(call.context, verdict)
         match verdict:
@@ -193,11 +193,11 @@ def _refused(verdict: Deny, call: ToolCall) -> RpcError | ToolError:
         return UnknownTool(call.called or call.name)  # a caller that must not see a tool learns no other name of it
     if verdict.scopes:
         return ScopeNeeded.needing(verdict.scopes)
-    code, facts = _said(verdict, "TT2007")
+    code, facts = _refusal(verdict, "TT2007")
     return ToolError.of(code, **{"tool" if code == "TT2007" else "subject": call.name}, **facts)
 
 
-def _said(verdict: Deny, of_author: str) -> tuple[str, dict[str, Any]]:
+def _refusal(verdict: Deny, of_author: str) -> tuple[str, dict[str, Any]]:
     """Return the code of the sentence for a refusal, and its facts. ``of_author`` is the code for a denial that no rule
     made."""
     if verdict.fault:

@@ -18,9 +18,10 @@ from typing import TypeAlias, TypeVar
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
 from tooltrue.protocol.types import ToolOutcome, Value, field
-from tooltrue.tools.threads import HELD, Held
+from tooltrue.tools.threads import HELD, SlotHold
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.wording import Worded
 
 __all__ = ["Concurrency", "concurrency"]
 
@@ -42,61 +43,61 @@ class Concurrency(Value, frozen=True):
         return f"{self.tool} of a tool, {self.caller} of a caller, {self.server} in all"
 
     def __post_init__(self) -> None:
-        for name, said in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
-            if not (isinstance(said, int) and said >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ConfigurationError.of("TT4009", name=f"Concurrency({name}=…)", wanted="a whole number above 0")
+        for name, limit in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
+            if not (isinstance(limit, int) and limit >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ConfigurationError.of("TT4009", name=f"Concurrency({name}=…)", wanted=Worded("TT4049", {}))
         if not 0 < self.seconds < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Concurrency(seconds=…)", wanted="a number above 0")
+            raise ConfigurationError.of("TT4009", name="Concurrency(seconds=…)", wanted=Worded("TT4048", {}))
 
 
-def concurrency(limits: Concurrency, signals: AbuseEvents) -> Callable[[Provider], Provider]:
-    return lambda inner: _Concurrency(inner, limits, signals, _Gate(limits.server))
+def concurrency(limits: Concurrency, abuse_events: AbuseEvents) -> Callable[[Provider], Provider]:
+    return lambda inner: _Concurrency(inner, limits, abuse_events, _SlotPool(limits.server))
 
 
-class _Gate:
+class _SlotPool:
     """Slots for ``limit`` calls, and the queue of calls that found none free here, in order of arrival.
 
     ``queued`` counts all waiting calls that need a slot here, wherever they wait.
     """
 
-    __slots__ = ("limit", "queued", "taken", "waiting")
+    __slots__ = ("limit", "queued", "running", "waiting")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.taken = 0
+        self.running = 0
         self.queued = 0
         self.waiting: deque[_Waiter] = deque()
 
     @property
     def idle(self) -> bool:
-        return not (self.taken or self.queued)
+        return not (self.running or self.queued)
 
 
-_Gates: TypeAlias = tuple[_Gate, _Gate, _Gate]
+_Pools: TypeAlias = tuple[_SlotPool, _SlotPool, _SlotPool]
 
 
 class _Waiter:
     """A call that waits at a full gate; ``turn`` resolves to whether it got its slots."""
 
-    __slots__ = ("_at", "gates", "turn")
+    __slots__ = ("_at", "pools", "turn")
 
-    def __init__(self, gates: _Gates) -> None:
-        self.gates = gates
+    def __init__(self, pools: _Pools) -> None:
+        self.pools = pools
         self.turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._at: _Gate | None = None
-        for gate in gates:
-            gate.queued += 1
+        self._at: _SlotPool | None = None
+        for pool in pools:
+            pool.queued += 1
 
     def come_in(self) -> None:
         """Take a slot at every gate, or wait at the first that is full. A call that has given up is skipped."""
         self._at = None
         if self.turn.done():
             return
-        self._at = next((gate for gate in self.gates if gate.taken >= gate.limit), None)
+        self._at = next((pool for pool in self.pools if pool.running >= pool.limit), None)
         if self._at is not None:
             self._at.waiting.append(self)
         else:
-            _enter(self.gates)
+            _take_slots(self.pools)
             self.turn.set_result(True)
 
     def give_up(self) -> None:
@@ -104,8 +105,8 @@ class _Waiter:
             self.turn.set_result(False)
 
     def end(self) -> None:
-        for gate in self.gates:
-            gate.queued -= 1
+        for pool in self.pools:
+            pool.queued -= 1
         if self._at is not None:
             self._at.waiting.remove(self)
 
@@ -115,42 +116,42 @@ _MAX_KEPT = 10_000
 
 class _Concurrency(Layer, frozen=True):
     limits: Concurrency
-    signals: AbuseEvents
-    server: _Gate
-    tools: dict[str, _Gate] = field(default_factory=dict[str, _Gate])
-    callers: dict[str, _Gate] = field(default_factory=dict[str, _Gate])
+    abuse_events: AbuseEvents
+    server: _SlotPool
+    tools: dict[str, _SlotPool] = field(default_factory=dict[str, _SlotPool])
+    callers: dict[str, _SlotPool] = field(default_factory=dict[str, _SlotPool])
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         called = call.tool
-        tool, caller, server = gates = self._gates(call.name, called and called.at_once, call.context)
-        if tool.taken < tool.limit and caller.taken < caller.limit and server.taken < server.limit:
-            tool.taken += 1
-            caller.taken += 1
-            server.taken += 1
+        tool, caller, server = pools = self._pools_of(call.name, called and called.at_once, call.context)
+        if tool.running < tool.limit and caller.running < caller.limit and server.running < server.limit:
+            tool.running += 1
+            caller.running += 1
+            server.running += 1
         else:
-            await self._wait(gates, call.name, call.context)
+            await self._wait(pools, call.name, call.context)
         if called is None or not called.stoppable:
-            return await _holding(gates, call, self.inner.call_tool)
+            return await _holding(pools, call, self.inner.call_tool)
         try:
             return await self.inner.call_tool(call)
         finally:
-            tool.taken -= 1
-            caller.taken -= 1
-            server.taken -= 1
+            tool.running -= 1
+            caller.running -= 1
+            server.running -= 1
             if server.queued:
-                _let_in(gates)
+                _admit_waiting(pools)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         """Count all reads of resources as one tool, and likewise all prompts, and all completions."""
         kind = KINDS[type(operation)]
-        gates = self._gates(kind, None, operation.context)
-        if any(gate.taken >= gate.limit for gate in gates):
-            await self._wait(gates, kind, operation.context)
+        pools = self._pools_of(kind, None, operation.context)
+        if any(pool.running >= pool.limit for pool in pools):
+            await self._wait(pools, kind, operation.context)
         else:
-            _enter(gates)
-        return await _holding(gates, operation, proceed)
+            _take_slots(pools)
+        return await _holding(pools, operation, proceed)
 
-    def _gates(self, name: str, at_once: int | None, context: RequestContext) -> _Gates:
+    def _pools_of(self, name: str, at_once: int | None, context: RequestContext) -> _Pools:
         tool = self.tools.get(name)
         if tool is None or (at_once is not None and tool.limit != at_once):
             tool = _made(self.tools, name, at_once or self.limits.tool)
@@ -159,68 +160,68 @@ class _Concurrency(Layer, frozen=True):
             caller = _made(self.callers, context.principal.id, self.limits.caller)
         return tool, caller, self.server
 
-    async def _wait(self, gates: _Gates, name: str, context: RequestContext) -> None:
+    async def _wait(self, pools: _Pools, name: str, context: RequestContext) -> None:
         """Wait for a slot at each gate. ``ToolError`` if too many wait, or if it takes too long."""
-        _, caller, server = gates
+        _, caller, server = pools
         if caller.queued >= caller.limit or server.queued >= server.limit:
-            raise self._busy(gates, name, context)
-        waiter = _Waiter(gates)
+            raise self._busy(pools, name, context)
+        waiter = _Waiter(pools)
         waiter.come_in()
         timer = waiter.turn.get_loop().call_later(self.limits.seconds, waiter.give_up)
         try:
             its_turn = await waiter.turn
         except asyncio.CancelledError:
             if waiter.turn.done() and not waiter.turn.cancelled() and waiter.turn.result():
-                _leave(gates)  # it got its slots just as it was cancelled
+                _free_slots(pools)  # it got its slots just as it was cancelled
             raise
         finally:
             timer.cancel()
             waiter.end()
         if not its_turn:
-            raise self._busy(gates, name, context)
+            raise self._busy(pools, name, context)
 
-    def _busy(self, gates: _Gates, name: str, context: RequestContext) -> ToolError:
+    def _busy(self, pools: _Pools, name: str, context: RequestContext) -> ToolError:
         seconds = math.ceil(self.limits.seconds)
-        self.signals.tell(AbuseEvent("busy", context.principal, name, seconds))
-        return ToolError.of("TT2102", tool=name, running=gates[0].taken, seconds=seconds)
+        self.abuse_events.publish(AbuseEvent("busy", context.principal, name, seconds))
+        return ToolError.of("TT2102", tool=name, running=pools[0].running, seconds=seconds)
 
 
-def _made(gates: dict[str, _Gate], key: str, limit: int) -> _Gate:
-    if len(gates) >= _MAX_KEPT:
-        for idle in [key for key, gate in gates.items() if gate.idle]:
-            del gates[idle]
-    gate = gates.setdefault(key, _Gate(limit))
+def _made(pools: dict[str, _SlotPool], key: str, limit: int) -> _SlotPool:
+    if len(pools) >= _MAX_KEPT:
+        for idle in [key for key, pool in pools.items() if pool.idle]:
+            del pools[idle]
+    gate = pools.setdefault(key, _SlotPool(limit))
     gate.limit = limit  # the tool may have been replaced by another of its name
     return gate
 
 
 async def _holding(
-    gates: _Gates, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]
+    pools: _Pools, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]
 ) -> OutcomeT:
     """Run an operation. A thread that runs for it keeps the slots until it ends, even if the caller waits no longer."""
-    held = Held(lambda: _leave(gates))
-    before = HELD.set(held)
+    hold = SlotHold(lambda: _free_slots(pools))
+    before = HELD.set(hold)
     try:
         return await proceed(operation)
     finally:
         HELD.reset(before)
-        held.let_go()
+        hold.let_go()
 
 
-def _enter(gates: _Gates) -> None:
-    for gate in gates:
-        gate.taken += 1
+def _take_slots(pools: _Pools) -> None:
+    for pool in pools:
+        pool.running += 1
 
 
-def _leave(gates: _Gates) -> None:
-    for gate in gates:
-        gate.taken -= 1
-    if gates[-1].queued:
-        _let_in(gates)
+def _free_slots(pools: _Pools) -> None:
+    for pool in pools:
+        pool.running -= 1
+    if pools[-1].queued:
+        _admit_waiting(pools)
 
 
-def _let_in(gates: _Gates) -> None:
+def _admit_waiting(pools: _Pools) -> None:
     """Admit the next calls at each of these gates. A call that finds another gate full waits there instead."""
-    for gate in gates:
-        while gate.waiting and gate.taken < gate.limit:
-            gate.waiting.popleft().come_in()
+    for pool in pools:
+        while pool.waiting and pool.running < pool.limit:
+            pool.waiting.popleft().come_in()

@@ -15,12 +15,12 @@ from typing import Any
 
 from tooltrue.contract.contract import pin
 from tooltrue.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
-from tooltrue.policy.consent.approvals import Approvals, Request
-from tooltrue.policy.consent.question import AnsweredGrant, Consent, StandingGrant, TicketGrant, put_to
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
+from tooltrue.policy.consent.question import AnsweredGrant, Consent, StandingGrant, TicketGrant, approval_message
 from tooltrue.protocol.types import InputRequiredResult, ToolOutcome, Value, replaced
 from tooltrue.state.facts import Facts
 from tooltrue.tools.rounds import InputRequired, Rounds, how_it_ended
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import EFFECTS, Effect, Grant, Tool, ToolCall
 from tooltrue.wording import Worded
 
@@ -50,10 +50,12 @@ class Confirm(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.effects.issubset(EFFECTS):
-            raise ConfigurationError.of("TT4009", name="Confirm(effects=…)", wanted=f"a set of {', '.join(EFFECTS)}")
+            raise ConfigurationError.of(
+                "TT4009", name="Confirm(effects=…)", wanted=Worded("TT4051", {"names": ", ".join(EFFECTS)})
+            )
         for name in ("session_seconds", "questions", "max_shown"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Confirm({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of("TT4009", name=f"Confirm({name}=…)", wanted=Worded("TT4048", {}))
 
     @classmethod
     def never(cls) -> Confirm:
@@ -78,9 +80,9 @@ def consume_grant(inner: Provider) -> Provider:
 
 class _ConsumeGrant(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        return await (self.inner.call_tool(call) if call.grant is None else self._spending(call, call.grant))
+        return await (self.inner.call_tool(call) if call.grant is None else self._run_and_settle(call, call.grant))
 
-    async def _spending(self, call: ToolCall, grant: Grant) -> ToolOutcome:
+    async def _run_and_settle(self, call: ToolCall, grant: Grant) -> ToolOutcome:
         await grant.take()
         outcome: ToolOutcome | None = None
         try:
@@ -105,7 +107,7 @@ class Confirming(Wrapper, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         if call.asks is None and not self.settings.wants(tool, call.arguments):
             try:
                 return await self.inner.call_tool(call)
@@ -137,18 +139,18 @@ class Confirming(Wrapper, frozen=True):
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
         """Return the grant that lets the call run, or the question. ``ToolError`` if it may not run."""
-        wanted = self._wanted(call, tool)
-        if (grant := await self._standing(wanted)) is not None:
+        request = self._request(call, tool)
+        if (grant := await self._existing_grant(request)) is not None:
             return grant
         rounds = call.context.rounds
         if rounds is not None and call.context.can_ask(Consent("", self.language)):
-            return await self._asked(wanted, tool, rounds)
+            return await self._ask(request, tool, rounds)
         # TT2403 advises to turn confirmation off, which would not stop the question of a rule or a tool.
         code = "TT2403" if call.asks is None else "TT2470"
-        raise await self._ticket(await previewed(wanted, tool, self.language), code)
+        raise await self._ticket(await previewed(request, tool, self.language), code)
 
-    def _wanted(self, call: ToolCall, tool: Tool) -> Request:
-        return Request(
+    def _request(self, call: ToolCall, tool: Tool) -> ApprovalRequest:
+        return ApprovalRequest(
             tool.server or self.server,
             call.context.principal.id,
             tool.name,
@@ -161,74 +163,74 @@ class Confirming(Wrapper, frozen=True):
             stake=call.stake,
         )
 
-    async def _standing(self, wanted: Request) -> Grant | None:
-        match await self.approvals.granted(wanted):
+    async def _existing_grant(self, request: ApprovalRequest) -> Grant | None:
+        match await self.approvals.granted(request):
             case None:
                 return None
             case "once":
-                return TicketGrant(self.approvals, wanted, "a ticket")
+                return TicketGrant(self.approvals, request, "a ticket")
             case scope:
                 return StandingGrant(scope)
 
     # --- through the client
 
-    async def _asked(self, wanted: Request, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
-        nonce, key, message = await rounds.once(_KEY, partial(self._first, wanted, tool))
-        if key != wanted.key:  # the tool was replaced while the question was open
-            raise ToolError.of("TT2411", tool=wanted.tool)
+    async def _ask(self, request: ApprovalRequest, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
+        nonce, key, message = await rounds.once(_KEY, partial(self._first, request, tool))
+        if key != request.key:  # the tool was replaced while the question was open
+            raise ToolError.of("TT2411", tool=request.tool)
         try:
-            said = rounds.ask(Consent(message, self.language), _KEY)
-        except InputRequired as ended:
-            return how_it_ended(ended)
+            choice = rounds.ask(Consent(message, self.language), _KEY)
+        except InputRequired as error:
+            return how_it_ended(error)
         await self.facts.remove(_open(key))
-        if said in ("deny", "cancel"):
-            raise ToolError.of("TT2401" if said == "deny" else "TT2402", tool=wanted.tool)
-        seconds = self.settings.session_seconds if said == "session" else None
-        return AnsweredGrant(self.facts, self.approvals, wanted, nonce, seconds)
+        if choice in ("deny", "cancel"):
+            raise ToolError.of("TT2401" if choice == "deny" else "TT2402", tool=request.tool)
+        seconds = self.settings.session_seconds if choice == "session" else None
+        return AnsweredGrant(self.facts, self.approvals, request, nonce, seconds)
 
-    async def _first(self, wanted: Request, tool: Tool) -> list[str]:
+    async def _first(self, request: ApprovalRequest, tool: Tool) -> list[str]:
         """Prepare the first question. Returns the values that stay the same over all rounds."""
-        wanted = await previewed(wanted, tool, self.language)
-        message = put_to(wanted, self.language)
+        request = await previewed(request, tool, self.language)
+        message = approval_message(request, self.language)
         if len(message) > self.settings.max_shown:
-            raise await self._ticket(wanted, "TT2406")
-        if not await self.facts.put_if_absent(_open(wanted.key), b"1", _OPEN_SECONDS):
-            raise ToolError.of("TT2407", tool=wanted.tool)
-        wait = await self._take("questions:", wanted, self.settings.questions, 60.0)
+            raise await self._ticket(request, "TT2406")
+        if not await self.facts.put_if_absent(_open(request.key), b"1", _OPEN_SECONDS):
+            raise ToolError.of("TT2407", tool=request.tool)
+        wait = await self._take("questions:", request, self.settings.questions, 60.0)
         if wait:
-            await self.facts.remove(_open(wanted.key))
-            raise ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
-        return [secrets.token_hex(16), wanted.key, message]
+            await self.facts.remove(_open(request.key))
+            raise ToolError.of("TT2408", tool=request.tool, seconds=wait)
+        return [secrets.token_hex(16), request.key, message]
 
-    async def _take(self, what: str, wanted: Request, most: int, seconds: float) -> float:
-        return await self.facts.take(what + wanted.principal, per_second=most / seconds, burst=most)
+    async def _take(self, what: str, request: ApprovalRequest, most: int, seconds: float) -> float:
+        return await self.facts.take(what + request.principal, per_second=most / seconds, burst=most)
 
     # --- through a ticket
 
-    async def _ticket(self, wanted: Request, code: str) -> ToolError:
+    async def _ticket(self, request: ApprovalRequest, code: str) -> ToolError:
         """Return the refusal that names the ticket of this exact call, opening one if needed."""
-        ticket = await self.approvals.ticket(wanted)
+        ticket = await self.approvals.ticket(request)
         state = "none" if ticket is None else ticket.state
         if ticket is not None and state == "denied" and ticket.why:
-            return ToolError.of("TT2421", tool=wanted.tool, reason=ticket.why)
+            return ToolError.of("TT2421", tool=request.tool, reason=ticket.why)
         if state in ("denied", "running"):
-            return ToolError.of("TT2415" if state == "denied" else "TT2405", tool=wanted.tool)
+            return ToolError.of("TT2415" if state == "denied" else "TT2405", tool=request.tool)
         if ticket is None or state != "open":
-            if wait := await self._take("tickets:", wanted, _TICKETS_A_DAY, 86_400.0):
-                return ToolError.of("TT2408", tool=wanted.tool, seconds=wait)
-            ticket = await self.approvals.open(wanted)
-        return ToolError.of("TT2404" if state == "used" else code, tool=wanted.tool, ticket=ticket.id)
+            if wait := await self._take("tickets:", request, _TICKETS_A_DAY, 86_400.0):
+                return ToolError.of("TT2408", tool=request.tool, seconds=wait)
+            ticket = await self.approvals.open(request)
+        return ToolError.of("TT2404" if state == "used" else code, tool=request.tool, ticket=ticket.id)
 
 
 def _open(key: str) -> str:
     return "asking:" + key
 
 
-async def previewed(wanted: Request, tool: Tool, language: str) -> Request:
+async def previewed(request: ApprovalRequest, tool: Tool, language: str) -> ApprovalRequest:
     """Add the tool's preview of the call, if it has one. The ``ToolError`` of a preview refuses the call before a
     person is asked about it."""
     if tool.preview is None:
-        return wanted
+        return request
     async with asyncio.timeout(_PREVIEW_SECONDS):
-        text: Any = await tool.preview(dict(wanted.arguments))
-    return replaced(wanted, preview=text.say(language) if isinstance(text, Worded) else str(text))
+        text: Any = await tool.preview(dict(request.arguments))
+    return replaced(request, preview=text.say(language) if isinstance(text, Worded) else str(text))

@@ -46,14 +46,14 @@ def _masking(what: str) -> Generator[None]:
         if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
             raise
         if isinstance(error, ToolError) and not isinstance(error, InvalidResult):
-            raise _told(error) from None
+            raise _as_internal_error(error) from None
         id = secrets.token_hex(4)
         log = log_unfit if isinstance(error, InvalidResult) else log_crash
         log("%s failed, internal error %s", what, id, error=error)
         raise InternalError.of("TT1020", id=id) from None
 
 
-def _told(error: ToolError) -> InternalError:
+def _as_internal_error(error: ToolError) -> InternalError:
     return InternalError.of(error.code, **error.facts) if error.code else InternalError(_sayable(str(error)))
 
 
@@ -85,9 +85,9 @@ class _ErrorsAsResults(Wrapper, frozen=True):
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._masked("TT2004", call, error)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        with _masking(f"resource {read.uri}"):
-            return await self.inner.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        with _masking(f"resource {request.uri}"):
+            return await self.inner.read_resource(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         with _masking(f"prompt {get.name}"):

@@ -64,16 +64,16 @@ class _Observed(Layer, frozen=True):
             how, code = _failure(error)
             if code:
                 meter.refused(code)
-            self._ended(operation, await self._known(operation), how, perf_counter() - began, code)
+            self._report(operation, await self._existing_name(operation), how, perf_counter() - began, code)
             raise
         finally:
             meter.running -= 1
-        self._ended(operation, _name(operation), _result(outcome), perf_counter() - began)
+        self._report(operation, _name(operation), _result(outcome), perf_counter() - began)
         if meta := getattr(outcome, "meta", None):
             self._notice(meta)
         return outcome
 
-    async def _known(self, operation: Operation) -> str:
+    async def _existing_name(self, operation: Operation) -> str:
         """Return the name of the operation's subject if it exists, so that a refused caller cannot make up a label."""
         trail = operation.context.trail
         try:
@@ -89,15 +89,15 @@ class _Observed(Layer, frozen=True):
     def _notice(self, meta: Mapping[str, Any]) -> None:
         """Count the guard's changes to a result, which its ``_meta`` lists."""
         for kind in meta.get(CLEANED, ()):
-            self.meter.noticed(_CHANGES.get(kind, "cleaned"))
+            self.meter.count_event(_CHANGES.get(kind, "cleaned"))
 
-    def _ended(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
+    def _report(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
         method = _METHODS[type(operation)]
-        self.meter.ended(method, name, outcome, seconds)
+        self.meter.count_operation(method, name, outcome, seconds)
         if (traced := OPERATION.get()) is not None:
-            traced.ended(name, outcome, code)
+            traced.record_outcome(name, outcome, code)
         if _log.isEnabledFor(logging.INFO):
-            _tell(operation, method, outcome, code, seconds)
+            _log_operation(operation, method, outcome, code, seconds)
 
 
 _CHANGES = {"secrets": "masked", "personal": "masked", "left out": "cut"}
@@ -130,7 +130,7 @@ def _failure(error: BaseException) -> tuple[str, str]:
             return "crashed", ""
 
 
-def _tell(operation: OperationT, method: str, outcome: str, code: str, seconds: float) -> None:
+def _log_operation(operation: OperationT, method: str, outcome: str, code: str, seconds: float) -> None:
     facts = {"who": operation.context.principal.id, "method": method, "outcome": outcome, "ms": round(seconds * 1e3, 3)}
     if what := _name(operation):
         facts["what"] = what[:128]

@@ -54,27 +54,27 @@ class RateLimits(Value, frozen=True):
         return f"{self.tool} for a caller and tool, {self.caller} for a caller, {self.server} in all"
 
     def __post_init__(self) -> None:
-        for name, said in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
-            if not said.holds:
-                wanted = "a Rate of more than 0 a second and a burst of 1 or more"
-                raise ConfigurationError.of("TT4009", name=f"RateLimits({name}=…)", wanted=wanted)
+        for name, rate in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
+            if not rate.holds:
+                requirement = "a Rate of more than 0 a second and a burst of 1 or more"
+                raise ConfigurationError.of("TT4009", name=f"RateLimits({name}=…)", wanted=requirement)
 
     @classmethod
-    def of(cls, said: Rate | RateLimits) -> RateLimits:
+    def of(cls, setting: Rate | RateLimits) -> RateLimits:
         """Return the limits that one rate stands for: a caller has four times, the server forty times of it."""
-        if isinstance(said, RateLimits):
-            return said
-        return cls(said, _times(said, 4), _times(said, 40))
+        if isinstance(setting, RateLimits):
+            return setting
+        return cls(setting, _times(setting, 4), _times(setting, 40))
 
 
 def _times(rate: Rate, times: int) -> Rate:
     return Rate(rate.per_second * times, rate.burst * times)
 
 
-def rate(limits: RateLimits, facts: Facts, signals: AbuseEvents) -> Callable[[Provider], Provider]:
+def rate(limits: RateLimits, facts: Facts, abuse_events: AbuseEvents) -> Callable[[Provider], Provider]:
     """Limit the rate of operations. A refusal says when to come back."""
     take = _here(facts) if isinstance(facts, MemoryFacts) else Leases(facts).take
-    return lambda inner: _Rate(inner, limits, take, facts, signals)
+    return lambda inner: _RateLimited(inner, limits, take, facts, abuse_events)
 
 
 Take: TypeAlias = Callable[[tuple[Bucket, ...]], Awaitable[float]]
@@ -94,24 +94,24 @@ _SECONDS = 900.0
 _Known: TypeAlias = dict[tuple[str, str], tuple[Rate | None, tuple[Bucket, ...]]]
 
 
-class _Rate(Layer, frozen=True):
-    """``known``: the buckets of recent callers, so that a call makes no keys."""
+class _RateLimited(Layer, frozen=True):
+    """``bucket_cache``: the buckets of recent callers, so that a call makes no keys."""
 
     limits: RateLimits
     take: Take
     states: Values
-    signals: AbuseEvents
-    known: _Known = field(default_factory=_Known)
+    abuse_events: AbuseEvents
+    bucket_cache: _Known = field(default_factory=_Known)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         context = call.context
         rounds = context.rounds
         if rounds is None or not rounds.number or not await self._is_paid(rounds):
             own = None if call.tool is None else call.tool.rate
-            known = self.known.get((context.principal.id, call.name))
-            if known is None or known[0] is not own:
-                known = self._learn(context.principal.id, call.name, own)
-            if wait := await self.take(known[1]):
+            entry = self.bucket_cache.get((context.principal.id, call.name))
+            if entry is None or entry[0] is not own:
+                entry = self._learn(context.principal.id, call.name, own)
+            if wait := await self.take(entry[1]):
                 raise self._refused(call.name, context, wait)
         return await self.inner.call_tool(call)
 
@@ -119,8 +119,8 @@ class _Rate(Layer, frozen=True):
         context, kind = operation.context, KINDS[type(operation)]
         rounds = context.rounds
         if rounds is None or not rounds.number or not await self._is_paid(rounds):
-            known = self.known.get((context.principal.id, kind)) or self._learn(context.principal.id, kind, None)
-            if wait := await self.take(known[1]):
+            entry = self.bucket_cache.get((context.principal.id, kind)) or self._learn(context.principal.id, kind, None)
+            if wait := await self.take(entry[1]):
                 raise self._refused(kind, context, wait)
         return await proceed(operation)
 
@@ -135,20 +135,20 @@ class _Rate(Layer, frozen=True):
             raise _unknown(error) from None
 
     def _refused(self, name: str, context: RequestContext, wait: float) -> ToolError:
-        self.signals.tell(AbuseEvent("rate", context.principal, name, wait))
+        self.abuse_events.publish(AbuseEvent("rate", context.principal, name, wait))
         return ToolError.of("TT2100", tool=name, seconds=math.ceil(wait))
 
     def _learn(self, caller: str, name: str, own: Rate | None) -> tuple[Rate | None, tuple[Bucket, ...]]:
-        if len(self.known) >= _MAX_KEPT:
-            self.known.clear()
+        if len(self.bucket_cache) >= _MAX_KEPT:
+            self.bucket_cache.clear()
         limits = self.limits
         buckets = (
             _bucket(f"rate tool {name} {caller}", own or limits.tool),
             _bucket(f"rate caller {caller}", limits.caller),
             _bucket("rate server", limits.server),
         )
-        self.known[caller, name] = known = (own, buckets)
-        return known
+        self.bucket_cache[caller, name] = entry = (own, buckets)
+        return entry
 
 
 def _unknown(error: StateError) -> ToolError:
@@ -161,15 +161,15 @@ def _bucket(key: str, rate: Rate) -> Bucket:
 
 
 class _Lease(NamedTuple):
-    """``left`` of ``size`` calls may be made up to ``until``; ``waiting`` is how many came while it was requested."""
+    """``remaining`` of ``size`` calls may be made up to ``until``; ``waiting`` counts those that came meanwhile."""
 
-    left: int
+    remaining: int
     until: float
     size: int
     waiting: int = 0
 
 
-class _Asking:
+class _PendingLease:
     """A request to the store that is not answered yet, for all calls that need the same."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ class Leases:
         self._facts = facts
         self._clock = clock
         self._leases: dict[str, _Lease] = {}
-        self._asking: dict[str, _Asking] = {}
+        self._pending: dict[str, _PendingLease] = {}
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
         """Take one token from each bucket, the narrowest first: a caller that is over its own limit takes no token of
@@ -201,79 +201,79 @@ class Leases:
 
         ``ToolError`` where the store fails: a call that cannot be counted is not made.
         """
-        taken: list[Bucket] = []
+        charged: list[Bucket] = []
         try:
             for bucket in buckets:
                 if wait := await self._take(bucket):
-                    self._give_back(taken)
+                    self._give_back(charged)
                     return wait
-                taken.append(bucket)
+                charged.append(bucket)
         except StateError as error:
-            self._give_back(taken)
+            self._give_back(charged)
             raise _unknown(error) from None
         return 0.0
 
     async def _take(self, bucket: Bucket) -> float:
         most = bucket.burst // _PARTS
-        while not self._spend(bucket.key):
+        while not self._use_token(bucket.key):
             if most < 2:
                 return await self._ask(bucket, 1)
-            asking = self._asking.get(bucket.key)
-            if asking is None:
+            pending = self._pending.get(bucket.key)
+            if pending is None:
                 return await self._renew(bucket, most)
-            asking.waiting += 1
-            await asking.done.wait()
-            if asking.error is not None:
-                raise asking.error
-            if asking.wait:
-                return asking.wait
+            pending.waiting += 1
+            await pending.done.wait()
+            if pending.error is not None:
+                raise pending.error
+            if pending.wait:
+                return pending.wait
         return 0.0
 
-    def _spend(self, key: str) -> bool:
+    def _use_token(self, key: str) -> bool:
         """Spend a leased token, and return whether there was one."""
         lease = self._leases.get(key)
-        if lease is None or not lease.left or self._clock() >= lease.until:
+        if lease is None or not lease.remaining or self._clock() >= lease.until:
             return False
-        self._leases[key] = lease._replace(left=lease.left - 1)
+        self._leases[key] = lease._replace(remaining=lease.remaining - 1)
         return True
 
     async def _renew(self, bucket: Bucket, most: int) -> float:
         """Take a lease and spend its first token, also on behalf of other calls that need one."""
-        now, asking = self._clock(), _Asking()
+        now, pending = self._clock(), _PendingLease()
         size = _next_size(self._leases.get(bucket.key), now, most)
-        self._asking[bucket.key] = asking
+        self._pending[bucket.key] = pending
         try:
             if size > 1 and await self._ask(bucket, size):
                 size = 1  # the bucket cannot grant all of it
             if size == 1:
-                asking.wait = await self._ask(bucket, 1)
-            if not asking.wait:
-                self._keep(bucket, size - 1, size, now, asking.waiting)
-            return asking.wait
+                pending.wait = await self._ask(bucket, 1)
+            if not pending.wait:
+                self._keep(bucket, size - 1, size, now, pending.waiting)
+            return pending.wait
         except StateError as error:
-            asking.error = error
+            pending.error = error
             raise
         finally:
-            del self._asking[bucket.key]
-            asking.done.set()
+            del self._pending[bucket.key]
+            pending.done.set()
 
-    def _give_back(self, taken: list[Bucket]) -> None:
+    def _give_back(self, buckets: list[Bucket]) -> None:
         now = self._clock()
-        for bucket in taken:
+        for bucket in buckets:
             lease = self._leases.get(bucket.key)
             if lease is not None and now < lease.until:
-                self._leases[bucket.key] = lease._replace(left=lease.left + 1)
+                self._leases[bucket.key] = lease._replace(remaining=lease.remaining + 1)
             else:
                 self._keep(bucket, 1, 1, now)
 
     async def _ask(self, bucket: Bucket, cost: int) -> float:
         return await self._facts.take(bucket.key, per_second=bucket.per_second, burst=bucket.burst, cost=cost)
 
-    def _keep(self, bucket: Bucket, left: int, size: int, now: float, waiting: int = 0) -> None:
+    def _keep(self, bucket: Bucket, remaining: int, size: int, now: float, waiting: int = 0) -> None:
         if len(self._leases) >= _MAX_KEPT:
             self._leases = {key: lease for key, lease in self._leases.items() if lease.until > now}
         until = now + max(_MOMENT, size / bucket.per_second)
-        self._leases[bucket.key] = _Lease(left, until, size, waiting)
+        self._leases[bucket.key] = _Lease(remaining, until, size, waiting)
 
 
 _PARTS = 50
@@ -283,5 +283,5 @@ _MOMENT = 0.1
 def _next_size(lease: _Lease | None, now: float, most: int) -> int:
     if lease is None:
         return 1
-    used = lease.size - lease.left
+    used = lease.size - lease.remaining
     return max(1, min(most, max(2 * used if now < lease.until else used, lease.waiting)))

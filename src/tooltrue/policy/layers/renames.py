@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tooltrue.protocol.names import DEPRECATED
+from tooltrue.protocol.name_rules import DEPRECATED
 from tooltrue.protocol.types import CallToolResult, ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
 from tooltrue.wording import sentence
 
@@ -23,15 +23,15 @@ class _Renames(Wrapper, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         if not (call.called or tool.deprecated):
             return await self.inner.call_tool(call)
         outcome = await self.inner.call_tool(call)
         if not isinstance(outcome, CallToolResult):
             return outcome
-        return replaced(outcome, meta={**(outcome.meta or {}), DEPRECATED: self._said(call.called, tool)})
+        return replaced(outcome, meta={**(outcome.meta or {}), DEPRECATED: self._notice(call.called, tool)})
 
-    def _said(self, called: str, tool: Tool) -> str:
+    def _notice(self, called: str, tool: Tool) -> str:
         if tool.deprecated:
             return sentence("TT3911", self.language, {"name": tool.name, "instead": tool.deprecated})
         return sentence("TT3910", self.language, {"name": called, "now": tool.name})

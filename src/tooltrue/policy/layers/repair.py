@@ -15,7 +15,7 @@ from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol.types import CallToolResult, ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
 
 __all__ = ["REPAIRED", "mended", "repair"]
@@ -35,18 +35,18 @@ class _Repair(Wrapper, frozen=True):
     tools: Globs | None
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        call, tool = await resolve_call(self.inner, call)
         if not (tool.repair or (self.tools is not None and self.tools.match(tool.name))):
             return await self.inner.call_tool(call)
-        arguments, said = mended(tool, call.arguments)
-        if not said:
+        arguments, repairs = mended(tool, call.arguments)
+        if not repairs:
             return await self.inner.call_tool(call)
         if call.context.trail is not None:
-            call.context.trail.note(f"repaired: {', '.join(said)}")
+            call.context.trail.note(f"repaired: {', '.join(repairs)}")
         outcome = await self.inner.call_tool(replaced(call, arguments=arguments))
         if not isinstance(outcome, CallToolResult):
             return outcome
-        return replaced(outcome, meta={**(outcome.meta or {}), REPAIRED: said})
+        return replaced(outcome, meta={**(outcome.meta or {}), REPAIRED: repairs})
 
 
 def mended(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -55,29 +55,29 @@ def mended(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[
     if tool.input.accepts(filled):
         return arguments, []
     root = tool.definition.inputSchema
-    said: list[str] = []
-    made = _walk(arguments, [root], root, "$", said, 0)
-    return (made, said) if said and tool.input.accepts({**tool.defaults, **made}) else (arguments, [])
+    repairs: list[str] = []
+    made = _walk(arguments, [root], root, "$", repairs, 0)
+    return (made, repairs) if repairs and tool.input.accepts({**tool.defaults, **made}) else (arguments, [])
 
 
-def _walk(value: Any, schemas: list[Any], root: Any, path: str, said: list[str], depth: int) -> Any:
-    known = _meant(schemas, root)
-    if depth > _DEEPEST or not known:
+def _walk(value: Any, schemas: list[Any], root: Any, path: str, repairs: list[str], depth: int) -> Any:
+    alternatives = _alternatives(schemas, root)
+    if depth > _DEEPEST or not alternatives:
         return value
-    if isinstance(value, str) and (types := _types(known)) and "string" not in types:
-        meant = _spelt(value, types)
-        if meant is _NOTHING:
+    if isinstance(value, str) and (types := _types(alternatives)) and "string" not in types:
+        parsed = _spelt(value, types)
+        if parsed is _NOTHING:
             return value
-        said.append(f"{path}: {_type(meant)} in text")
-        value = meant
+        repairs.append(f"{path}: {_type(parsed)} in text")
+        value = parsed
     if is_object(value):
         return {
-            name: _walk(one, _members(known, name), root, f"{path}.{name}", said, depth + 1)
+            name: _walk(one, _members(alternatives, name), root, f"{path}.{name}", repairs, depth + 1)
             for name, one in value.items()
         }
     if is_array(value):
-        items = [schema["items"] for schema in known if "items" in schema]
-        return [_walk(one, items, root, f"{path}[{place}]", said, depth + 1) for place, one in enumerate(value)]
+        items = [schema["items"] for schema in alternatives if "items" in schema]
+        return [_walk(one, items, root, f"{path}[{place}]", repairs, depth + 1) for place, one in enumerate(value)]
     return value
 
 
@@ -114,50 +114,50 @@ def _type(value: Any) -> str:
 
 def _types(schemas: list[Mapping[str, Any]]) -> frozenset[str]:
     """Return the allowed types; empty if they are not stated plainly."""
-    said: set[str] = set()
+    types: set[str] = set()
     for schema in schemas:
         kind = schema.get("type")
         if isinstance(kind, str):
-            said.add(kind)
+            types.add(kind)
         elif is_array(kind):
-            said.update(one for one in kind if isinstance(one, str))
+            types.update(one for one in kind if isinstance(one, str))
         elif "enum" in schema or "const" in schema:
-            said.update(_type(one) for one in schema.get("enum", [schema.get("const")]))
+            types.update(_type(one) for one in schema.get("enum", [schema.get("const")]))
         elif not ({"anyOf", "oneOf", "allOf", "$ref"} & schema.keys()):
             return frozenset()  # it accepts any value, text too
-    return frozenset(said)
+    return frozenset(types)
 
 
 def _members(schemas: list[Mapping[str, Any]], name: str) -> list[Any]:
-    found: list[Any] = []
+    members: list[Any] = []
     for schema in schemas:
         properties = schema.get("properties")
         if is_object(properties) and name in properties:
-            found.append(properties[name])
+            members.append(properties[name])
         elif "additionalProperties" in schema:
-            found.append(schema["additionalProperties"])
-    return found
+            members.append(schema["additionalProperties"])
+    return members
 
 
-def _meant(schemas: list[Any], root: Any) -> list[Mapping[str, Any]]:
+def _alternatives(schemas: list[Any], root: Any) -> list[Mapping[str, Any]]:
     """Return the schemas with those that they refer to, and their alternatives."""
-    meant: list[Mapping[str, Any]] = []
+    alternatives: list[Mapping[str, Any]] = []
     waiting = list(schemas)
     while waiting:
         schema = waiting.pop()
-        if not is_object(schema) or any(schema is known for known in meant):
+        if not is_object(schema) or any(schema is one for one in alternatives):
             continue
-        meant.append(schema)
+        alternatives.append(schema)
         for word in ("anyOf", "oneOf", "allOf"):
             waiting.extend(schema.get(word, ()))
         waiting.append(_referred(schema.get("$ref"), root))
-    return meant
+    return alternatives
 
 
 def _referred(reference: Any, root: Any) -> Any:
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
-    found = root
+    node = root
     for step in reference[1:].split("/")[1:]:
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if is_object(found) else None
-    return found
+        node = node.get(step.replace("~1", "/").replace("~0", "~")) if is_object(node) else None
+    return node

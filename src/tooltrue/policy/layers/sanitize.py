@@ -12,11 +12,11 @@ from tooltrue.policy.layers.stored_results import BUDGET
 from tooltrue.policy.sanitize.blocks import check_blocks
 from tooltrue.policy.sanitize.channel import CleanChannel
 from tooltrue.policy.sanitize.fit import LEAST, MAX_BLOCKS, fit
-from tooltrue.policy.sanitize.prescan import Suspicion, Wants, prescan
+from tooltrue.policy.sanitize.prescan import PrescanResult, Wants, prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.policy.sanitize.result_bytes import all_text, is_text_copy, result_bytes, scannable_bytes
 from tooltrue.policy.sanitize.slices import cut_secrets
-from tooltrue.protocol.questions import InputRequest
+from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import (
     UNSET,
     CallToolResult,
@@ -32,7 +32,7 @@ from tooltrue.protocol.types import (
 from tooltrue.tools.content import encoded_value
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.stored_results import SCHEME
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import (
     UNTRUSTED,
     CompletionGet,
@@ -69,7 +69,7 @@ class _SanitizeOutput(Wrapper, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         wants = Wants((tool.secrets or self.secrets) == "mask", (tool.personal or self.personal) == "mask")
         if call.context.channel is not SILENT:
             call = replaced(call, context=_with_clean_channel(call.context, wants))
@@ -93,7 +93,7 @@ class _SanitizeOutput(Wrapper, frozen=True):
         if size <= BUDGET and (
             (suspicion := prescan(data, *wants)) or call.context.slices or not all_text(outcome.content)
         ):
-            clean = await self._swept(tool, outcome, call.context, suspicion, wants)
+            clean = await self._redacted_result(tool, outcome, call.context, suspicion, wants)
             if clean is not outcome:
                 outcome, size = clean, scannable_bytes(clean)[1]  # a mask may be longer than its secret
         if size > BUDGET or (size > limit and limit < LEAST):
@@ -103,33 +103,33 @@ class _SanitizeOutput(Wrapper, frozen=True):
             outcome = fit(tool, outcome, limit, call.context, self.language)
         return _marked(outcome) if tool.untrusted else outcome
 
-    async def _swept(
-        self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: Suspicion, wants: Wants
+    async def _redacted_result(
+        self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: PrescanResult, wants: Wants
     ) -> CallToolResult:
-        sweep = Redactor(suspicion)
+        redactor = Redactor(suspicion)
         if wants.secrets:
-            sweep.slices.update(cut_secrets(context.slices, sweep.secrets))
-        content = await self._checked(result.content, context, sweep)
-        if not (suspicion or sweep.left_out or sweep.slices):
+            redactor.slices.update(cut_secrets(context.slices, redactor.secrets))
+        content = await self._checked(result.content, context, redactor)
+        if not (suspicion or redactor.left_out or redactor.slices):
             return result
-        return _redacted(tool, replaced(result, content=content), sweep)
+        return _redacted(tool, replaced(result, content=content), redactor)
 
-    async def _checked(self, content: list[Any], context: RequestContext, sweep: Redactor) -> list[Any]:
+    async def _checked(self, content: list[Any], context: RequestContext, redactor: Redactor) -> list[Any]:
         async def serves(uri: str) -> bool:
             with contextlib.suppress(UnknownEntry):
                 return bool(await self.inner.find_entries(ResourceRead(uri, context)))
             return False
 
-        return await check_blocks(content, serves, self.language, sweep.left_out)
+        return await check_blocks(content, serves, self.language, redactor.left_out)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        outcome = await self.inner.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        outcome = await self.inner.read_resource(request)
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, self.wants)
-        if read.uri.startswith(SCHEME):
+        if request.uri.startswith(SCHEME):
             return outcome  # it was cleaned when it was stored, and its chunks have a size of their own
-        _clean_kept(read.context, self.wants)
-        return self._cleaned(read.uri, outcome, lambda outcome: outcome.contents)
+        _clean_kept(request.context, self.wants)
+        return self._cleaned(request.uri, outcome, lambda outcome: outcome.contents)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         outcome = await self.inner.get_prompt(get)
@@ -140,9 +140,9 @@ class _SanitizeOutput(Wrapper, frozen=True):
 
     async def complete(self, get: CompletionGet) -> Completion:
         completion = await self.inner.complete(get)
-        said = encode(completion)
-        _check_size(get.name, len(said), self.max_bytes)
-        suspicion = prescan(said, *self.wants)
+        encoded = encode(completion)
+        _check_size(get.name, len(encoded), self.max_bytes)
+        suspicion = prescan(encoded, *self.wants)
         if suspicion:
             completion = Redactor(suspicion).part(completion)
             _check_size(get.name, len(encode(completion)), self.max_bytes)
@@ -155,10 +155,10 @@ class _SanitizeOutput(Wrapper, frozen=True):
         suspicion = prescan(data + encode(outcome.meta), *self.wants)
         if not suspicion:
             return outcome
-        sweep = Redactor(suspicion)
-        clean = sweep.part(outcome)
+        redactor = Redactor(suspicion)
+        clean = redactor.part(outcome)
         _check_size(name, result_bytes(parts(clean))[1], self.max_bytes)
-        return replaced(clean, meta=sweep.note(clean.meta))
+        return replaced(clean, meta=redactor.note(clean.meta))
 
 
 def _check_size(name: str, size: int, limit: float) -> None:
@@ -166,19 +166,19 @@ def _check_size(name: str, size: int, limit: float) -> None:
         raise InvalidParams.of("TT2006", tool=name, size=size, limit=limit)
 
 
-def _redacted(tool: Tool, result: CallToolResult, sweep: Redactor) -> CallToolResult:
+def _redacted(tool: Tool, result: CallToolResult, redactor: Redactor) -> CallToolResult:
     is_copied = is_text_copy(result)
-    value = sweep.value(result.structuredContent)
+    value = redactor.value(result.structuredContent)
     if value is not result.structuredContent:
         result = replaced(result, structuredContent=value, encoded=encoded_value(value))
         if not (result.isError or tool.output is None or tool.output.accepts(value)):
-            raise ToolError.of("TT2300", tool=tool.name, what=sweep.said())
+            raise ToolError.of("TT2300", tool=tool.name, what=redactor.summary())
     if is_copied:
         text = (result.encoded or b"").decode()
         content = [replaced(block, text=text) for block in result.content]
     else:
-        content = sweep.value(result.content)
-    return replaced(result, content=content, meta=sweep.note(sweep.value(result.meta)))
+        content = redactor.value(result.content)
+    return replaced(result, content=content, meta=redactor.note(redactor.value(result.meta)))
 
 
 def _marked(result: CallToolResult) -> CallToolResult:
@@ -203,9 +203,9 @@ def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequire
     suspicion = prescan(encode(bare), *wants)
     if not suspicion:
         return question
-    sweep = Redactor(suspicion)
-    clean = {key: _with_page(sweep.value(bare[key]), request) for key, request in requests.items()}
-    return replaced(question, inputRequests=clean, meta=sweep.note(question.meta))
+    redactor = Redactor(suspicion)
+    clean = {key: _with_page(redactor.value(bare[key]), request) for key, request in requests.items()}
+    return replaced(question, inputRequests=clean, meta=redactor.note(question.meta))
 
 
 def _with_page(request: InputRequest, other: InputRequest | None) -> InputRequest:
@@ -220,31 +220,34 @@ def _with_page(request: InputRequest, other: InputRequest | None) -> InputReques
 def _clean_error(error: TooltrueError, wants: Wants) -> None:
     """Clean the message and facts of an error in place, for the model or the caller."""
     data = error.data if isinstance(error, RpcError) else None
-    said = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
-    suspicion = prescan(said + encode(data), *wants)
+    message = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
+    suspicion = prescan(message + encode(data), *wants)
     if not suspicion:
         return
-    sweep = Redactor(suspicion)
-    error.args, error.facts = (sweep.text(str(error)),), {name: _fact(sweep, it) for name, it in error.facts.items()}
+    redactor = Redactor(suspicion)
+    error.args, error.facts = (
+        (redactor.text(str(error)),),
+        {name: _fact(redactor, it) for name, it in error.facts.items()},
+    )
     if isinstance(error, RpcError):
-        error.data = sweep.value(data)
+        error.data = redactor.value(data)
 
 
-def _fact(sweep: Redactor, fact: Any) -> Any:
+def _fact(redactor: Redactor, fact: Any) -> Any:
     """Clean a fact of an error, which need not be JSON: the sentence writes it as text."""
     if isinstance(fact, str | list | dict):
-        return sweep.value(fact)
-    clean = sweep.text(said := str(fact))
-    return fact if clean == said else clean
+        return redactor.value(fact)
+    clean = redactor.text(text := str(fact))
+    return fact if clean == text else clean
 
 
 def _clean_kept(context: RequestContext, wants: Wants) -> None:
     """Clean each result that a call hands out by reference as a whole: a secret may lie across the chunks that it is
     split into."""
-    for place, thing in enumerate(context.kept):
+    for place, thing in enumerate(context.stored):
         if thing.is_text and (suspicion := prescan(thing.data, *wants)):
             text = Redactor(suspicion).text(thing.data.decode())
-            context.kept[place] = replaced(thing, data=text.encode())
+            context.stored[place] = replaced(thing, data=text.encode())
 
 
 def _with_clean_channel(context: RequestContext, wants: Wants) -> RequestContext:

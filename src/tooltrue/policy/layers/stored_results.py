@@ -48,7 +48,7 @@ class _StoreResults(Layer, frozen=True):
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         outcome = await proceed(operation)
-        things = operation.context.kept
+        things = operation.context.stored
         if things and not isinstance(outcome, InputRequiredResult):
             await self._store(operation.context.principal, things)
         return outcome
@@ -63,7 +63,7 @@ class _StoreResults(Layer, frozen=True):
             raise ToolError.of("TT2018", seconds=round(wait + 0.5))
         for thing in things:
             for part in chunks_of(thing):
-                await self.facts.put(_key(principal, part.uri), _written(part), thing.seconds)
+                await self.facts.put(_key(principal, part.uri), _encode_chunk(part), thing.seconds)
 
 
 class _StoredResults(Wrapper, frozen=True):
@@ -77,29 +77,29 @@ class _StoredResults(Wrapper, frozen=True):
         if not isinstance(operation, ResourceRead) or not _is_ours(operation):
             return await self.inner.find_entries(operation)
         part = await self._find(operation)
-        return (wire.Resource(part.uri, part.name, mimeType=part.mime_type, size=len(part.data)),)
+        return (wire.ResourceDefinition(part.uri, part.name, mimeType=part.mime_type, size=len(part.data)),)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        if isinstance(read, ResourceFollow):
-            await self.find_entries(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        if isinstance(request, ResourceFollow):
+            await self.find_entries(request)
             return ReadResourceResult([])
-        if not _is_ours(read):
-            return await self.inner.read_resource(read)
-        part = await self._find(read)
+        if not _is_ours(request):
+            return await self.inner.read_resource(request)
+        part = await self._find(request)
         contents: list[TextResource | BlobResource] = [_content(part)]
         if part.next_uri is not None:
             contents.append(TextResource(uri=part.next_uri, text=_goes_on(part, self.language), mimeType="text/plain"))
         return ReadResourceResult(contents)
 
-    async def _find(self, read: ResourceRead) -> Chunk:
-        record = await self.facts.get(_key(read.context.principal, read.uri))
+    async def _find(self, request: ResourceRead) -> Chunk:
+        record = await self.facts.get(_key(request.context.principal, request.uri))
         if record is None:
-            raise unknown(read)
-        return _read(read.uri, record)
+            raise unknown(request)
+        return _decode_chunk(request.uri, record)
 
 
-def _is_ours(read: ResourceRead) -> bool:
-    return read.uri.startswith(SCHEME)
+def _is_ours(request: ResourceRead) -> bool:
+    return request.uri.startswith(SCHEME)
 
 
 def _key(principal: Principal, uri: str) -> str:
@@ -114,12 +114,12 @@ def _goes_on(part: Chunk, language: str) -> str:
     return sentence("TT2019", language, facts)
 
 
-def _written(part: Chunk) -> bytes:
+def _encode_chunk(part: Chunk) -> bytes:
     head = [part.name, part.mime_type, part.is_text, part.number, part.count, part.size]
     return encode(head) + b"\n" + part.data
 
 
-def _read(uri: str, record: bytes) -> Chunk:
+def _decode_chunk(uri: str, record: bytes) -> Chunk:
     head, _, data = record.partition(b"\n")
     name, mime_type, is_text, number, count, size = decode(head)
     return Chunk(uri, name, mime_type, data, is_text, number, count, size)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tooltrue.errors import InvalidArguments
-from tooltrue.policy.sanitize.outgoing import kinds_sent
+from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent
 from tooltrue.policy.sanitize.secrets import mask_in
 from tooltrue.protocol.schema import explain
 from tooltrue.protocol.types import ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
 
 __all__ = ["MAX_EXPLANATION", "check_arguments", "validate"]
@@ -27,7 +27,7 @@ def validate(inner: Provider) -> Provider:
 class _Validate(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
-            call, tool = await found(self.inner, call)
+            call, tool = await resolve_call(self.inner, call)
         if call.admit is not None:
             call.admit(tool)
         try:
@@ -62,6 +62,6 @@ def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str,
 
 def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:
     room = MAX_EXPLANATION - len(InvalidArguments.of("TT2001", tool=tool.name, problems="", next=_NEXT).say())
-    found = tool.input.problems(arguments)
-    wrong = tuple(f"{problem.path} {problem.rule}" for problem in found)
-    return InvalidArguments.of("TT2001", tool=tool.name, problems=explain(found, room), next=_NEXT, wrong=wrong)
+    problems = tool.input.problems(arguments)
+    wrong = tuple(f"{problem.path} {problem.rule}" for problem in problems)
+    return InvalidArguments.of("TT2001", tool=tool.name, problems=explain(problems, room), next=_NEXT, wrong=wrong)

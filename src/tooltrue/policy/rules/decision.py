@@ -17,7 +17,7 @@ from tooltrue.policy.rules.rule import (
     Ask,
     Decide,
     Deny,
-    Held,
+    LocalScopes,
     Rules,
     Subject,
     Verdict,
@@ -33,12 +33,12 @@ _log = logging.getLogger("tooltrue")
 _VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
 
 
-def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
-    """Build the decision: ``required_only`` itself if there are no rules, no author's decision and no ``held``."""
-    if rules is None and decide is allow_all and not held:
+def decision(rules: Rules | None, decide: Decide, local_scopes: LocalScopes) -> Decide:
+    """Build the decision. It is ``required_only`` if there are no rules, author's decision or ``local_scopes``."""
+    if rules is None and decide is allow_all and not local_scopes:
         return required_only
-    said = [*([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
-    return together([requires(held), *map(fail_closed, said)])
+    deciders = [*([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
+    return together([requires(local_scopes), *map(fail_closed, deciders)])
 
 
 def required_only(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
@@ -48,15 +48,15 @@ def required_only(subject: Subject, context: RequestContext, arguments: Mapping[
     return _required(subject, context, {})
 
 
-def requires(held: Held) -> Decide:
+def requires(local_scopes: LocalScopes) -> Decide:
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        return _required(subject, context, held) if isinstance(subject, Tool) and subject.requires else ALLOW
+        return _required(subject, context, local_scopes) if isinstance(subject, Tool) and subject.requires else ALLOW
 
     return decide
 
 
-def _required(tool: Tool, context: RequestContext, held: Held) -> Verdict:
-    if not lacking(tool.requires, context.principal, held):
+def _required(tool: Tool, context: RequestContext, local_scopes: LocalScopes) -> Verdict:
+    if not lacking(tool.requires, context.principal, local_scopes):
         return ALLOW
     return Deny(scopes=tool.requires) if can_obtain(context.principal) else Deny(hidden=True)
 

@@ -53,12 +53,12 @@ def _regex(pattern: str) -> str:
 
 def _meet(one: str, other: str) -> bool:
     """Walk both patterns at once; ``places`` are the pairs of positions that some text leads to."""
-    places, seen = {(0, 0)}, set[tuple[int, int]]()
+    places, visited = {(0, 0)}, set[tuple[int, int]]()
     while places:
         i, j = place = places.pop()
-        if place in seen:
+        if place in visited:
             continue
-        seen.add(place)
+        visited.add(place)
         if (i, j) == (len(one), len(other)):
             return True
         a, b = one[i : i + 1], other[j : j + 1]

@@ -20,7 +20,7 @@ from tooltrue.tools.stored_results import SCHEME
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import RequestContext, Tool
 
-__all__ = ["Inventory", "inventory", "judged", "lenient", "unknown_references", "unreachable_rules"]
+__all__ = ["Inventory", "constrained_arguments", "inventory", "lenient", "unknown_references", "unreachable_rules"]
 
 Place: TypeAlias = Callable[[tuple[str | int, ...]], str]
 """Returns ``FILE:LINE`` of the value at a path."""
@@ -102,16 +102,16 @@ def unknown_references(rules: Rules, there: Inventory, place: Place) -> Iterator
 
 
 def _unmatched(rule: Rule, there: Inventory, place: Place) -> Iterator[ConfigurationError]:
-    known = {
+    existing = {
         "tools": [name for tool in there.tools for name in tool.names],
         "resources": [*there.resources, *map(uris_of, there.templates), f"{SCHEME}*"],
         "prompts": there.prompts,
     }
     for key, names in rule.named.items():
         for pattern in names.patterns if names else ():
-            if pattern != "*" and not any(globs([pattern]).meet(name) for name in known[key]):
+            if pattern != "*" and not any(globs([pattern]).meet(name) for name in existing[key]):
                 at = place(("rules", rule.number, key))
-                nearest = closest(pattern, known[key])
+                nearest = closest(pattern, existing[key])
                 yield ConfigurationError.of("TT4304", place=at, key=key, pattern=pattern, nearest=nearest)
 
 
@@ -127,11 +127,11 @@ def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[Con
     properties = [_properties(tool) for tool in tools if not rule.stop_at(tool)]
     if not properties or None in properties:
         return  # a tool may accept arguments that it does not name
-    known = {name for one in properties for name in one or ()}
-    for name in judged(rule.arguments.definition):
-        if name not in known:
+    arguments = {name for one in properties for name in one or ()}
+    for name in constrained_arguments(rule.arguments.definition):
+        if name not in arguments:
             at = place(("rules", rule.number, "arguments"))
-            yield ConfigurationError.of("TT4306", place=at, argument=name, nearest=closest(name, known))
+            yield ConfigurationError.of("TT4306", place=at, argument=name, nearest=closest(name, arguments))
 
 
 def _properties(tool: Tool) -> Collection[str] | None:
@@ -144,7 +144,7 @@ def _properties(tool: Tool) -> Collection[str] | None:
 _APPLICATORS = dialect_of(None).applicators
 
 
-def judged(schema: Any) -> Iterator[str]:
+def constrained_arguments(schema: Any) -> Iterator[str]:
     """Yield the arguments that a schema constrains."""
     if not is_object(schema):
         return
@@ -154,7 +154,7 @@ def judged(schema: Any) -> Iterator[str]:
     for keyword, value in schema.items():
         if _APPLICATORS.get(keyword) == HERE:
             for _, inner in subschemas(keyword, value):
-                yield from judged(inner)
+                yield from constrained_arguments(inner)
 
 
 # -- rules that a call without the argument passes ---------------------------------------------------------------------
@@ -169,11 +169,11 @@ def lenient(rules: Iterable[Rule], tools: Sequence[Tool] | None, place: Place) -
     for rule in rules:
         there = None if tools is None else [tool for tool in tools if not rule.stop_at(tool)]
         schema = rule.arguments.definition if rule.arguments is not None else None
-        seen: set[str] = set()
+        reported: set[str] = set()
         for path in _missed(schema, frozenset()):
             name = str(path[-1])
-            if name not in seen and not (there and all(_is_given(tool, name) for tool in there)):
-                seen.add(name)
+            if name not in reported and not (there and all(_is_given(tool, name) for tool in there)):
+                reported.add(name)
                 at = place(("rules", rule.number, "arguments", *path))
                 yield ConfigurationError.of("TT2220", place=at, name=rule.name, argument=name, then=rule.then)
 
@@ -191,11 +191,11 @@ def _missed(schema: Any, required: frozenset[str]) -> Iterator[tuple[str | int, 
     for keyword in ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"):
         if keyword in schema:
             for path, inner in subschemas(keyword, schema[keyword]):
-                given = _given(schema, keyword, path)
-                yield from ((*path, *rest) for rest in _missed(inner, required | given))
+                present = _present_properties(schema, keyword, path)
+                yield from ((*path, *rest) for rest in _missed(inner, required | present))
 
 
-def _given(schema: Mapping[str, Any], keyword: str, path: tuple[str | int, ...]) -> frozenset[str]:
+def _present_properties(schema: Mapping[str, Any], keyword: str, path: tuple[str | int, ...]) -> frozenset[str]:
     """Return the properties that a value has where that keyword of the schema applies to it."""
     if keyword == "dependentSchemas":
         return frozenset({str(path[-1])})

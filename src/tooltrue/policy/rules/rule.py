@@ -31,8 +31,8 @@ __all__ = [
     "Decide",
     "Deny",
     "Rule",
+    "RuleStep",
     "Rules",
-    "Step",
     "Subject",
     "Then",
     "Verdict",
@@ -86,18 +86,18 @@ def allow_all(subject: Subject, context: RequestContext, arguments: Mapping[str,
 
 # -- scopes ------------------------------------------------------------------------------------------------------------
 
-Held: TypeAlias = Mapping[str, frozenset[str]]
+LocalScopes: TypeAlias = Mapping[str, frozenset[str]]
 """The scopes of callers that cannot get a token, ``local`` and ``local:http``. All scopes for those that are not
 listed."""
 
 _WITHOUT_TOKENS: Final = frozenset({"local", "local:http"})
 
 
-def lacking(scopes: frozenset[str], principal: Principal, held: Held) -> frozenset[str]:
+def lacking(scopes: frozenset[str], principal: Principal, local_scopes: LocalScopes) -> frozenset[str]:
     """Return those of ``scopes`` that the principal lacks."""
     if principal.id not in _WITHOUT_TOKENS:
         return scopes - principal.scopes
-    return scopes - held[principal.id] if principal.id in held else frozenset()
+    return scopes - local_scopes[principal.id] if principal.id in local_scopes else frozenset()
 
 
 def can_obtain(principal: Principal) -> bool:
@@ -167,19 +167,19 @@ class Rule(Value, frozen=True):
         match subject:
             case wire.Prompt():
                 return "" if self.prompts is not None and self.prompts.match(subject.name) else "prompts"
-            case wire.Resource():
+            case wire.ResourceDefinition():
                 return "" if self.resources is not None and self.resources.match(subject.uri) else "resources"
             case wire.ResourceTemplate():
                 return "resources" if self.resources is None else _stop_at_template(self.resources, subject.uriTemplate)
 
-    def stop(self, principal: Principal, arguments: Mapping[str, Any] | None, held: Held) -> str:
+    def stop(self, principal: Principal, arguments: Mapping[str, Any] | None, local_scopes: LocalScopes) -> str:
         """Return the same for the caller and the arguments. Scopes come last: where they stop the rule, no
         other condition does."""
         if self.principal is not None and not self.principal.match(principal.id):
             return "principal"
         if self.arguments is not None and arguments is not None and not self.arguments.accepts(arguments):
             return "arguments"
-        if self.scopes and lacking(self.scopes, principal, held):
+        if self.scopes and lacking(self.scopes, principal, local_scopes):
             return "scopes"
         return OPEN if self.arguments is not None and arguments is None else ""
 
@@ -208,7 +208,7 @@ def _stop_at_template(resources: Globs, template: str) -> str:
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
-class Step(NamedTuple):
+class RuleStep(NamedTuple):
     """A rule that was tried, and the key of the condition that did not hold (``Rule.stop``)."""
 
     rule: Rule
@@ -220,13 +220,16 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules in their order, for the server that is called ``server``. ``held``: the scopes of local callers."""
+    """Rules in their order, for the server that is called ``server``. ``local_scopes``: the scopes of local callers."""
 
     rules: tuple[Rule, ...]
     server: str = ""
-    held: Held = field(default_factory=dict[str, frozenset[str]])
-    _about: dict[tuple[type[Any], str, str, str], tuple[Step, ...]] = field(
-        default_factory=dict[tuple[type[Any], str, str, str], tuple[Step, ...]], init=False, repr=False, compare=False
+    local_scopes: LocalScopes = field(default_factory=dict[str, frozenset[str]])
+    _about: dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]] = field(
+        default_factory=dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]],
+        init=False,
+        repr=False,
+        compare=False,
     )
 
     def on(self, server: str) -> Self:
@@ -242,11 +245,11 @@ class Rules:
         to tell."""
         if isinstance(subject, Tool) and subject.replaces:
             return self._of_names(subject, context.principal, arguments)
-        principal, held = context.principal, self.held
+        principal, local_scopes = context.principal, self.local_scopes
         possible: list[Verdict] = []
         obtainable: frozenset[str] = frozenset()
         for rule, at_subject in self._steps(subject):
-            stop = rule.stop(principal, arguments, held) or at_subject
+            stop = rule.stop(principal, arguments, local_scopes) or at_subject
             if not stop:
                 last = rule.verdict()
                 break
@@ -267,64 +270,66 @@ class Rules:
         of its names counts, but a rule for every tool counts only if none came before it for any of them: it does not
         mean the old name. Of the rules that count, the strictest decides.
 
-        Where a rule may match or not, both are followed. ``ways`` maps the names that are decided about by then to the
-        most promising verdict that leads there.
+        Where a rule may match or not, both are followed. ``outcomes`` maps the names that are decided about by then to
+        the most promising verdict that leads there.
         """
-        ways: dict[frozenset[str], Verdict] = {frozenset(): ALLOW}
+        outcomes: dict[frozenset[str], Verdict] = {frozenset(): ALLOW}
         obtainable: frozenset[str] = frozenset()
         for rule in self.here(tool.server):
-            stop = rule.stop_at(tool) or rule.stop(principal, arguments, self.held)
+            stop = rule.stop_at(tool) or rule.stop(principal, arguments, self.local_scopes)
             if stop == "scopes" and not obtainable and rule.then in ("allow", "ask") and can_obtain(principal):
                 obtainable = rule.scopes
             if stop not in ("", OPEN):
                 continue
-            said = rule.names_of(tool)
-            for decided, so_far in tuple(ways.items()):
-                if said <= decided:
+            names = rule.names_of(tool)
+            for decided, so_far in tuple(outcomes.items()):
+                if names <= decided:
                     continue
                 verdict = so_far if decided and rule.is_for_every_tool else max(so_far, rule.verdict(), key=_severity)
                 if not stop:
-                    del ways[decided]
-                if (already := ways.get(decided | said)) is None or _promise(verdict) < _promise(already):
-                    ways[decided | said] = verdict
-        verdict = min((way if by else Deny(scopes=obtainable) for by, way in ways.items()), key=_promise)
+                    del outcomes[decided]
+                if (already := outcomes.get(decided | names)) is None or _promise(verdict) < _promise(already):
+                    outcomes[decided | names] = verdict
+        verdict = min((outcome if by else Deny(scopes=obtainable) for by, outcome in outcomes.items()), key=_promise)
         return verdict if arguments is not None else _settled(verdict)
 
     def _is_handed_out(self, subject: Subject) -> bool:
         """Return whether an allowed call has handed the subject out, by reference, to this very caller, and no rule
         names it."""
         return (
-            isinstance(subject, wire.Resource)
+            isinstance(subject, wire.ResourceDefinition)
             and subject.uri.startswith(SCHEME)
             and all(step.rule.resources is None for step in self._steps(subject))
         )
 
-    def _steps(self, subject: Subject) -> tuple[Step, ...]:
+    def _steps(self, subject: Subject) -> tuple[RuleStep, ...]:
         """Return the rules that match this subject, or may."""
         key = _key(subject)
         steps = self._about.get(key)
         if steps is None:
             if len(self._about) >= _REMEMBERED:
                 self._about.clear()
-            every = (Step(rule, rule.stop_at(subject)) for rule in self.here(_server(subject)))
+            every = (RuleStep(rule, rule.stop_at(subject)) for rule in self.here(_server(subject)))
             steps = self._about[key] = tuple(step for step in every if step.stop in ("", OPEN))
         return steps
 
-    def trace(self, subject: Subject, principal: Principal, arguments: Mapping[str, Any] | None) -> tuple[Step, ...]:
+    def trace(
+        self, subject: Subject, principal: Principal, arguments: Mapping[str, Any] | None
+    ) -> tuple[RuleStep, ...]:
         """Return each rule in its order, down to the one that decides, with the condition that stopped it. For a tool
         that had other names, down to the rule that decides about the last of them."""
-        steps: list[Step] = []
+        steps: list[RuleStep] = []
         every = frozenset(subject.names) if isinstance(subject, Tool) else frozenset("-")
         decided: frozenset[str] = frozenset()
         for rule in self.rules:
             elsewhere = rule.server is not None and not rule.server.match(_server(subject) or self.server)
             stop = "server" if elsewhere else rule.stop_at(subject)
             if stop in ("", OPEN):
-                stop = rule.stop(principal, arguments, self.held) or stop
-            said = rule.names_of(subject) if isinstance(subject, Tool) else every
-            is_late = said <= decided or (decided and rule.is_for_every_tool)
-            steps.append(Step(rule, EARLIER if stop in ("", OPEN) and is_late else stop))
-            decided |= said if not stop else frozenset()
+                stop = rule.stop(principal, arguments, self.local_scopes) or stop
+            names = rule.names_of(subject) if isinstance(subject, Tool) else every
+            is_late = names <= decided or (decided and rule.is_for_every_tool)
+            steps.append(RuleStep(rule, EARLIER if stop in ("", OPEN) and is_late else stop))
+            decided |= names if not stop else frozenset()
             if decided == every:
                 break
         return tuple(steps)
@@ -338,8 +343,8 @@ def _key(subject: Subject) -> tuple[type[Any], str, str, str]:
     match subject:
         case Tool():
             return Tool, subject.name, subject.effect, subject.server
-        case wire.Resource():
-            return wire.Resource, subject.uri, "", ""
+        case wire.ResourceDefinition():
+            return wire.ResourceDefinition, subject.uri, "", ""
         case wire.ResourceTemplate():
             return wire.ResourceTemplate, subject.uriTemplate, "", ""
         case wire.Prompt():

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from tooltrue.jsonrpc.messages import is_array, is_object
-from tooltrue.policy.rules.lint import judged
+from tooltrue.policy.rules.lint import constrained_arguments
 from tooltrue.policy.rules.rule import OPEN, Rule, Rules, Subject
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import Value
 from tooltrue.tools.vocabulary import EFFECTS, Effect, Principal, Tool
 
-__all__ = ["Happened", "Replay", "happened", "replay"]
+__all__ = ["Happened", "Reconsidered", "happened", "replay"]
 
 Would: TypeAlias = Literal["allow", "deny", "ask", "undecidable"]
 
@@ -44,14 +44,16 @@ def happened(record: Mapping[str, Any]) -> Happened | None:
     subject = _subject(record)
     if subject is None:
         return None
-    said, masked = record.get("arguments"), record.get("masked")
-    arguments = said if is_object(said) else {}
+    raw_arguments, masked = record.get("arguments"), record.get("masked")
+    arguments = raw_arguments if is_object(raw_arguments) else {}
     paths = [path for path in masked if isinstance(path, str)] if is_array(masked) else []
     names = frozenset(path.split("/")[1].replace("~1", "/").replace("~0", "~") for path in paths if "/" in path)
     is_cut = not _CUT.isdisjoint(arguments) or not all("/" in path for path in paths)
     scopes = record.get("scopes")
-    held = frozenset(scope for scope in scopes if isinstance(scope, str)) if is_array(scopes) else frozenset[str]()
-    principal = Principal(str(record.get("who", "")), held)
+    principal_scopes = (
+        frozenset(scope for scope in scopes if isinstance(scope, str)) if is_array(scopes) else frozenset[str]()
+    )
+    principal = Principal(str(record.get("who", "")), principal_scopes)
     return Happened(subject, principal, arguments, None if is_cut else names, str(record.get("decision", "")))
 
 
@@ -61,9 +63,9 @@ def _subject(record: Mapping[str, Any]) -> Subject | None:
         case "call":
             effect = _EFFECTS.get(str(record.get("effect")), "write")
             server = str(record.get("server", ""))
-            return Tool(wire.Tool(name=name, inputSchema={"type": "object"}), effect, _ANY, server=server)
+            return Tool(wire.ToolDefinition(name=name, inputSchema={"type": "object"}), effect, _ANY, server=server)
         case "read":
-            return wire.Resource(name, name)
+            return wire.ResourceDefinition(name, name)
         case "get":
             return wire.Prompt(name)
         case _:
@@ -73,7 +75,7 @@ def _subject(record: Mapping[str, Any]) -> Subject | None:
 # -- deciding again ----------------------------------------------------------------------------------------------------
 
 
-class Replay(Value, frozen=True):
+class Reconsidered(Value, frozen=True):
     """One record, and the verdict that the rules reach on it now; ``rule`` is the first that decides, or may."""
 
     record: Happened
@@ -81,17 +83,17 @@ class Replay(Value, frozen=True):
     rule: str
 
 
-def replay(rules: Rules, records: Iterable[Mapping[str, Any]]) -> Iterator[Replay]:
+def replay(rules: Rules, records: Iterable[Mapping[str, Any]]) -> Iterator[Reconsidered]:
     for record in records:
         one = happened(record)
         if one is not None:
             yield _again(rules, one)
 
 
-def _again(rules: Rules, one: Happened) -> Replay:
+def _again(rules: Rules, one: Happened) -> Reconsidered:
     possible: list[tuple[Would, str]] = []
     for rule in rules.here():
-        stop = rule.stop_at(one.subject) or rule.stop(one.principal, _readable(rule, one), rules.held)
+        stop = rule.stop_at(one.subject) or rule.stop(one.principal, _readable(rule, one), rules.local_scopes)
         if stop in ("", OPEN):
             possible.append((_would(rule), rule.name))
         if not stop:
@@ -99,7 +101,7 @@ def _again(rules: Rules, one: Happened) -> Replay:
     else:
         possible.append(("deny", ""))
     would, rule = possible[0]
-    return Replay(one, would if {would} == {other for other, _ in possible} else "undecidable", rule)
+    return Reconsidered(one, would if {would} == {other for other, _ in possible} else "undecidable", rule)
 
 
 def _would(rule: Rule) -> Would:
@@ -115,7 +117,7 @@ def _readable(rule: Rule, one: Happened) -> Mapping[str, Any] | None:
     if rule.arguments is None or one.missing == frozenset():
         return one.arguments
     schema = rule.arguments.definition
-    if one.missing is None or not one.missing.isdisjoint(judged(schema)) or _reads_unnamed(schema):
+    if one.missing is None or not one.missing.isdisjoint(constrained_arguments(schema)) or _reads_unnamed(schema):
         return None
     return one.arguments
 

@@ -9,18 +9,18 @@ RUN = "a" * 20
 
 
 def _class_of(byte: int) -> int:
-    sign = chr(byte)
-    if sign in "@%=\\\n&<":
+    character = chr(byte)
+    if character in "@%=\\\n&<":
         return byte
-    if sign in "\t\r":
+    if character in "\t\r":
         return ord("\n")
-    if sign in "\"'`":
+    if character in "\"'`":
         return ord('"')
-    if sign in "+|":
+    if character in "+|":
         return ord("+")
     if byte in _LEADS or byte < 0x20:
         return ord("!")
-    return ord("a") if sign.isascii() and (sign.isalnum() or sign in "_-") else ord(" ")
+    return ord("a") if character.isascii() and (character.isalnum() or character in "_-") else ord(" ")
 
 
 _LEADS = frozenset(

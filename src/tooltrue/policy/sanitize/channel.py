@@ -28,6 +28,6 @@ class CleanChannel(Value, frozen=True):
     def detach(self) -> None:
         self.inner.detach()
 
-    def _clean(self, said: Any) -> Any:
-        suspicion = prescan(encode(said), *self.wants)
-        return Redactor(suspicion).value(said) if suspicion else said
+    def _clean(self, value: Any) -> Any:
+        suspicion = prescan(encode(value), *self.wants)
+        return Redactor(suspicion).value(value) if suspicion else value

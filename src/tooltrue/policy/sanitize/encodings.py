@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 from tooltrue.policy.sanitize.prefixes import Runs
 
-__all__ = ["Run", "digits_at", "is_text", "likely_runs", "may_be_pairs", "pairs_in", "run_at", "runs_in", "text_in"]
+__all__ = [
+    "DigitRun",
+    "digits_at",
+    "is_text",
+    "likely_runs",
+    "may_be_pairs",
+    "pairs_in",
+    "run_at",
+    "runs_in",
+    "text_in",
+]
 
 _SHORTEST = 24
 _FAR = 4096
@@ -46,7 +56,7 @@ _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 
 
-class Run(NamedTuple):
+class DigitRun(NamedTuple):
     """The span of a run of digits, and the bytes that it encodes."""
 
     start: int
@@ -74,8 +84,8 @@ def _pairs() -> re.Pattern[str]:
     return re.compile(_PAIRS)
 
 
-def _classes(signs: str) -> bytes:
-    return bytes(ord("h" if chr(byte) in signs else " ") for byte in range(256))
+def _marks_of(characters: str) -> bytes:
+    return bytes(ord("h" if chr(byte) in characters else " ") for byte in range(256))
 
 
 def may_be_pairs(data: bytes) -> bool:
@@ -84,27 +94,27 @@ def may_be_pairs(data: bytes) -> bool:
     return _IN_A_ROW in data[::4].translate(_SAMPLED).decode("ascii")
 
 
-def pairs_in(data: bytes, classes: str) -> list[tuple[int, int]]:
+def pairs_in(data: bytes, byte_classes: str) -> list[tuple[int, int]]:
     """Return the spans that may hold hexadecimal digits in groups."""
-    sample, found = data[::4], list[tuple[int, int]]()
+    sample, spans = data[::4], list[tuple[int, int]]()
     kinds = sample.translate(_SAMPLED).decode("ascii")
     at = kinds.find(_IN_A_ROW)
     while at >= 0:
         end = kinds.find(" ", at)
         end = len(kinds) if end < 0 else end
         if not sample[at:end].isalnum():
-            near = classes[4 * at : 4 * end]
+            near = byte_classes[4 * at : 4 * end]
             if near.count(" ") > 3 and any(map(near.__contains__, _GROUPED)):
-                found.append((max(0, 4 * at - _AROUND), 4 * end + _AROUND))
+                spans.append((max(0, 4 * at - _AROUND), 4 * end + _AROUND))
         at = kinds.find(_IN_A_ROW, end)
-    return found
+    return spans
 
 
 _GROUPED = ("aa aa aa aa aa aa aa aa", "aa  aa  aa  aa  aa  aa", "aaaa aaaa aaaa aaaa aaaa", "aaaa  aaaa  aaaa  aaaa",
             "aaaaaaaa aaaaaaaa aaaaaaaa")  # fmt: skip
 _AROUND = 300
 _IN_A_ROW = "h" * 10
-_SAMPLED = _classes("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
+_SAMPLED = _marks_of("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
 
 
 def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> list[int]:
@@ -133,10 +143,10 @@ def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> li
 
 def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pattern[bytes]) -> bool:
     """Return whether ``pattern`` matches at a row of digits of which every ``width``-th has the given class."""
-    classes, row = kinds
-    found = digits.translate(classes).decode("ascii")
+    byte_classes, row = kinds
+    mapped = digits.translate(byte_classes).decode("ascii")
     for first in range(width):
-        rows = found[first::width]
+        rows = mapped[first::width]
         at = rows.find(row)
         while at >= 0:
             end = rows.find(" ", at)
@@ -149,8 +159,8 @@ def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pat
 
 # Classes of the first of the four digits of three ASCII bytes, and of the first half of a byte. A secret has 17 bytes
 # or more, with the text that it is known by. NULs may stand between them.
-_LEADS = (_classes("ACDIJKLMNOPQRSTUVWXYZabcdef"), "h" * 5)
-_HALVES = (_classes("0234567"), "h" * 17)
+_LEADS = (_marks_of("ACDIJKLMNOPQRSTUVWXYZabcdef"), "h" * 5)
+_HALVES = (_marks_of("0234567"), "h" * 17)
 _SHORTEST_HEX = 2 * 17
 _HEADS = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")  # of gzip and zlib
 _PACKED_HEX = frozenset(write(head.hex()).encode() for head in _HEADS for write in (str.lower, str.upper))
@@ -181,40 +191,40 @@ def run_at(text: str, at: int) -> tuple[int, int]:
     if text[at - 1 : at] in ("+", "/"):
         before = text[max(0, at - _FAR) : at]
         at -= len(before) - len(before.rstrip(_ALPHABET))
-    found = _base64().match(text, at)
-    return (at, found.end()) if found is not None else (at, at)
+    match = _base64().match(text, at)
+    return (at, match.end()) if match is not None else (at, at)
 
 
 def runs_in(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of base64 digits."""
-    return (found.span() for found in _base64().finditer(text))
+    return (match.span() for match in _base64().finditer(text))
 
 
-def digits_at(text: str, start: int, end: int) -> Iterator[Run]:
+def digits_at(text: str, start: int, end: int) -> Iterator[DigitRun]:
     """Yield the readings of these digits, as hexadecimal and as base64: all lines together, from each place where they
     may begin, and then each line by itself, since a line beside it may be a word or a hash."""
     if end - start < _SHORTEST:
         return
-    for found in _hex().finditer(text, start, end):
-        yield Run(*found.span(), _unhexed(found[0]))
-        for line, stop, digits in _lines(text, *found.span()):
+    for match in _hex().finditer(text, start, end):
+        yield DigitRun(*match.span(), _unhexed(match[0]))
+        for line, stop, digits in _lines(text, *match.span()):
             if _of_hex().match(digits.translate(None, b"-")):
-                yield Run(line, stop, _unhexed(text[line:stop]))
-        if found.span() == (start, end):
+                yield DigitRun(line, stop, _unhexed(text[line:stop]))
+        if match.span() == (start, end):
             return
     run = text[start:end]
     for offset in _offsets(run, text[start - 1 : start] == "\\"):
         if len(run) - offset >= _SHORTEST:
-            yield Run(start + offset, end, _unpacked(_decode(run[offset:])))
+            yield DigitRun(start + offset, end, _unpacked(_decode(run[offset:])))
     for line, stop, digits in _lines(text, start, end):
         if (is_packed := digits[:3] in _PACKED) or _of_base64().match(digits):
             stop = end if is_packed else stop
-            yield Run(line, stop, _unpacked(_decode(text[line:stop])))
+            yield DigitRun(line, stop, _unpacked(_decode(text[line:stop])))
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield the span and the digits of each line, if there are several lines."""
-    line, ends = start, [found.span() for found in _LINE_END.finditer(text, start, end)]
+    line, ends = start, [match.span() for match in _LINE_END.finditer(text, start, end)]
     for stop, following in (*ends, (end, end)) if ends else ():
         digits = text[line:stop]
         at = line + len(digits) - len(digits.lstrip(_AROUND_LINES))
@@ -224,10 +234,10 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
         line = following
 
 
-def text_in(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Run]:
+def text_in(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[DigitRun]:
     """Yield the bytes that groups of digits encode: `67 68`, `67:68`, `0x67, 0x68`."""
-    for found in _pairs().finditer(text, start, end):
-        yield Run(*found.span(), _unhexed(found[0]))
+    for match in _pairs().finditer(text, start, end):
+        yield DigitRun(*match.span(), _unhexed(match[0]))
 
 
 def _offsets(run: str, is_escaped: bool) -> Iterator[int]:
@@ -238,12 +248,12 @@ def _offsets(run: str, is_escaped: bool) -> Iterator[int]:
         done.add(1)
         yield 1
     between = 0
-    for found in _marks().finditer(run):
-        between += len(found[0]) if len(found[0]) > 1 or found[0].isspace() else 0  # the end of a line is no digit
-        if (place := (found.end() - between) % 4) not in done:
+    for match in _marks().finditer(run):
+        between += len(match[0]) if len(match[0]) > 1 or match[0].isspace() else 0  # the end of a line is no digit
+        if (place := (match.end() - between) % 4) not in done:
             done.add(place)
-            yield found.end()
-        if len(done) == 4 or found.end() > 4096:
+            yield match.end()
+        if len(done) == 4 or match.end() > 4096:
             return
 
 

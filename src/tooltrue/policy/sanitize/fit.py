@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.sanitize.result_bytes import is_text_copy, scannable_bytes
-from tooltrue.policy.sanitize.truncate import Cut, cut_text, cuts
+from tooltrue.policy.sanitize.truncate import Truncation, cut_text, cuts
 from tooltrue.protocol.types import (
     UNSET,
     AudioContent,
@@ -37,18 +37,18 @@ _SAYING = 800  # bytes for the sentence and the link
 def fit(tool: Tool, result: CallToolResult, limit: int, context: RequestContext, language: str) -> CallToolResult:
     """Return the part of a result that fits into ``limit``. It is valid against the output schema; if no smaller value
     is, the result is an error."""
-    link = _kept(tool, result, context)
-    part, said = _part(tool, result, limit - _SAYING)
-    facts = {"tool": tool.name, "size": link.size, "limit": limit, "uri": link.uri, "shown": said}
+    link = _store_whole(tool, result, context)
+    part, note = _part(tool, result, limit - _SAYING)
+    facts = {"tool": tool.name, "size": link.size, "limit": limit, "uri": link.uri, "shown": note}
     if part is None:
         error = failed(sentence("TT2311", language, facts))
         return replaced(error, content=[*error.content, link], meta={**(result.meta or {}), CUT: {"uri": link.uri}})
     content = [*part.content, TextContent(text=sentence("TT2310", language, facts)), link]
-    meta = {**(part.meta or {}), CUT: {"uri": link.uri, "size": link.size, "shown": said}}
+    meta = {**(part.meta or {}), CUT: {"uri": link.uri, "size": link.size, "shown": note}}
     return replaced(part, content=content, meta=meta)
 
 
-def _kept(tool: Tool, result: CallToolResult, context: RequestContext) -> ResourceLink:
+def _store_whole(tool: Tool, result: CallToolResult, context: RequestContext) -> ResourceLink:
     """Store the whole, and return a link to it: the value, the text, the bytes, or else all blocks as JSON."""
     name = f"{tool.name} (whole result)"
     content = result.content
@@ -64,22 +64,22 @@ def _kept(tool: Tool, result: CallToolResult, context: RequestContext) -> Resour
 def _part(tool: Tool, result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:
     if result.structuredContent is UNSET:
         return _blocks(result, room)
-    value, said = result.structuredContent, list[str]()
+    value, notes = result.structuredContent, list[str]()
     for _ in range(_CUTS):
         cut = _smaller(tool, result, value, room)
         if cut is None:
             break
-        value, said = cut.value, [*said, cut.said]
+        value, notes = cut.value, [*notes, cut.note]
         part = _with_value(result, value)
         if scannable_bytes(part)[1] <= room:
-            return part, "; ".join(said)
+            return part, "; ".join(notes)
     return None, ""
 
 
-def _smaller(tool: Tool, result: CallToolResult, value: Any, room: int) -> Cut | None:
+def _smaller(tool: Tool, result: CallToolResult, value: Any, room: int) -> Truncation | None:
     """Return the first valid cut that is small enough, or else the smallest valid one."""
     schema = None if tool.output is None else tool.definition.outputSchema
-    best: tuple[int, Cut] | None = None
+    best: tuple[int, Truncation] | None = None
     for cut in cuts(value, schema, room):
         size = len(encode(cut.value))
         is_valid = result.isError or tool.output is None or tool.output.accepts(cut.value)
@@ -98,21 +98,23 @@ def _with_value(result: CallToolResult, value: Any) -> CallToolResult:
 
 def _blocks(result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:
     """Return as many blocks as fit; text is cut, bytes never are."""
-    kept: list[Any] = []
+    blocks: list[Any] = []
     for block in result.content[: MAX_BLOCKS - 2]:
         size = len(block.text.encode()) if type(block) is TextContent else len(encode(block))
         if size <= room:
-            kept.append(block)
+            blocks.append(block)
             room -= size
             continue
         if type(block) is TextContent and (text := cut_text(block.text, room)):
-            kept.append(replaced(block, text=text))
+            blocks.append(replaced(block, text=text))
         break
-    if not kept:
+    if not blocks:
         return None, ""
-    shown = sum(len(block.text) for block in kept if type(block) is TextContent)
+    length = sum(len(block.text) for block in blocks if type(block) is TextContent)
     whole = sum(len(block.text) for block in result.content if type(block) is TextContent)
-    said = (
-        f"{shown} of {whole} characters" if len(result.content) == 1 else f"{len(kept)} of {len(result.content)} blocks"
+    note = (
+        f"{length} of {whole} characters"
+        if len(result.content) == 1
+        else f"{len(blocks)} of {len(result.content)} blocks"
     )
-    return replaced(result, content=kept), said
+    return replaced(result, content=blocks), note

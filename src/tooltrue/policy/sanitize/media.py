@@ -219,10 +219,10 @@ def _uri_within(uri: str, scheme: str) -> str | None:
 
 
 def _host_problem(host: str, *, is_network: bool) -> str | None:
-    read = _as_read(host)
-    if _NO_HOST.search(read):
+    normalized = _as_read(host)
+    if _NO_HOST.search(normalized):
         return _UNCERTAIN
-    is_address = _ADDRESS.fullmatch(read) or parse(read) or read.lower() == "localhost"
+    is_address = _ADDRESS.fullmatch(normalized) or parse(normalized) or normalized.lower() == "localhost"
     return f"{host[:80]} is of an inner network" if (is_network or is_address) and is_inside(host) else None
 
 

@@ -37,7 +37,7 @@ Runs = list[tuple[int, bytes]]
 
 class _Prefix(NamedTuple):
     text: bytes
-    shape: SecretPattern
+    secret_pattern: SecretPattern
     is_whole: bool
     is_sure: bool
     """Whether little other text has this prefix."""
@@ -45,10 +45,10 @@ class _Prefix(NamedTuple):
 
 def _by_pair() -> dict[bytes, list[_Prefix]]:
     table: dict[bytes, list[_Prefix]] = {}
-    for shape in SECRET_PATTERNS:
-        is_whole = shape.is_whole
-        for prefix in shape.prefixes:
-            row = _Prefix(prefix.encode(), shape, is_whole, is_whole or shape.kind in _UNBOUNDED)
+    for secret_pattern in SECRET_PATTERNS:
+        is_whole = secret_pattern.is_whole
+        for prefix in secret_pattern.prefixes:
+            row = _Prefix(prefix.encode(), secret_pattern, is_whole, is_whole or secret_pattern.kind in _UNBOUNDED)
             table.setdefault(row.text[:2], []).append(row)
     return table
 
@@ -60,7 +60,10 @@ _PREFIXES = _by_pair()
 PAIRS = frozenset(_PREFIXES)
 """The first two characters of all prefixes."""
 _DOTTED = tuple(
-    (prefix.encode(), shape) for shape in SECRET_PATTERNS for prefix in shape.prefixes if prefix.endswith(".")
+    (prefix.encode(), secret_pattern)
+    for secret_pattern in SECRET_PATTERNS
+    for prefix in secret_pattern.prefixes
+    if prefix.endswith(".")
 )
 _DOTTED_PREFIXES = tuple(prefix for prefix, _ in _DOTTED)
 
@@ -93,13 +96,13 @@ def _tree(prefixes: tuple[bytes, ...], depth: int = 3) -> bytes:
 def long_runs(data: bytes) -> Runs:
     """Return the runs of 20 or more token characters, with their positions."""
     flat = f" {data.translate(FLAT).decode('ascii')} "  # a blank at ``i`` here stands before byte ``i`` of ``data``
-    find, found = flat.find, Runs()
+    find, runs = flat.find, Runs()
     at = find(_START)
     while at >= 0:
         end = find(" ", at + 20) - 1
-        found.append((at, data[at:end]))
+        runs.append((at, data[at:end]))
         at = find(_START, end)
-    return found
+    return runs
 
 
 def is_hex(digits: bytes) -> bool:
@@ -115,13 +118,13 @@ def beside(data: bytes, runs: Runs) -> bytes:
 
 
 class PrefixSearch:
-    """A search for places in ``data`` where a secret may begin; ``shapes`` are the patterns found so far. ``holds``
+    """A search for places in ``data`` where a secret may begin; ``patterns`` are the patterns found so far. ``holds``
     examines the text near a prefix that much other text has too."""
 
     def __init__(self, data: bytes, holds: Callable[[SecretPattern, bytes], bool]) -> None:
         self.data = data
         self.holds = holds
-        self.shapes = set[SecretPattern]()
+        self.patterns = set[SecretPattern]()
 
     def behind_dots(self, runs: Runs) -> None:
         """Search before a full stop that stands before one of these runs."""
@@ -154,9 +157,9 @@ class PrefixSearch:
         if prefixes := _PREFIXES.get(self.data[at : at + 2]):
             for prefix in prefixes:
                 if self.data.startswith(prefix.text, at) and (
-                    prefix.is_sure or self.holds(prefix.shape, self.data[max(0, at - _BEFORE) : at + _NEAR])
+                    prefix.is_sure or self.holds(prefix.secret_pattern, self.data[max(0, at - _BEFORE) : at + _NEAR])
                 ):
-                    self.shapes.add(prefix.shape)
+                    self.patterns.add(prefix.secret_pattern)
 
     def behind_signs(self, runs: Runs) -> None:
         """Search behind ``_`` or ``-`` in these runs."""
@@ -170,7 +173,7 @@ class PrefixSearch:
         """Search for a prefix that ends with the full stop before ``at``, or that begins the word before it."""
         word = self.data[max(0, at - _LONGEST_WORD) : at]
         if word.endswith(_DOTTED_PREFIXES):
-            self.shapes.update(shape for prefix, shape in _DOTTED if word.endswith(prefix))
+            self.patterns.update(secret_pattern for prefix, secret_pattern in _DOTTED if word.endswith(prefix))
         length = len(word) - len(word.rstrip(_WORD))
         if word[len(word) - length :][:2] in PAIRS:
             self.at(at - length)
@@ -180,8 +183,10 @@ class PrefixSearch:
     def glued(self, run: bytes) -> None:
         """Search in a run, behind other letters."""
         for text in _whole_prefixes().findall(run):
-            self.shapes.update(
-                prefix.shape for prefix in _PREFIXES[text[:2]] if prefix.is_whole and text.startswith(prefix.text)
+            self.patterns.update(
+                prefix.secret_pattern
+                for prefix in _PREFIXES[text[:2]]
+                if prefix.is_whole and text.startswith(prefix.text)
             )
 
 

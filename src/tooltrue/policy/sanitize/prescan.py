@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tooltrue.policy.sanitize.byte_classes import CLASSES, RUN, classes_of
-from tooltrue.policy.sanitize.personal import may_hold
+from tooltrue.policy.sanitize.personal_data import may_hold
 from tooltrue.policy.sanitize.secret_patterns import SecretPattern
 from tooltrue.policy.sanitize.secrets import ORDINARY, SHORTEST, is_plain, suspects
 from tooltrue.protocol.characters import ESCAPE, may_hide
 from tooltrue.protocol.types import Value
 
-__all__ = ["CLEAN", "Suspicion", "Wants", "prescan", "suspected"]
+__all__ = ["CLEAN", "PrescanResult", "Wants", "prescan", "suspected"]
 
 
-class Suspicion(Value, frozen=True):
+class PrescanResult(Value, frozen=True):
     """Possible findings in the bytes: hidden characters, and secrets of these patterns. False if there are none.
 
     ``masks``: secrets are searched, even those that come together when hidden characters are taken out. ``personal``:
@@ -22,15 +22,15 @@ class Suspicion(Value, frozen=True):
     """
 
     hidden: bool = False
-    shapes: tuple[SecretPattern, ...] = ()
+    patterns: tuple[SecretPattern, ...] = ()
     masks: bool = False
     personal: bool = False
 
     def __bool__(self) -> bool:
-        return self.hidden or bool(self.shapes) or self.personal
+        return self.hidden or bool(self.patterns) or self.personal
 
 
-CLEAN = Suspicion()
+CLEAN = PrescanResult()
 _LONG = 1_000
 _SHORT = 40
 """Secrets that are known by a word, without a colon, are longer."""
@@ -48,7 +48,7 @@ class Wants(NamedTuple):
     personal: bool = False
 
 
-def prescan(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
+def prescan(data: bytes, secrets: bool, personal: bool = False) -> PrescanResult:
     """Scan ``data``: text as UTF-8, plain or within JSON. ``secrets`` and ``personal`` tell whether to search for
     those.
 
@@ -58,14 +58,14 @@ def prescan(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
     odd = data.translate(None, ORDINARY) if size < _LONG else b"!"
     if not odd and size < len(RUN) and not personal:
         return CLEAN
-    classes = data.translate(CLASSES).decode("latin-1")
-    is_ordinary = not (personal or RUN in classes or (odd and odd.strip(b":@")))
+    byte_classes = data.translate(CLASSES).decode("latin-1")
+    is_ordinary = not (personal or RUN in byte_classes or (odd and odd.strip(b":@")))
     if is_ordinary and ((size < _SHORT and not odd) or is_plain(data, odd)):
         return CLEAN
-    hidden = ("!" in classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
+    hidden = ("!" in byte_classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
         data.decode()
     )
-    hidden = hidden or ("\\" in classes and ESCAPE.search(data) is not None)
-    shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
-    is_suspect = hidden or shapes or (personal and may_hold(data))
-    return Suspicion(hidden, shapes, secrets, personal) if is_suspect else CLEAN
+    hidden = hidden or ("\\" in byte_classes and ESCAPE.search(data) is not None)
+    patterns = suspects(data, byte_classes) if secrets and len(data) >= SHORTEST else ()
+    is_suspect = hidden or patterns or (personal and may_hold(data))
+    return PrescanResult(hidden, patterns, secrets, personal) if is_suspect else CLEAN

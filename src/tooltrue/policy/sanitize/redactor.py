@@ -14,9 +14,9 @@ from typing import Any, TypeGuard, TypeVar
 
 from tooltrue.errors import InvalidResult, RpcError
 from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.policy.sanitize import personal
+from tooltrue.policy.sanitize import personal_data
 from tooltrue.policy.sanitize.blobs import encoded_text
-from tooltrue.policy.sanitize.prescan import Suspicion, suspected
+from tooltrue.policy.sanitize.prescan import PrescanResult, suspected
 from tooltrue.policy.sanitize.secrets import mask_member, mask_secrets
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.types import UNSET, AudioContent, BlobResource, ImageContent, Part, is_part, replaced
@@ -36,7 +36,7 @@ _DIGITS: dict[type, str] = {ImageContent: "data", AudioContent: "data", BlobReso
 class Redactor:
     """One walk through a value, and its findings: characters by kind, masks, and parts that were left out."""
 
-    suspicion: Suspicion
+    suspicion: PrescanResult
     hidden: dict[str, int] = field(default_factory=dict[str, int])
     secrets: list[str] = field(default_factory=list[str])
     personal: list[str] = field(default_factory=list[str])
@@ -45,12 +45,12 @@ class Redactor:
     """Texts that hold a part of a secret, each with its replacement."""
 
     def text(self, text: str) -> str:
-        shapes, clean = self.suspicion.shapes, self.slices.get(text, text)
+        patterns, clean = self.suspicion.patterns, self.slices.get(text, text)
         if self.suspicion.hidden and (clean := cleaned(clean, self.hidden)) != text and self.suspicion.masks:
-            shapes = suspected(clean.encode(errors="replace"))  # removing hidden characters may have joined a secret
-        clean = mask_secrets(clean, shapes, self.secrets)
+            patterns = suspected(clean.encode(errors="replace"))  # removing hidden characters may have joined a secret
+        clean = mask_secrets(clean, patterns, self.secrets)
         if self.suspicion.personal:
-            clean = personal.mask_personal(clean, self.personal)
+            clean = personal_data.mask_personal(clean, self.personal)
         return text if clean == text else clean
 
     def value(self, value: Any) -> Any:
@@ -69,7 +69,7 @@ class Redactor:
 
     def _member(self, name: str, value: Any) -> Any:
         clean = self.value(value)
-        return mask_member(name, clean, self.suspicion.shapes, self.secrets) if isinstance(clean, str) else clean
+        return mask_member(name, clean, self.suspicion.patterns, self.secrets) if isinstance(clean, str) else clean
 
     def _encoded(self, value: Any) -> Any:
         """Clean a value that becomes JSON only when it is encoded: a set, a dataclass, a date."""
@@ -95,19 +95,19 @@ class Redactor:
 
     def _blob(self, digits: str) -> str:
         """Mask secrets in text in base64. Hidden characters stay: bytes are a file's own."""
-        if (found := encoded_text(digits)) is None:
+        if (decoded := encoded_text(digits)) is None:
             return digits
-        text, encoding = found
-        clean = mask_secrets(text, self.suspicion.shapes, self.secrets)
+        text, encoding = decoded
+        clean = mask_secrets(text, self.suspicion.patterns, self.secrets)
         return digits if clean == text else base64.b64encode(clean.encode(encoding)).decode()
 
     def note(self, meta: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Return ``_meta`` with a summary of the cleaning, or an equal copy if there were no findings."""
-        said = {**self.hidden, "secrets": self.secrets, "personal": self.personal, "left out": self.left_out}
-        said = {name: value for name, value in said.items() if value}
-        return {**(meta or {}), CLEANED: said} if said else None if meta is None else dict(meta)
+        findings = {**self.hidden, "secrets": self.secrets, "personal": self.personal, "left out": self.left_out}
+        findings = {name: value for name, value in findings.items() if value}
+        return {**(meta or {}), CLEANED: findings} if findings else None if meta is None else dict(meta)
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """Describe the findings in words."""
         kinds = [f"hidden characters ({', '.join(sorted(self.hidden))})"] if self.hidden else []
         kinds += ["secrets"] if self.secrets else []

@@ -63,8 +63,8 @@ def result_bytes(parts: Sequence[object]) -> tuple[bytes, int]:
 
 
 def _text_of(digits: str) -> bytes:
-    found = encoded_text(digits)
-    return b"\n" + found[0].encode(errors="replace") if found else b""
+    decoded = encoded_text(digits)
+    return b"\n" + decoded[0].encode(errors="replace") if decoded else b""
 
 
 def _piece(part: object) -> tuple[bytes, int]:

@@ -17,13 +17,13 @@ __all__ = ["LONGEST_GLUE", "SECRET_PATTERNS", "SecretPattern", "is_named", "is_r
 
 
 class SecretPattern(Value, frozen=True):
-    """A kind of secret. It has one of the ``prefixes``, or else one of the words in ``known`` is never far from it. It
+    """A kind of secret. It has one of the ``prefixes``, or else one of the ``words`` is never far from it. It
     matches ``pattern``, of which the group ``secret`` is masked, or all of it."""
 
     kind: str
     prefixes: tuple[str, ...]
     pattern: str
-    known: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     holds: Callable[[str], bool] | None = None
     """Whether a match of the pattern is a secret, where the pattern alone cannot tell."""
 
@@ -197,44 +197,44 @@ SECRET_PATTERNS = (
     SecretPattern("1password-token", ("ops_eyJ",), _FROM + r"ops_eyJ[A-Za-z0-9+/_-]{60,}={0,3}"),
     SecretPattern("tailscale-key", ("tskey-",), _FROM + r"tskey-[a-z]{2,10}-[A-Za-z0-9]{8,30}-[A-Za-z0-9]{16,}"),
     SecretPattern("okta-token", ("00",), r"(?<![A-Za-z0-9_+/-])00(?=[A-Za-z-]{0,8}[A-Z])(?=[^a-z]{0,12}[a-z])[A-Za-z][A-Za-z0-9_-]{39}(?![A-Za-z0-9_+/=-])", holds=is_mixed),
-    SecretPattern("terraform-token", (), _FROM + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}", known=(".atlasv1.",)),
-    SecretPattern("discord-webhook", (), r"/api/webhooks/\d{15,22}/(?P<secret>[A-Za-z0-9_-]{50,})", known=("/api/webhooks/",)),
-    SecretPattern("teams-webhook", (), r"webhook\.office\.com/webhookb2/(?P<secret>[0-9a-f][0-9a-f@A-Za-z/-]{60,200})", known=("webhook.office.com",)),
-    SecretPattern("zapier-webhook", (), r"hooks\.zapier\.com/hooks/catch/(?P<secret>\d{4,12}/[a-z0-9]{6,12})", known=("hooks.zapier.com",)),
-    SecretPattern("braintree-token", (), r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", known=("access_token$",)),
-    SecretPattern("azure-secret", (), r"(?:(?<![A-Za-z0-9_~.-])|(?<=\\[bfnrt]))[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])", known=("Q~",)),
-    SecretPattern("azure-token", (), r"(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])", known=("AZDO",)),
-    SecretPattern("google-token", (), r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_-]{38,}", known=("1//0",)),
-    SecretPattern("mailchimp-key", (), r"(?<![A-Za-z0-9])[0-9a-f]{32}-us[0-9]{1,2}(?![A-Za-z0-9-])", known=("-us",)),
-    SecretPattern("npm-token", (), r"_authToken\s{0,3}=\s{0,3}[\"']?(?P<secret>[A-Za-z0-9_+/=-]{20,})", known=("_authToken",)),
+    SecretPattern("terraform-token", (), _FROM + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}", words=(".atlasv1.",)),
+    SecretPattern("discord-webhook", (), r"/api/webhooks/\d{15,22}/(?P<secret>[A-Za-z0-9_-]{50,})", words=("/api/webhooks/",)),
+    SecretPattern("teams-webhook", (), r"webhook\.office\.com/webhookb2/(?P<secret>[0-9a-f][0-9a-f@A-Za-z/-]{60,200})", words=("webhook.office.com",)),
+    SecretPattern("zapier-webhook", (), r"hooks\.zapier\.com/hooks/catch/(?P<secret>\d{4,12}/[a-z0-9]{6,12})", words=("hooks.zapier.com",)),
+    SecretPattern("braintree-token", (), r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", words=("access_token$",)),
+    SecretPattern("azure-secret", (), r"(?:(?<![A-Za-z0-9_~.-])|(?<=\\[bfnrt]))[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])", words=("Q~",)),
+    SecretPattern("azure-token", (), r"(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])", words=("AZDO",)),
+    SecretPattern("google-token", (), r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_-]{38,}", words=("1//0",)),
+    SecretPattern("mailchimp-key", (), r"(?<![A-Za-z0-9])[0-9a-f]{32}-us[0-9]{1,2}(?![A-Za-z0-9-])", words=("-us",)),
+    SecretPattern("npm-token", (), r"_authToken\s{0,3}=\s{0,3}[\"']?(?P<secret>[A-Za-z0-9_+/=-]{20,})", words=("_authToken",)),
     SecretPattern("jwt", ("eyJ", "ewo"), _FROM_ONCE + r"(?P<secret>e(?:yJ|wo)[A-Za-z0-9_-]{10,}\.e(?:yJ|wo)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,})"),
-    SecretPattern("slack-webhook", (), _FROM + r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/]{30,})", known=("hooks.slack.com",)),
-    SecretPattern("private-key", (), r"-----BEGIN " + _PEM + _PEM_HEAD + r"[^-]{40,}+(?:-----END " + _PEM + r")?", known=("PRIVATE KEY",)),
-    SecretPattern("private-key", (), r"Private-Lines: ?\d{1,4}(?:\r?\n|(?:\\r)?\\n)(?P<secret>(?:[A-Za-z0-9+/=]{4,}+(?:\r?\n|(?:\\r)?\\n|$)){1,200}+(?:Private-(?:MAC|Hash): ?[0-9a-f]{32,64})?)", known=("Private-Lines:",)),
-    SecretPattern("private-key", (), r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----[^-]{40,}+(?:---- END SSH2 ENCRYPTED PRIVATE KEY ----)?", known=("ENCRYPTED PRIVATE KEY",)),
-    SecretPattern("aws-secret-key", (), r"(?i:secret_?access_?key)[\"'\s:=>\\]{1,8}(?P<secret>(?=[A-Za-z0-9/+]{0,39}\d)(?![A-Za-z0-9/+]{0,33}EXAMPLE)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", known=("ecretAccessKey", "ecret_access_key", "CCESS_KEY")),
-    SecretPattern("azure-key", (), _FROM + r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{43,86}={1,2})", known=("ccountKey=", "AccessKey=")),
-    SecretPattern("connection-password", (), _FROM + r"[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"'<>`]*:(?P<secret>[^\s/?#\"'<>`]{3,})@(?!(?:[A-Za-z0-9-]{1,63}\.){0,10}example\.(?:com|net|org)\b)[A-Za-z0-9_.\[-]", known=("://",)),
-    SecretPattern("connection-password", (), r"(?i:\b(?:server|data source|host|user id|uid|user)=[^\n;]{1,100}(?:;[^\n;=]{1,40}=[^\n;]{0,100}){0,8}?;\s{0,8}(?:password|pwd)=)(?P<secret>[^;\s\"']{3,})", known=("assword=",)),
-    SecretPattern("authorization", (), r"(?:[Aa]uthorization|AUTHORIZATION)" + _SAYS + r"(?i:bearer|token|apikey|key|bot)\s{1,4}(?P<secret>(?=[A-Za-z._~+/-]{0,80}\d)[A-Za-z0-9._~+/-]{16,}={0,2})", known=("uthorization", "UTHORIZATION")),
-    SecretPattern("authorization", (), r"(?:[Aa]uthorization|AUTHORIZATION)" + _SAYS + r"(?i:basic)\s{1,4}(?P<secret>[A-Za-z0-9+/_-]{12,}={0,2})", known=("uthorization", "UTHORIZATION")),
-    SecretPattern("cookie", (), r"(?:[Ss]et-[Cc]ookie|SET-COOKIE)" + _SAYS + r"[^\s;=\"']{1,60}=(?P<secret>(?=[^\s;\"'\\,]{0,100}\d)[^\s;\"'\\,]{16,})", known=("ookie", "COOKIE")),
-    SecretPattern("cookie", (), r"(?:(?<![A-Za-z-])|(?<=\\[bfnrt]))(?:[Cc]ookie|COOKIE)" + _SAYS + r"(?P<secret>(?=[^\n\"']{0,300}?(?i:sess|sid|auth|token|jwt|remember)[^\s;=\"']{0,30}=[^;\s\"'\\]{0,40}\d)[^\s=;\"']{1,60}=[^;\s\"'\\]{0,4000}(?:;[ ]?[^\s=;\"']{1,60}=[^;\s\"'\\]{0,4000}){0,40})", known=("ookie", "COOKIE"), holds=lambda secret: len(secret) >= 20),
-    SecretPattern("password", (), r"(?:[Pp]assw(?:or)?d|PASSW(?:OR)?D|[Pp]assphrase|PASSPHRASE|密码|口令)" + _SAYS.replace("[:=]", "[:=：]") + r"(?P<secret>[^\s\"'`,;<>{}()\[\]$\\|&]{8,128})" + _ENDS, known=("assword", "ASSWORD", "passwd", "assphrase", "密码", "口令"), holds=_is_password),
+    SecretPattern("slack-webhook", (), _FROM + r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/]{30,})", words=("hooks.slack.com",)),
+    SecretPattern("private-key", (), r"-----BEGIN " + _PEM + _PEM_HEAD + r"[^-]{40,}+(?:-----END " + _PEM + r")?", words=("PRIVATE KEY",)),
+    SecretPattern("private-key", (), r"Private-Lines: ?\d{1,4}(?:\r?\n|(?:\\r)?\\n)(?P<secret>(?:[A-Za-z0-9+/=]{4,}+(?:\r?\n|(?:\\r)?\\n|$)){1,200}+(?:Private-(?:MAC|Hash): ?[0-9a-f]{32,64})?)", words=("Private-Lines:",)),
+    SecretPattern("private-key", (), r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----[^-]{40,}+(?:---- END SSH2 ENCRYPTED PRIVATE KEY ----)?", words=("ENCRYPTED PRIVATE KEY",)),
+    SecretPattern("aws-secret-key", (), r"(?i:secret_?access_?key)[\"'\s:=>\\]{1,8}(?P<secret>(?=[A-Za-z0-9/+]{0,39}\d)(?![A-Za-z0-9/+]{0,33}EXAMPLE)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", words=("ecretAccessKey", "ecret_access_key", "CCESS_KEY")),
+    SecretPattern("azure-key", (), _FROM + r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{43,86}={1,2})", words=("ccountKey=", "AccessKey=")),
+    SecretPattern("connection-password", (), _FROM + r"[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"'<>`]*:(?P<secret>[^\s/?#\"'<>`]{3,})@(?!(?:[A-Za-z0-9-]{1,63}\.){0,10}example\.(?:com|net|org)\b)[A-Za-z0-9_.\[-]", words=("://",)),
+    SecretPattern("connection-password", (), r"(?i:\b(?:server|data source|host|user id|uid|user)=[^\n;]{1,100}(?:;[^\n;=]{1,40}=[^\n;]{0,100}){0,8}?;\s{0,8}(?:password|pwd)=)(?P<secret>[^;\s\"']{3,})", words=("assword=",)),
+    SecretPattern("authorization", (), r"(?:[Aa]uthorization|AUTHORIZATION)" + _SAYS + r"(?i:bearer|token|apikey|key|bot)\s{1,4}(?P<secret>(?=[A-Za-z._~+/-]{0,80}\d)[A-Za-z0-9._~+/-]{16,}={0,2})", words=("uthorization", "UTHORIZATION")),
+    SecretPattern("authorization", (), r"(?:[Aa]uthorization|AUTHORIZATION)" + _SAYS + r"(?i:basic)\s{1,4}(?P<secret>[A-Za-z0-9+/_-]{12,}={0,2})", words=("uthorization", "UTHORIZATION")),
+    SecretPattern("cookie", (), r"(?:[Ss]et-[Cc]ookie|SET-COOKIE)" + _SAYS + r"[^\s;=\"']{1,60}=(?P<secret>(?=[^\s;\"'\\,]{0,100}\d)[^\s;\"'\\,]{16,})", words=("ookie", "COOKIE")),
+    SecretPattern("cookie", (), r"(?:(?<![A-Za-z-])|(?<=\\[bfnrt]))(?:[Cc]ookie|COOKIE)" + _SAYS + r"(?P<secret>(?=[^\n\"']{0,300}?(?i:sess|sid|auth|token|jwt|remember)[^\s;=\"']{0,30}=[^;\s\"'\\]{0,40}\d)[^\s=;\"']{1,60}=[^;\s\"'\\]{0,4000}(?:;[ ]?[^\s=;\"']{1,60}=[^;\s\"'\\]{0,4000}){0,40})", words=("ookie", "COOKIE"), holds=lambda secret: len(secret) >= 20),
+    SecretPattern("password", (), r"(?:[Pp]assw(?:or)?d|PASSW(?:OR)?D|[Pp]assphrase|PASSPHRASE|密码|口令)" + _SAYS.replace("[:=]", "[:=：]") + r"(?P<secret>[^\s\"'`,;<>{}()\[\]$\\|&]{8,128})" + _ENDS, words=("assword", "ASSWORD", "passwd", "assphrase", "密码", "口令"), holds=_is_password),
     SecretPattern("named-key", (), _NAME + _SAYS + r"(?P<secret>(?=[A-Za-z_~+/-]{0,100}\d)[A-Za-z0-9_~+/.-]{20,}={0,2})" + _ENDS, holds=is_mixed),
 )  # fmt: skip
 
 _NAMED = frozenset({"authorization", "cookie", "password", "named-key"})
 
 
-def is_named(shape: SecretPattern) -> bool:
+def is_named(secret_pattern: SecretPattern) -> bool:
     """Return whether such a secret is recognized by the name before it alone."""
-    return shape.kind in _NAMED
+    return secret_pattern.kind in _NAMED
 
 
-def with_glue(shape: SecretPattern) -> str:
+def with_glue(secret_pattern: SecretPattern) -> str:
     """Return the pattern of a token that stands directly behind a few letters, digits and signs of names."""
-    whole = shape.pattern.replace(_FROM, "(?<=[A-Za-z0-9])", 1)
+    whole = secret_pattern.pattern.replace(_FROM, "(?<=[A-Za-z0-9])", 1)
     return rf"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{{1,{LONGEST_GLUE}}}?(?P<secret>{whole})"
 
 

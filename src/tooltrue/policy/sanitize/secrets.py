@@ -30,7 +30,7 @@ from tooltrue.policy.sanitize.encodings import (
     runs_in,
     text_in,
 )
-from tooltrue.policy.sanitize.multiline import (
+from tooltrue.policy.sanitize.multiline_secrets import (
     can_be_multiline,
     may_be_multiline,
     multiline_runs,
@@ -46,7 +46,7 @@ __all__ = [
     "ORDINARY",
     "SHORTEST",
     "WORDS",
-    "Cut",
+    "SecretCut",
     "cuts",
     "fingerprint",
     "is_plain",
@@ -61,9 +61,9 @@ _SHORTEST_NAMED = 18
 SHORTEST = 12
 """A shorter text holds no secret."""
 
-_AT = next(shape for shape in SECRET_PATTERNS if "://" in shape.known)
-_RANKS = {shape: rank for rank, shape in enumerate(SECRET_PATTERNS)}
-_NAMED_KEY = next(shape for shape in SECRET_PATTERNS if shape.kind == "named-key")
+_AT = next(secret_pattern for secret_pattern in SECRET_PATTERNS if "://" in secret_pattern.words)
+_RANKS = {secret_pattern: rank for rank, secret_pattern in enumerate(SECRET_PATTERNS)}
+_NAMED_KEY = next(secret_pattern for secret_pattern in SECRET_PATTERNS if secret_pattern.kind == "named-key")
 
 _ENCODED = SecretPattern("encoded-secret", (), "")
 _RESPELLED = SecretPattern("respelled-secret", (), "")
@@ -78,8 +78,13 @@ Words = dict[str, list[tuple[str, SecretPattern]]]
 
 
 def _with(*parts: str) -> Words:
-    words = [(word, shape) for shape in SECRET_PATTERNS for word in shape.known if shape is not _AT]
-    return {part: [(word, shape) for word, shape in words if part in word.lower()] for part in parts}
+    words = [
+        (word, secret_pattern)
+        for secret_pattern in SECRET_PATTERNS
+        for word in secret_pattern.words
+        if secret_pattern is not _AT
+    ]
+    return {part: [(word, secret_pattern) for word, secret_pattern in words if part in word.lower()] for part in parts}
 
 
 _ALWAYS = _with("ccess", "assword", "uthorization")
@@ -88,13 +93,15 @@ _LONG = _with("ookie")  # if there is a long run anywhere
 _LONG_MIXED = _with("private key", "private-lines")  # if one is not of hexadecimal digits
 _BESIDE = _with("hook", "$", "_authtoken")  # if there is one beside the word
 _BESIDE_MIXED = _with("tlasv1", "~", "azdo", "1//0", "-us")
-_WIDE = tuple((word, shape) for shape in SECRET_PATTERNS for word in shape.known if not word.isascii())
+_WIDE = tuple(
+    (word, secret_pattern) for secret_pattern in SECRET_PATTERNS for word in secret_pattern.words if not word.isascii()
+)
 WORDS = (
     *_WIDE,
     *(row for words in (_ALWAYS, _EQUAL, _LONG, _LONG_MIXED, _BESIDE, _BESIDE_MIXED) for row in chain(*words.values())),
 )
 """All words that are searched, except those of addresses."""
-_WIDE_BYTES = tuple((word.encode().decode("latin-1"), shape) for word, shape in _WIDE)
+_WIDE_BYTES = tuple((word.encode().decode("latin-1"), secret_pattern) for word, secret_pattern in _WIDE)
 _SOME = frozenset({"mailchimp-key", "azure-secret", "azure-token", "google-token"})  # words of other texts too
 
 
@@ -114,86 +121,86 @@ def is_plain(data: bytes, odd: bytes) -> bool:
     return "ccess" not in text and "CCESS" not in text and not may_be_pairs(data)
 
 
-def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[SecretPattern, ...]:
-    """Return the patterns of secrets that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its
-    bytes by class."""
-    text, found = data.decode("latin-1"), dict[SecretPattern, None]()
+def suspects(data: bytes, byte_classes: str, depth: int = _DEPTH) -> tuple[SecretPattern, ...]:
+    """Return the patterns of secrets that may be in ``data``: text as UTF-8, plain or within JSON. ``byte_classes`` are
+    its bytes by class."""
+    text, candidates = data.decode("latin-1"), dict[SecretPattern, None]()
     is_ascii = text.isascii()
     small = text.lower() if is_ascii else data.lower().decode("latin-1")
     if "ccess" in small or "assword" in small or "uthorization" in small:
-        _add(found, _ALWAYS, text, small)
+        _add(candidates, _ALWAYS, text, small)
     if not is_ascii:
-        _add_wide(found, text)
-    if "=" in classes:
-        _add(found, _EQUAL, text, small)
-    if "@" in classes and "/" in text and "://" in text:
-        found[_AT] = None
-    pairs, starts = pairs_in(data, classes) if depth and may_be_pairs(data) else (), list[int]()
-    if is_long := RUN in classes:
+        _add_wide(candidates, text)
+    if "=" in byte_classes:
+        _add(candidates, _EQUAL, text, small)
+    if "@" in byte_classes and "/" in text and "://" in text:
+        candidates[_AT] = None
+    pairs, starts = pairs_in(data, byte_classes) if depth and may_be_pairs(data) else (), list[int]()
+    if is_long := RUN in byte_classes:
         runs = long_runs(data)
         digits = b"".join([run for _, run in runs])
         is_mixed = not is_hex(digits)
-        _in_runs(found, data, text, small, runs, is_mixed=is_mixed)
+        _in_runs(candidates, data, text, small, runs, is_mixed=is_mixed)
         starts = likely_runs(data, runs, digits, is_mixed=is_mixed) if depth else []
     if (starts or pairs) and _holds_encoded(text, starts, pairs, depth):
-        found[_ENCODED] = None
-    if may_be_multiline(classes, data, text, is_long=is_long):
-        found.update(dict.fromkeys(_divided(data, classes, text, is_long=is_long)))
-    if depth and may_be_respelled(text, classes, data):
+        candidates[_ENCODED] = None
+    if may_be_multiline(byte_classes, data, text, is_long=is_long):
+        candidates.update(dict.fromkeys(_multiline_patterns(data, byte_classes, text, is_long=is_long)))
+    if depth and may_be_respelled(text, byte_classes, data):
         reading = read_word_spellings(data.decode(errors="replace")).encode(errors="replace")
         if suspects(reading, classes_of(reading), depth - 1):
-            found[_RESPELLED] = None
-    return tuple(found)
+            candidates[_RESPELLED] = None
+    return tuple(candidates)
 
 
 def _in_runs(
-    found: dict[SecretPattern, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool
+    candidates: dict[SecretPattern, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool
 ) -> None:
     """Add the patterns of secrets that may stand in long runs of token characters, and beside them."""
     near = beside(data, runs)
     near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
     if "ookie" in small:
-        _add(found, _LONG, text, small)
+        _add(candidates, _LONG, text, small)
     if "hook" in near_small or "$" in near_small or "_authtoken" in near_small:
-        _add(found, _BESIDE, near_text, near_small)
+        _add(candidates, _BESIDE, near_text, near_small)
     if is_mixed or "." in text:
         search = PrefixSearch(data, _holds)
         search.behind_dots(runs)
         if is_mixed:
             search.in_runs(runs)
-            _add(found, _LONG_MIXED, text, small)
-            _add(found, _BESIDE_MIXED, near_text, near_small)
-        found.update(dict.fromkeys(search.shapes))
+            _add(candidates, _LONG_MIXED, text, small)
+            _add(candidates, _BESIDE_MIXED, near_text, near_small)
+        candidates.update(dict.fromkeys(search.patterns))
     if ("key" in near_small or "oken" in near_small or "ecret" in near_small) and _has_named_key(text, runs):
-        found[_NAMED_KEY] = None
+        candidates[_NAMED_KEY] = None
 
 
-def _add_wide(found: dict[SecretPattern, None], text: str) -> None:
-    for word, shape in _WIDE_BYTES:
-        if word in text and _stands_in(shape, word, text):
-            found[shape] = None
+def _add_wide(candidates: dict[SecretPattern, None], text: str) -> None:
+    for word, secret_pattern in _WIDE_BYTES:
+        if word in text and _stands_in(secret_pattern, word, text):
+            candidates[secret_pattern] = None
 
 
-def _add(found: dict[SecretPattern, None], words: Words, text: str, small: str) -> None:
+def _add(candidates: dict[SecretPattern, None], words: Words, text: str, small: str) -> None:
     for part, row in words.items():
         if part in small:
-            for word, shape in row:
-                if shape not in found and word in text and _stands_in(shape, word, text):
-                    found[shape] = None
+            for word, secret_pattern in row:
+                if secret_pattern not in candidates and word in text and _stands_in(secret_pattern, word, text):
+                    candidates[secret_pattern] = None
 
 
-def _stands_in(shape: SecretPattern, known: str, text: str) -> bool:
+def _stands_in(secret_pattern: SecretPattern, word: str, text: str) -> bool:
     """Return whether a secret stands beside such a word. Only words that are common in other texts are checked here."""
-    if not is_named(shape) and shape.kind not in _SOME:
+    if not is_named(secret_pattern) and secret_pattern.kind not in _SOME:
         return True
-    at = text.find(known)
+    at = text.find(word)
     while at >= 0:
-        end = at + len(known)
-        if (shape.kind in _SOME or text[end : end + 1] in _SAYS) and _is_in(
-            shape, text[max(0, at - _BEFORE) : end + _NEAR]
+        end = at + len(word)
+        if (secret_pattern.kind in _SOME or text[end : end + 1] in _SAYS) and _is_in(
+            secret_pattern, text[max(0, at - _BEFORE) : end + _NEAR]
         ):
             return True
-        at = text.find(known, end)
+        at = text.find(word, end)
     return False
 
 
@@ -201,13 +208,13 @@ _SAYS = frozenset(" \t\r\n\\\"'=:\xef")  # characters between a name and a secre
 _BEFORE, _NEAR = 100, 400
 
 
-def _is_in(shape: SecretPattern, near: str) -> bool:
+def _is_in(secret_pattern: SecretPattern, near: str) -> bool:
     near = near if near.isascii() else near.encode("latin-1").decode(errors="replace")
-    return next(_of_shape(shape, near), None) is not None
+    return next(_of_shape(secret_pattern, near), None) is not None
 
 
-def _holds(shape: SecretPattern, near: bytes) -> bool:
-    return next(_of_shape(shape, near.decode(errors="replace")), None) is not None
+def _holds(secret_pattern: SecretPattern, near: bytes) -> bool:
+    return next(_of_shape(secret_pattern, near.decode(errors="replace")), None) is not None
 
 
 _NAME = 24
@@ -238,18 +245,18 @@ def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]
     return any(_revealed(run.data, depth) for start, end in pairs for run in text_in(text, start, end))
 
 
-def _divided(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
+def _multiline_patterns(data: bytes, byte_classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
     """Yield the patterns of secrets that may stand in several pieces, which are put together."""
-    together, lines = put_together(data, classes, text, is_long=is_long)
+    together, lines = put_together(data, byte_classes, text, is_long=is_long)
     if runs := multiline_runs(together, lines):
-        found = dict.fromkeys(patterns_across(together, runs))
+        candidates = dict.fromkeys(patterns_across(together, runs))
         near = beside(together, [(at, run) for at, run, _ in runs])
-        _add(found, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
-        yield from found
+        _add(candidates, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
+        yield from candidates
 
 
 _BESIDE_DIVIDED = {
-    part: [(word, shape) for word, shape in row if can_be_multiline(shape)]
+    part: [(word, secret_pattern) for word, secret_pattern in row if can_be_multiline(secret_pattern)]
     for part, row in {**_BESIDE, **_BESIDE_MIXED}.items()
 }
 
@@ -262,7 +269,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-class _Found(NamedTuple):
+class _Finding(NamedTuple):
     """The span of a secret, and its kind. Of two that overlap, the one of the lower ``rank`` names both."""
 
     start: int
@@ -272,16 +279,16 @@ class _Found(NamedTuple):
     secret: str
 
 
-def mask_secrets(text: str, shapes: tuple[SecretPattern, ...], found: list[str]) -> str:
-    """Replace each secret of these patterns in ``text`` by a mask; ``found`` gets the masks."""
+def mask_secrets(text: str, patterns: tuple[SecretPattern, ...], masks: list[str]) -> str:
+    """Replace each secret of these patterns in ``text`` by a mask; ``masks`` receives the masks."""
     pieces, at = list[str](), 0
-    for secret in _together(_secrets(text, shapes, _DEPTH)):
-        pieces += (text[at : secret.start], _mask(secret.kind, secret.secret, found))
+    for secret in _together(_secrets(text, patterns, _DEPTH)):
+        pieces += (text[at : secret.start], _mask(secret.kind, secret.secret, masks))
         at = secret.end
     return "".join((*pieces, text[at:])) if pieces else text
 
 
-class Cut(NamedTuple):
+class SecretCut(NamedTuple):
     """The span of a secret within a part of a text, and its mask."""
 
     start: int
@@ -289,51 +296,57 @@ class Cut(NamedTuple):
     mask: str
 
 
-def cuts(whole: str, start: int, end: int, found: list[str]) -> list[Cut]:
+def cuts(whole: str, start: int, end: int, masks: list[str]) -> list[SecretCut]:
     """Return the secrets of a text that lie in the part from ``start`` to ``end``, as far as they do, with positions
-    from its beginning; ``found`` gets the masks."""
+    from its beginning; ``masks`` receives the masks."""
     data = whole.encode(errors="replace")
     return [
-        Cut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, found))
+        SecretCut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, masks))
         for secret in _together(_secrets(whole, suspects(data, classes_of(data)), _DEPTH))
         if secret.end > start and secret.start < end
     ]
 
 
-def mask_member(name: str, text: str, shapes: tuple[SecretPattern, ...], found: list[str]) -> str:
+def mask_member(name: str, text: str, patterns: tuple[SecretPattern, ...], masks: list[str]) -> str:
     """Mask the value of an object's member if its name says that it is a secret."""
-    named = [shape for shape in shapes if is_named(shape)]
+    named = [secret_pattern for secret_pattern in patterns if is_named(secret_pattern)]
     before = f'"{name}": "'
     whole = f'{before}{text}"'
-    for shape in named:
-        for start, end in _of_shape(shape, whole):
+    for secret_pattern in named:
+        for start, end in _of_shape(secret_pattern, whole):
             if start >= len(before):
-                mask = _mask(shape.kind, whole[start:end], found)
+                mask = _mask(secret_pattern.kind, whole[start:end], masks)
                 return f"{text[: start - len(before)]}{mask}{whole[end:-1]}"
     return text
 
 
-def _secrets(text: str, shapes: Iterable[SecretPattern], depth: int) -> Iterator[_Found]:
-    plain = [shape for shape in shapes if shape is not _ENCODED and shape is not _RESPELLED]
+def _secrets(text: str, patterns: Iterable[SecretPattern], depth: int) -> Iterator[_Finding]:
+    plain = [
+        secret_pattern
+        for secret_pattern in patterns
+        if secret_pattern is not _ENCODED and secret_pattern is not _RESPELLED
+    ]
     ends = dict[int, int]()
-    for shape in plain:
-        for start, end in _of_shape(shape, text):
+    for secret_pattern in plain:
+        for start, end in _of_shape(secret_pattern, text):
             ends[start] = end
-            yield _Found(start, end, _RANKS[shape], shape.kind, text[start:end])
-    if depth and _ENCODED in shapes:
+            yield _Finding(start, end, _RANKS[secret_pattern], secret_pattern.kind, text[start:end])
+    if depth and _ENCODED in patterns:
         yield from _encoded(text, depth)
-    if depth and _RESPELLED in shapes:
+    if depth and _RESPELLED in patterns:
         yield from _respelled(text, depth)
-    for shape, token in tokens(text, [shape for shape in plain if can_be_multiline(shape)]):
+    for secret_pattern, token in tokens(
+        text, [secret_pattern for secret_pattern in plain if can_be_multiline(secret_pattern)]
+    ):
         # The next line may hold words: the part of a token there has a digit.
         more = token.secret[max(0, ends.get(token.start, 0) - token.start) :]
         if not _is_placeholder(token.secret) and _HAS_DIGIT.search(more):
-            yield _Found(token.start, token.end, len(SECRET_PATTERNS), shape.kind, token.secret)
+            yield _Finding(token.start, token.end, len(SECRET_PATTERNS), secret_pattern.kind, token.secret)
 
 
-def _together(secrets: Iterable[_Found]) -> list[_Found]:
+def _together(secrets: Iterable[_Finding]) -> list[_Finding]:
     """Sort secrets, and merge those that overlap."""
-    made = list[_Found]()
+    made = list[_Finding]()
     for secret in sorted(secrets):
         if made and secret.start < made[-1].end:
             first = min(made[-1], secret, key=lambda one: one.rank)
@@ -343,9 +356,9 @@ def _together(secrets: Iterable[_Found]) -> list[_Found]:
     return made
 
 
-def _of_shape(shape: SecretPattern, text: str) -> Iterator[tuple[int, int]]:
+def _of_shape(secret_pattern: SecretPattern, text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of secrets of a pattern, as they are written."""
-    for pattern, holds in _patterns(shape):
+    for pattern, holds in _patterns(secret_pattern):
         for match in pattern.finditer(text):
             start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
             secret = text[start:end]
@@ -354,61 +367,61 @@ def _of_shape(shape: SecretPattern, text: str) -> Iterator[tuple[int, int]]:
 
 
 @functools.cache
-def _patterns(shape: SecretPattern) -> list[tuple[re.Pattern[str], Callable[[str], bool] | None]]:
+def _patterns(secret_pattern: SecretPattern) -> list[tuple[re.Pattern[str], Callable[[str], bool] | None]]:
     """Return the expressions of a pattern, each with a check of its matches. Behind a letter, a secret must also look
     random."""
-    patterns = [(re.compile(shape.pattern), shape.holds)]
-    return [*patterns, (re.compile(with_glue(shape)), is_random)] if shape.is_whole else patterns
+    patterns = [(re.compile(secret_pattern.pattern), secret_pattern.holds)]
+    return [*patterns, (re.compile(with_glue(secret_pattern)), is_random)] if secret_pattern.is_whole else patterns
 
 
-def _encoded(text: str, depth: int) -> Iterator[_Found]:
+def _encoded(text: str, depth: int) -> Iterator[_Finding]:
     for start, end in runs_in(text):
-        found = list[_Found]()
+        findings = list[_Finding]()
         for run in digits_at(text, start, end):
-            is_done = any(one.start <= run.start < one.end for one in found)
+            is_done = any(one.start <= run.start < one.end for one in findings)
             if not is_done and (kind := _revealed(run.data, depth)):
-                found.append(_Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end]))
-        yield from found
+                findings.append(_Finding(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end]))
+        yield from findings
     for run in text_in(text):
         if kind := _revealed(run.data, depth):
-            yield _Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
+            yield _Finding(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
 
 
 def _revealed(data: bytes, depth: int) -> str:
     """Return the kind of the first secret in decoded bytes, or an empty string. Random bytes cost one search."""
-    classes = classes_of(data)
-    if len(data) < SHORTEST or not (RUN in classes or is_text(data)):
+    byte_classes = classes_of(data)
+    if len(data) < SHORTEST or not (RUN in byte_classes or is_text(data)):
         return ""
-    shapes = suspects(data, classes, depth - 1)
-    secrets = _secrets(data.decode(errors="replace"), shapes, depth - 1) if shapes else ()
+    patterns = suspects(data, byte_classes, depth - 1)
+    secrets = _secrets(data.decode(errors="replace"), patterns, depth - 1) if patterns else ()
     first = min(secrets, key=lambda secret: secret.rank, default=None)
     return first.kind.removeprefix("encoded-") if first else ""
 
 
-def _respelled(text: str, depth: int) -> Iterator[_Found]:
+def _respelled(text: str, depth: int) -> Iterator[_Finding]:
     reading = read_spellings(text)
-    shapes = suspects(read := reading.text.encode(errors="replace"), classes_of(read), depth - 1)
-    for secret in _secrets(reading.text, shapes, depth - 1):
+    patterns = suspects(data := reading.text.encode(errors="replace"), classes_of(data), depth - 1)
+    for secret in _secrets(reading.text, patterns, depth - 1):
         start, end = reading.source(secret.start), reading.source(secret.end)
         is_plain = text[start:end] == reading.text[secret.start : secret.end]
         kind = secret.kind if is_plain else f"encoded-{secret.kind.removeprefix('encoded-')}"
-        yield _Found(start, end, secret.rank if is_plain else -1, kind, text[start:end])
+        yield _Finding(start, end, secret.rank if is_plain else -1, kind, text[start:end])
 
 
 def kinds_in(data: bytes) -> list[str]:
     """Return the kinds of the secrets in ``data``: text as UTF-8, plain or within JSON."""
-    found = list[str]()
-    if shapes := suspects(data, classes_of(data)):
-        mask_secrets(data.decode(), shapes, found)
-    return sorted({kind.rpartition(" ")[0] or kind for kind in found})
+    masks = list[str]()
+    if patterns := suspects(data, classes_of(data)):
+        mask_secrets(data.decode(), patterns, masks)
+    return sorted({kind.rpartition(" ")[0] or kind for kind in masks})
 
 
 _HAS_DIGIT = re.compile(r"[0-9]")
 
 
-def _mask(kind: str, secret: str, found: list[str]) -> str:
+def _mask(kind: str, secret: str, masks: list[str]) -> str:
     mask = f"{kind} {fingerprint(secret)}"
-    found.append(mask)
+    masks.append(mask)
     return f"[secret masked: {mask}]"
 
 
@@ -441,8 +454,8 @@ _MASK = re.compile(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})
 def mask_in(value: Any) -> str | None:
     """Return the first mask in a JSON value, or ``None``."""
     if isinstance(value, str):
-        found = _MASK.search(value) if " masked: " in value else None
-        return found and found[0]
+        match = _MASK.search(value) if " masked: " in value else None
+        return match and match[0]
     if isinstance(value, dict):
         return next(filter(None, map(mask_in, (*value, *value.values()))), None)  # pyright: ignore[reportUnknownArgumentType]
     return next(filter(None, map(mask_in, value)), None) if isinstance(value, list) else None  # pyright: ignore[reportUnknownArgumentType]

@@ -48,8 +48,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 def _signs(text: str) -> list[re.Match[str]]:
     """Return the characters that are written in another way, in order."""
-    found = [match for pattern in _patterns() for match in pattern.finditer(text)]
-    return sorted(found, key=lambda match: match.start())
+    matches = [match for pattern in _patterns() for match in pattern.finditer(text)]
+    return sorted(matches, key=lambda match: match.start())
 
 
 @functools.cache
@@ -112,21 +112,21 @@ def read_spellings(text: str) -> Reading:
     text = _plain(text)
     pieces, places, sources = list[str](), [0], [0]
     at = length = 0
-    for found in _signs(text):
-        if sign := _sign(found):
-            pieces += (text[at : found.start()], sign)
-            length += found.start() - at
+    for match in _signs(text):
+        if sign := _sign(match):
+            pieces += (text[at : match.start()], sign)
+            length += match.start() - at
             places += (length, length + 1)
-            sources += (found.start(), found.end())
-            at, length = found.end(), length + 1
+            sources += (match.start(), match.end())
+            at, length = match.end(), length + 1
     return Reading("".join((*pieces, text[at:])), places, sources)
 
 
-def _sign(found: re.Match[str]) -> str:
-    kind = found.lastgroup or ""
+def _sign(match: re.Match[str]) -> str:
+    kind = match.lastgroup or ""
     if kind == "name":
-        return html5[f"{found[kind]};"].replace("\u2010", "-")
-    code = int(found[kind], _BASES[kind])
+        return html5[f"{match[kind]};"].replace("\u2010", "-")
+    code = int(match[kind], _BASES[kind])
     return chr(code) if code in _SIGNS else ""
 
 
@@ -141,11 +141,11 @@ def read_word_spellings(text: str) -> str:
     if (plain := _plain(text)) is not text:
         return read_spellings(plain).text
     words, done = list[str](), 0
-    for found in _signs(text):
-        if found.start() >= done:
-            least = max(done, found.start() - _LONGEST_WORD)
-            start = max(least, *(text.rfind(sign, least, found.start()) + 1 - _BEFORE for sign in _APART))
-            stop = text.find(" ", found.end(), found.end() + _LONGEST_WORD)
-            done = (stop if stop >= 0 else min(found.end() + _LONGEST_WORD, len(text))) + _BEHIND
+    for match in _signs(text):
+        if match.start() >= done:
+            least = max(done, match.start() - _LONGEST_WORD)
+            start = max(least, *(text.rfind(sign, least, match.start()) + 1 - _BEFORE for sign in _APART))
+            stop = text.find(" ", match.end(), match.end() + _LONGEST_WORD)
+            done = (stop if stop >= 0 else min(match.end() + _LONGEST_WORD, len(text))) + _BEHIND
             words.append(text[start:done])
     return read_spellings(" ".join(words)).text

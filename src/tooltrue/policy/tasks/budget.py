@@ -87,10 +87,14 @@ def _take(task: Task, operation: Operation) -> None:
 
 
 def _warned(task: Task, result: CallToolResult, language: str) -> CallToolResult:
-    near = [name for name, (used, limit) in task.shares().items() if used >= _NEAR * limit and name not in task.told]
+    near = [
+        name
+        for name, (used, limit) in task.shares().items()
+        if used >= _NEAR * limit and name not in task.warned_limits
+    ]
     if not near:
         return result
-    task.told.update(near)
+    task.warned_limits.update(near)
     notice = sentence("TT9352", language, {"what": ", ".join(near), "left": remaining(task)})
     return replaced(result, content=[*result.content, TextContent(text=notice)])
 

@@ -59,18 +59,19 @@ class _LabelOutput(Wrapper, frozen=True):
             return outcome
         return _between(outcome, call, self.language)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         try:
-            outcome = await self.inner.read_resource(read)
+            outcome = await self.inner.read_resource(request)
         except (ToolError, RpcError) as error:
-            raise _quoted(error, read.uri) from error.__cause__
+            raise _quoted(error, request.uri) from error.__cause__
         if isinstance(outcome, InputRequiredResult):
             return outcome
         nonce = _nonce()
-        first, last = _marks(nonce, read.uri, self.language)
+        first, last = _marks(nonce, request.uri, self.language)
 
         def marked(part: Any) -> Any:
-            is_ours = read.uri.startswith(SCHEME) and part.uri != read.uri  # our pointer to the rest of a long text
+            # Our pointer to the rest of a long text is not marked.
+            is_ours = request.uri.startswith(SCHEME) and part.uri != request.uri
             if is_ours or not isinstance(part, TextResource):
                 return part
             return replaced(part, text=f"{first}\n{without_delimiters(part.text)}\n{last}")
@@ -113,23 +114,23 @@ def without_label(result: CallToolResult) -> list[Any]:
 def _between(result: CallToolResult, call: ToolCall, language: str) -> CallToolResult:
     nonce = _nonce()
     first, last = _marks(nonce, call.name, language)
-    content, more = _divided(result, call.context, language)
+    content, more = _split_notice(result, call.context, language)
     if not content and result.structuredContent is not UNSET:  # so that the model need not read outside the delimiters
         content = [TextContent(text=(result.encoded or encoded_value(result.structuredContent)).decode())]
     blocks = [TextContent(text=first), *map(_defused_block, content), TextContent(text=last), *more]
     return replaced(result, content=blocks, meta={**(result.meta or {}), UNTRUSTED: nonce})
 
 
-def _divided(result: CallToolResult, context: RequestContext, language: str) -> tuple[list[Any], list[Any]]:
+def _split_notice(result: CallToolResult, context: RequestContext, language: str) -> tuple[list[Any], list[Any]]:
     """Split a result into the blocks of the tool, and our notice on a part that was left out. The notice is known to be
     ours by its URI, which could not be known before the result was there."""
     cut = (result.meta or {}).get(CUT)
     uri = cut.get("uri") if isinstance(cut, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    kept = next((thing.link for thing in context.kept if thing.link.uri == uri), None)
-    if kept is None or len(result.content) < 2:
+    link = next((thing.link for thing in context.stored if thing.link.uri == uri), None)
+    if link is None or len(result.content) < 2:
         return result.content, []
-    more = TextContent(text=sentence("TT9381", language, {"size": kept.size, "uri": kept.uri}))
-    return result.content[:-2], [more, ResourceLink(kept.uri, "the whole result", size=kept.size)]
+    more = TextContent(text=sentence("TT9381", language, {"size": link.size, "uri": link.uri}))
+    return result.content[:-2], [more, ResourceLink(link.uri, "the whole result", size=link.size)]
 
 
 def _nonce() -> str:
@@ -182,7 +183,7 @@ _LOOKS_LIKE = re.compile(
 
 def without_delimiters(text: str) -> str:
     """Rewrite text that would pass for our delimiter, a turn of the conversation, or a picture from elsewhere."""
-    return _LOOKS_LIKE.sub(lambda found: _INSTEAD.get(found[0], "‹"), text)
+    return _LOOKS_LIKE.sub(lambda match: _INSTEAD.get(match[0], "‹"), text)
 
 
 _INSTEAD = {"[": "⟦", "［": "⟦", "!": "(picture) "}

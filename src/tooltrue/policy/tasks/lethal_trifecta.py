@@ -20,13 +20,13 @@ from tooltrue.protocol.types import PromptOutcome, ReadOutcome, ToolOutcome, Val
 from tooltrue.state.facts import Values
 from tooltrue.tools.stored_results import SCHEME
 from tooltrue.tools.tasks import Taint, Task
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import PromptGet, ResourceRead, Tool, ToolCall
 from tooltrue.wording import sentence
 
-__all__ = ["STAKE", "Flow", "check_flow", "record_taint"]
+__all__ = ["TRIFECTA", "Flow", "check_flow", "record_taint"]
 
-STAKE = "flow"
+TRIFECTA = "flow"
 """The stake of a call that would complete the trifecta."""
 
 _TAINTED, _PROMPTS = "(what was written before)", "(a prompt)"  # sources other than servers
@@ -46,7 +46,7 @@ class Flow(Value, frozen=True):
     stays: Globs | None = None
     is_on: bool = True
 
-    def legs(self, tool: Tool) -> frozenset[Taint]:
+    def taints(self, tool: Tool) -> frozenset[Taint]:
         hint = None if tool.definition.annotations is None else tool.definition.annotations.openWorldHint
         if tool.server:
             hint = None  # a foreign server's own hint must not relax anything
@@ -56,23 +56,23 @@ class Flow(Value, frozen=True):
             "untrusted": tool.untrusted or hint is None or (hint and reads),  # an act outside only returns its outcome
             "sends": acts or hint is not False,
         }
-        said: dict[Taint, bool] = {
-            "private": _said(tool.name, self.private, self.public, follows["private"]),
-            "untrusted": _said(tool.name, self.untrusted, self.trusted, follows["untrusted"]),
-            "sends": _said(tool.name, self.sends, self.stays, follows["sends"]),
+        declared: dict[Taint, bool] = {
+            "private": _applies(tool.name, self.private, self.public, follows["private"]),
+            "untrusted": _applies(tool.name, self.untrusted, self.trusted, follows["untrusted"]),
+            "sends": _applies(tool.name, self.sends, self.stays, follows["sends"]),
         }
-        return frozenset(leg for leg, holds in said.items() if holds)
+        return frozenset(kind for kind, holds in declared.items() if holds)
 
     def goes_back(self, tool: Tool, task: Task) -> bool:
         """Return whether a call sends only its own server's content, back to that server: everything that the task has
         met came from there. Holds only for tools that only read, by the operator's declaration, and do not themselves
         claim to reach outside."""
         hints = tool.definition.annotations
-        is_outside = (hints is not None and hints.openWorldHint is True) or _said(tool.name, self.sends, None, False)
+        is_outside = (hints is not None and hints.openWorldHint is True) or _applies(tool.name, self.sends, None, False)
         return tool.effect == "read" and not is_outside and _is_its_own(task, tool)
 
 
-def _said(name: str, yes: Globs | None, no: Globs | None, otherwise: bool) -> bool:
+def _applies(name: str, yes: Globs | None, no: Globs | None, otherwise: bool) -> bool:
     if yes is not None and yes.match(name):
         return True
     return otherwise and not (no is not None and no.match(name))
@@ -96,16 +96,16 @@ class _CheckFlow(Wrapper, frozen=True):
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
-        if "sends" not in self.settings.legs(tool) or _carries_nothing(call, tool):
+        call, tool = await resolve_call(self.inner, call)
+        if "sends" not in self.settings.taints(tool) or _carries_nothing(call, tool):
             return await self.inner.call_tool(call)
         task = call.context.task or self.common
-        met = task.met
+        taint = task.taint
         reasons = [call.asks] if call.asks else []
         stakes: list[str] = []
-        if "private" in met and "untrusted" in met and not self.settings.goes_back(tool, task):
-            stakes.append(STAKE)
-            facts = {"tool": call.name, "private": met["private"], "untrusted": met["untrusted"]}
+        if "private" in taint and "untrusted" in taint and not self.settings.goes_back(tool, task):
+            stakes.append(TRIFECTA)
+            facts = {"tool": call.name, "private": taint["private"], "untrusted": taint["untrusted"]}
             reasons.append(sentence("TT9370", self.language, facts))
         if kinds := kinds_in(encode(call.arguments)):
             stakes.append("secrets")
@@ -114,14 +114,14 @@ class _CheckFlow(Wrapper, frozen=True):
             call = replaced(call, asks="\n".join(reasons), stake="+".join(stakes))
         return await self.inner.call_tool(call)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         """Refuse a constructed URI to a tainted task, since it may carry data away; one that is listed cannot."""
-        met = (read.context.task or self.common).met
-        if "private" in met and "untrusted" in met and not read.uri.startswith(SCHEME):
-            first, *_ = await self.inner.find_entries(read)
+        taint = (request.context.task or self.common).taint
+        if "private" in taint and "untrusted" in taint and not request.uri.startswith(SCHEME):
+            first, *_ = await self.inner.find_entries(request)
             if isinstance(first, wire.ResourceTemplate):
-                raise InvalidParams.of("TT9371", uri=read.uri[:200])
-        return await self.inner.read_resource(read)
+                raise InvalidParams.of("TT9371", uri=request.uri[:200])
+        return await self.inner.read_resource(request)
 
 
 class _RecordTaint(Wrapper, frozen=True):
@@ -130,35 +130,37 @@ class _RecordTaint(Wrapper, frozen=True):
     values: Values
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
-        legs = self.settings.legs(tool)
+        call, tool = await resolve_call(self.inner, call)
+        taints = self.settings.taints(tool)
         task = call.context.task or self.common
-        async with self._met(task, legs, call.name, tool.server):
-            if "untrusted" in task.met and tool.effect != "read" and not _is_its_own(task, tool):
+        async with self._recording(task, taints, call.name, tool.server):
+            if "untrusted" in task.taint and tool.effect != "read" and not _is_its_own(task, tool):
                 await self.values.put(_tainted(tool), b"1", _TAINTED_SECONDS)
             elif tool.effect == "read" and await self.values.get(_tainted(tool)) is not None:
-                legs |= {"untrusted"}
-                task.meet("untrusted", call.name, _TAINTED)
+                taints |= {"untrusted"}
+                task.add_taint("untrusted", call.name, _TAINTED)
             return await self.inner.call_tool(call)
 
-    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        if read.uri.startswith(SCHEME):
-            return await self.inner.read_resource(read)
-        async with self._met(read.context.task or self.common, frozenset({"private", "untrusted"}), read.uri, read.uri):
-            return await self.inner.read_resource(read)
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        if request.uri.startswith(SCHEME):
+            return await self.inner.read_resource(request)
+        async with self._recording(
+            request.context.task or self.common, frozenset({"private", "untrusted"}), request.uri, request.uri
+        ):
+            return await self.inner.read_resource(request)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
-        async with self._met(get.context.task or self.common, frozenset({"untrusted"}), get.name, _PROMPTS):
+        async with self._recording(get.context.task or self.common, frozenset({"untrusted"}), get.name, _PROMPTS):
             return await self.inner.get_prompt(get)
 
     @asynccontextmanager
-    async def _met(self, task: Task, legs: frozenset[Taint], name: str, source: str) -> AsyncGenerator[None]:
+    async def _recording(self, task: Task, taints: frozenset[Taint], name: str, source: str) -> AsyncGenerator[None]:
         """Record the taint of a call even if it fails: an error brings content in too."""
         try:
             yield
         finally:
-            for leg in legs - {"sends"}:
-                task.meet(leg, name, source)
+            for kind in taints - {"sends"}:
+                task.add_taint(kind, name, source)
 
 
 def _carries_nothing(call: ToolCall, tool: Tool) -> bool:

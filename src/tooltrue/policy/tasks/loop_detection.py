@@ -40,8 +40,8 @@ class Loops(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if not (2 <= self.told_after < self.stopped_after and self.errors_after >= 2):
-            wanted = "2 or more, and stopped_after above told_after"
-            raise ConfigurationError.of("TT4009", name="Loops(…)", wanted=wanted)
+            requirement = "2 or more, and stopped_after above told_after"
+            raise ConfigurationError.of("TT4009", name="Loops(…)", wanted=requirement)
 
     def watches(self, name: str) -> bool:
         return self.is_on and not (self.patient is not None and self.patient.match(name))
@@ -71,16 +71,16 @@ class _DetectLoops(Wrapper, frozen=True):
         try:
             outcome = await self.inner.call_tool(call)
         except ToolError as error:
-            if said := self._after(task, call, made, _hash(error.say()), error.code or str(error)):
-                raise _Told(said, error) from error
+            if notice := self._after(task, call, made, _hash(error.say()), error.code or str(error)):
+                raise _NoticedError(notice, error) from error
             raise
         finally:
             task.running[made] -= 1
         if isinstance(outcome, InputRequiredResult):
             return outcome
         result = _hash_of(outcome)
-        if said := self._after(task, call, made, result, result if outcome.isError else ""):
-            return replaced(outcome, content=[*outcome.content, TextContent(text=said)])
+        if notice := self._after(task, call, made, result, result if outcome.isError else ""):
+            return replaced(outcome, content=[*outcome.content, TextContent(text=notice)])
         return outcome
 
     def _after(self, task: Task, call: ToolCall, made: str, result: str, error: str) -> str:
@@ -95,8 +95,8 @@ class _DetectLoops(Wrapper, frozen=True):
 
     def _after_error(self, task: Task, call: ToolCall, error: str) -> str:
         name = f"{call.name} {error}"
-        known, count = task.errors
-        task.errors = ("", 0) if not error else (name, count + 1 if known == name else 1)
+        last, count = task.errors
+        task.errors = ("", 0) if not error else (name, count + 1 if last == name else 1)
         count, limit = task.errors[1], self.settings.errors_after
         if count >= 2 * limit:
             raise stop(task, call, ToolError.of("TT9363", tool=call.name, times=count))
@@ -106,15 +106,15 @@ class _DetectLoops(Wrapper, frozen=True):
         return sentence("TT9362", self.language, {"tool": call.name, "times": count, "last": 2 * limit})
 
 
-class _Told(ToolError):
+class _NoticedError(ToolError):
     """An error with a further message for the model."""
 
-    def __init__(self, said: str, error: ToolError) -> None:
+    def __init__(self, notice: str, error: ToolError) -> None:
         super().__init__(str(error), code=error.code, facts=error.facts)
-        self.said = said
+        self.notice = notice
 
     def say(self, language: str = "en") -> str:
-        return f"{super().say(language)}\n\n{self.said}"
+        return f"{super().say(language)}\n\n{self.notice}"
 
 
 def _hash_of(result: CallToolResult) -> str:

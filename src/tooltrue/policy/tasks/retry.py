@@ -15,8 +15,9 @@ from tooltrue.errors import ConfigurationError, ToolError, TransportError, Unrea
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.tasks.budget import with_note
 from tooltrue.protocol.types import ToolOutcome, Value
-from tooltrue.tools.toolset import Provider, Wrapper, found
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
+from tooltrue.wording import Worded
 
 __all__ = ["Retry", "Sleep", "retry"]
 
@@ -34,7 +35,7 @@ class Retry(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or not 0 < self.pause <= self.longest < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Retry(…)", wanted="1 attempt or more, and pauses above 0")
+            raise ConfigurationError.of("TT4009", name="Retry(…)", wanted=Worded("TT4052", {}))
 
     def may_repeat(self, tool: Tool) -> bool:
         if tool.effect == "read" or (self.idempotent is not None and self.idempotent.match(tool.name)):
@@ -53,7 +54,7 @@ class _Retried(Wrapper, frozen=True):
     sleep: Sleep
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        call, tool = await resolve_call(self.inner, call)
         attempts = self.settings.attempts if self.settings.may_repeat(tool) else 1
         pause = self.settings.pause
         for attempt in range(1, attempts + 1):
@@ -62,13 +63,13 @@ class _Retried(Wrapper, frozen=True):
             except (TransportError, Unreachable) as error:
                 with_note(call, f"attempt {attempt}: {error.code or type(error).__name__}")
                 if attempt == attempts:
-                    raise _told(call, tool, attempts, error) from error
+                    raise _failure(call, tool, attempts, error) from error
             await self.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, self.settings.longest)
         raise AssertionError("the last attempt returns or raises")
 
 
-def _told(call: ToolCall, tool: Tool, attempts: int, error: TransportError | Unreachable) -> ToolError:
+def _failure(call: ToolCall, tool: Tool, attempts: int, error: TransportError | Unreachable) -> ToolError:
     if isinstance(error, Unreachable):
         return error
     return ToolError.of("TT9390" if tool.effect == "read" else "TT9391", tool=call.name, attempts=attempts)

@@ -4,7 +4,8 @@ A schema may be untrusted, so it is surveyed before it is compiled: depth, size,
 validating one value. Schemas are never fetched. Only ``jsonschema_rs`` accepts or refuses; the explanation calls it
 again for parts of the value and decides nothing itself. Formats are asserted: a declared format is a promise.
 
-In reading order: ``dialects``, ``survey``, ``compiled``, then ``search`` for the problems and ``words`` for their text.
+In reading order: ``dialects``, ``survey``, ``validator``, then ``search`` for the problems and ``words`` for their
+text.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from itertools import islice
 from typing import Any
 
 from tooltrue.errors import SchemaError
-from tooltrue.protocol.schema.compiled import Compiled, compiled
 from tooltrue.protocol.schema.dialects import dialect_of
 from tooltrue.protocol.schema.search import search
-from tooltrue.protocol.schema.survey import FOREIGN, OWN, Bounds, private_copy, survey
-from tooltrue.protocol.schema.words import Problem, explain
+from tooltrue.protocol.schema.survey import FOREIGN, OWN, SchemaBounds, private_copy, survey
+from tooltrue.protocol.schema.validator import Compiled, compiled
+from tooltrue.protocol.schema.words import SchemaProblem, explain
 
-__all__ = ["FOREIGN", "OWN", "Bounds", "Problem", "Schema", "SchemaError", "compile_schema", "explain"]
+__all__ = ["FOREIGN", "OWN", "Schema", "SchemaBounds", "SchemaError", "SchemaProblem", "compile_schema", "explain"]
 
 
-def compile_schema(definition: Mapping[str, Any], *, bounds: Bounds = FOREIGN, assert_formats: bool = True) -> Schema:
+def compile_schema(
+    definition: Mapping[str, Any], *, bounds: SchemaBounds = FOREIGN, assert_formats: bool = True
+) -> Schema:
     """Compile a schema. Raises SchemaError, and no other exception, with the problem and its location.
 
     Fetches no references. ``bounds`` is ``FOREIGN`` unless the author of the program wrote the schema (``OWN``).
@@ -56,7 +59,7 @@ class Schema:
         except ValueError:
             return False
 
-    def problems(self, value: Any, limit: int = 8) -> tuple[Problem, ...]:
+    def problems(self, value: Any, limit: int = 8) -> tuple[SchemaProblem, ...]:
         """The problems of ``value``: an empty tuple if it is valid, otherwise between one and ``limit``.
 
         Takes bounded work. Strings in ``value`` are never repeated; its property names appear in paths, cut and
@@ -66,8 +69,8 @@ class Schema:
             if self._is_valid(value):
                 return ()
         except ValueError:
-            return (Problem("$", "json", "must be JSON"),)
-        found = tuple(islice(search(self._compiled, value), max(1, limit)))
+            return (SchemaProblem("$", "json", "must be JSON"),)
+        problems = tuple(islice(search(self._compiled, value), max(1, limit)))
         # A failed format explains more than a pattern on the same value, which only narrows it.
-        formats = {one.path for one in found if one.rule == "format"}
-        return tuple(one for one in found if one.rule != "pattern" or one.path not in formats)
+        formats = {one.path for one in problems if one.rule == "format"}
+        return tuple(one for one in problems if one.rule != "pattern" or one.path not in formats)

@@ -72,10 +72,10 @@ def dialect_of(declared: Any) -> Dialect:
     if declared is None:
         return _DRAFT_2020_12
     text = declared if isinstance(declared, str) else kind(declared)
-    found = _DIALECTS.get(re.sub(r"^https?://|#$", "", text))
-    if found is None:
+    dialect = _DIALECTS.get(re.sub(r"^https?://|#$", "", text))
+    if dialect is None:
         refuse("TT3103", dialect=printable(text), supported=_SUPPORTED)
-    return found
+    return dialect
 
 
 def subschemas(keyword: str, value: Any) -> Iterator[tuple[Path, Any]]:

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final, cast
 
-from tooltrue.protocol.schema.compiled import Compiled
 from tooltrue.protocol.schema.dialects import HERE, subschemas
-from tooltrue.protocol.schema.survey import Place
+from tooltrue.protocol.schema.survey import SchemaPlace
+from tooltrue.protocol.schema.validator import Compiled
 from tooltrue.protocol.schema.words import (
     ASSERTIONS,
     DECISIVE,
     NONE,
-    Draft,
     Node,
     Path,
-    Problem,
+    ProblemDraft,
+    SchemaProblem,
     absent,
     described,
     got,
@@ -37,16 +37,16 @@ _LOT: Final = 1_000
 _DEEPEST: Final = 60  # subschemas nested in each other; each takes about five frames of the interpreter's stack
 
 
-def search(compiled: Compiled, value: Any) -> Iterator[Problem]:
+def search(compiled: Compiled, value: Any) -> Iterator[SchemaProblem]:
     """The problems of a refused value, without duplicates: allOf and references often report the same one twice."""
-    seen: set[Problem] = set()
-    for problem in _Search(compiled).below(Place((), compiled.root), value, ()):
-        if problem not in seen:
-            seen.add(problem)
+    reported: set[SchemaProblem] = set()
+    for problem in _ProblemSearch(compiled).below(SchemaPlace((), compiled.root), value, ()):
+        if problem not in reported:
+            reported.add(problem)
             yield problem
 
 
-class _Search:
+class _ProblemSearch:
     """One search, limited by its budget ``work``.
 
     Does not use ``iter_errors``, which collects every error before it yields the first: nested ``anyOf`` produces
@@ -59,35 +59,35 @@ class _Search:
         self.depth = 0
         self.floor: int = sys.maxsize  # parts of the value below this level are not examined
 
-    def below(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def below(self, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         """The problems of ``value``, which ``place`` refuses: at least one, if only a generic one."""
         self.work -= _A_PLACE
         if isinstance(place.node, bool):
-            yield Problem(json_path(at), "false", "is not allowed here")
+            yield SchemaProblem(json_path(at), "false", "is not allowed here")
             return
-        found = False
+        has_problem = False
         self.depth += 1
         try:
             if self.work > 0 and self.depth < _DEEPEST and len(at) <= self.floor:
                 for problem in self.keywords(place, value, at):
-                    found = True
+                    has_problem = True
                     yield problem
         finally:
             self.depth -= 1
-        if not found:
-            yield Problem(json_path(at), "schema", "does not fit the schema", got(value))
+        if not has_problem:
+            yield SchemaProblem(json_path(at), "schema", "does not fit the schema", got(value))
 
-    def fits(self, place: Place, value: Any, each: bool = False) -> bool:
+    def fits(self, place: SchemaPlace, value: Any, each: bool = False) -> bool:
         """Whether ``value``, or each item of it, fits ``place``; True, and unreliable, once the budget is used up."""
         self.work -= self.compiled.cost(place, each)
         return self.work <= 0 or self.compiled.fits(place, value, each)
 
-    def into(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def into(self, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         """The problems of ``value`` if ``place`` refuses it."""
         if not self.fits(place, value):
             yield from self.below(place, value, at)
 
-    def keywords(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def keywords(self, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         node = cast("Node", place.node)
         dialect = self.compiled.dialect
         targets = self.compiled.targets.get(id(node), ())
@@ -104,11 +104,11 @@ class _Search:
             if rule in node and rule not in dialect.ignored and isinstance(value, concerned):
                 yield from finder(self, rule, place, value, at)
 
-    def checked(self, place: Place, rule: str, draft: Draft, at: Path) -> Problem:
+    def checked(self, place: SchemaPlace, rule: str, draft: ProblemDraft, at: Path) -> SchemaProblem:
         """The problem; includes the suggested value only if the validator accepts it."""
         fitting = draft.nearest is not NONE and self.fits(place, draft.nearest) and self.work > 0
         nearest = json_text(draft.nearest) if fitting else None
-        return Problem(json_path(at), rule, draft.expected, draft.got, draft.allowed, nearest, draft.hint)
+        return SchemaProblem(json_path(at), rule, draft.expected, draft.got, draft.allowed, nearest, draft.hint)
 
     def parts(self, value: Node) -> Iterator[tuple[str, Any]]:
         """The properties of ``value``, as long as the budget lasts."""
@@ -120,25 +120,25 @@ class _Search:
 
     # -- forms ---------------------------------------------------------------------------------------------------------
 
-    def all_of(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def all_of(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         for branch in _branches(place, rule):
             yield from self.into(branch, value, at)
 
-    def any_of(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def any_of(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         branches = _branches(place, rule)
         if not any(self.fits(branch, value) for branch in branches):
             yield from self.closest(branches, value, at)
 
-    def one_of(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def one_of(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         branches = _branches(place, rule)
         fitting = sum(self.fits(branch, value) for branch in branches)
         if fitting == 0:
             yield from self.closest(branches, value, at)
         elif fitting > 1 and self.work > 0:
             expected = f"must fit exactly one of {len(branches)} forms"
-            yield Problem(json_path(at), rule, expected, f"{fitting} at the same time")
+            yield SchemaProblem(json_path(at), rule, expected, f"{fitting} at the same time")
 
-    def closest(self, branches: list[Place], value: Any, at: Path) -> Iterator[Problem]:
+    def closest(self, branches: list[SchemaPlace], value: Any, at: Path) -> Iterator[SchemaProblem]:
         """The problems of the branch that the value most likely targets."""
         each = self.glance(branches, value, at)
         common = _one_choice(each)
@@ -151,7 +151,7 @@ class _Search:
         yield first if first.hint else replaced(first, hint=f"closest of {len(branches)} forms")
         yield from others
 
-    def glance(self, branches: list[Place], value: Any, at: Path) -> list[list[Problem]]:
+    def glance(self, branches: list[SchemaPlace], value: Any, at: Path) -> list[list[SchemaProblem]]:
         """The problems of each branch in the value and its direct parts, no deeper: recursive forms would multiply."""
         floor = self.floor
         self.floor = min(floor, len(at) + 1)
@@ -160,22 +160,22 @@ class _Search:
         finally:
             self.floor = floor
 
-    def excluded(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def excluded(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         inner = _child(place, rule)
         if self.fits(inner, value) and self.work > 0:
-            yield Problem(json_path(at), rule, f"must not be {described(inner.node) or 'of the excluded form'}")
+            yield SchemaProblem(json_path(at), rule, f"must not be {described(inner.node) or 'of the excluded form'}")
 
-    def conditional(self, rule: str, place: Place, value: Any, at: Path) -> Iterator[Problem]:
+    def conditional(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         then = "then" if self.fits(_child(place, rule), value) else "else"
         if then in place.node:
             yield from self.into(_child(place, then), value, at)
 
     # -- objects -------------------------------------------------------------------------------------------------------
 
-    def required(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def required(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         yield from self.missing(place.node[rule], "", place, value, at)
 
-    def dependent(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def dependent(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         """Properties required because another one is present: names, or a schema."""
         for trigger, needs in place.node[rule].items():
             if trigger not in value:
@@ -186,12 +186,12 @@ class _Search:
             else:
                 yield from self.into(_child(place, rule, trigger), value, at)
 
-    def missing(self, names: list[str], why: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def missing(self, names: list[str], why: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         for name in names:
             if name not in value:
                 yield absent(self.property_node(place, name), name, at, why)
 
-    def property_node(self, place: Place, name: str) -> Any:
+    def property_node(self, place: SchemaPlace, name: str) -> Any:
         """The subschema of a property, with references followed while it is not descriptive itself."""
         node = place.node.get("properties", {}).get(name)
         for _ in range(8):
@@ -204,22 +204,22 @@ class _Search:
                 return cast("Node", node) | {"description": own["description"]}
         return node
 
-    def properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def properties(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         for name in place.node[rule]:
             if name in value:
                 yield from self.into(_child(place, rule, name), value[name], (*at, name))
 
-    def pattern_properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def pattern_properties(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         for pattern in place.node[rule]:
             matches = self.compiled.refuser({rule: {pattern: False}})
             for name, part in self.parts(value):
                 if matches({name: None}):
                     yield from self.into(_child(place, rule, pattern), part, (*at, name))
 
-    def additional_properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def additional_properties(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         yield from self.unknown(rule, list(place.node.get("properties", ())), place, value, at)
 
-    def unevaluated_properties(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def unevaluated_properties(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         yield from self.unknown(rule, list(dict.fromkeys(self.names_in(place.node, 8))), place, value, at)
 
     def names_in(self, node: Any, depth: int) -> Iterator[str]:
@@ -236,28 +236,30 @@ class _Search:
                 for _, child in subschemas(rule, value):
                     yield from self.names_in(child, depth - 1)
 
-    def unknown(self, rule: str, known: list[str], place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def unknown(
+        self, rule: str, properties: list[str], place: SchemaPlace, value: Node, at: Path
+    ) -> Iterator[SchemaProblem]:
         """The properties of ``value`` that ``rule`` covers: forbidden, or constrained by a schema."""
         patterns = dict.fromkeys(place.node.get("patternProperties", ()), False)
         matches = self.compiled.refuser({"patternProperties": patterns})
         child = _child(place, rule)
-        names = frozenset(known)
+        names = frozenset(properties)
         for name, part in self.parts(value):
             if name in names or matches({name: None}):
                 continue
             if child.node is False:
-                yield unknown_property(rule, name, known, at)
+                yield unknown_property(rule, name, properties, at)
             else:
                 yield from self.into(child, part, (*at, name))
 
-    def property_names(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
+    def property_names(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         for name, _ in self.parts(value):
             for problem in self.into(_child(place, rule), name, (*at, name)):
                 yield replaced(problem, rule=rule, expected=f"has a name that {problem.expected}")
 
     # -- arrays --------------------------------------------------------------------------------------------------------
 
-    def items(self, rule: str, place: Place, value: list[Any], at: Path) -> Iterator[Problem]:
+    def items(self, rule: str, place: SchemaPlace, value: list[Any], at: Path) -> Iterator[SchemaProblem]:
         """The items of an array: one schema for each position, or one for all remaining items."""
         if not isinstance(place.node[rule], list):
             yield from self.rest(_child(place, rule), value, _listed_before(place.node, rule), at)
@@ -265,7 +267,7 @@ class _Search:
         for index, (child, part) in enumerate(zip(_branches(place, rule), value, strict=False)):
             yield from self.into(child, part, (*at, index))
 
-    def rest(self, place: Place, value: list[Any], start: int, at: Path) -> Iterator[Problem]:
+    def rest(self, place: SchemaPlace, value: list[Any], start: int, at: Path) -> Iterator[SchemaProblem]:
         """The items from ``start`` on, which share a schema; validated in batches, to find one bad row among many."""
         for begin in range(start, len(value), _LOT):
             lot = value[begin : begin + _LOT]
@@ -276,7 +278,7 @@ class _Search:
                 for index, part in enumerate(lot, begin):
                     yield from self.into(place, part, (*at, index))
 
-    def contains(self, rule: str, place: Place, value: list[Any], at: Path) -> Iterator[Problem]:
+    def contains(self, rule: str, place: SchemaPlace, value: list[Any], at: Path) -> Iterator[SchemaProblem]:
         """Too few or too many items that match a schema."""
         self.work -= len(value)
         if self.work <= 0:
@@ -290,40 +292,40 @@ class _Search:
             yield wrong_count(form.node, words, limit, matching, at)
 
 
-_Finder = Callable[[_Search, str, Place, Any, Path], Iterator[Problem]]
+_Finder = Callable[[_ProblemSearch, str, SchemaPlace, Any, Path], Iterator[SchemaProblem]]
 
 # keyword → the type of value it concerns, and the method that examines it
 _FINDERS: Final[dict[str, tuple[type, _Finder]]] = {
-    "required": (dict, _Search.required),
-    "additionalProperties": (dict, _Search.additional_properties),
-    "properties": (dict, _Search.properties),
-    "patternProperties": (dict, _Search.pattern_properties),
-    "propertyNames": (dict, _Search.property_names),
-    "dependentRequired": (dict, _Search.dependent),
-    "dependentSchemas": (dict, _Search.dependent),
-    "dependencies": (dict, _Search.dependent),
-    "prefixItems": (list, _Search.items),
-    "items": (list, _Search.items),
-    "additionalItems": (list, _Search.items),
-    "contains": (list, _Search.contains),
-    "allOf": (object, _Search.all_of),
-    "anyOf": (object, _Search.any_of),
-    "oneOf": (object, _Search.one_of),
-    "if": (object, _Search.conditional),
-    "not": (object, _Search.excluded),
-    "unevaluatedProperties": (dict, _Search.unevaluated_properties),
+    "required": (dict, _ProblemSearch.required),
+    "additionalProperties": (dict, _ProblemSearch.additional_properties),
+    "properties": (dict, _ProblemSearch.properties),
+    "patternProperties": (dict, _ProblemSearch.pattern_properties),
+    "propertyNames": (dict, _ProblemSearch.property_names),
+    "dependentRequired": (dict, _ProblemSearch.dependent),
+    "dependentSchemas": (dict, _ProblemSearch.dependent),
+    "dependencies": (dict, _ProblemSearch.dependent),
+    "prefixItems": (list, _ProblemSearch.items),
+    "items": (list, _ProblemSearch.items),
+    "additionalItems": (list, _ProblemSearch.items),
+    "contains": (list, _ProblemSearch.contains),
+    "allOf": (object, _ProblemSearch.all_of),
+    "anyOf": (object, _ProblemSearch.any_of),
+    "oneOf": (object, _ProblemSearch.one_of),
+    "if": (object, _ProblemSearch.conditional),
+    "not": (object, _ProblemSearch.excluded),
+    "unevaluatedProperties": (dict, _ProblemSearch.unevaluated_properties),
 }
 
 
-def _child(place: Place, *steps: str) -> Place:
+def _child(place: SchemaPlace, *steps: str) -> SchemaPlace:
     node = place.node
     for step in steps:
         node = node[step]
-    return Place((*place.path, *steps), node)
+    return SchemaPlace((*place.path, *steps), node)
 
 
-def _branches(place: Place, rule: str) -> list[Place]:
-    return [Place((*place.path, *step), child) for step, child in subschemas(rule, place.node[rule])]
+def _branches(place: SchemaPlace, rule: str) -> list[SchemaPlace]:
+    return [SchemaPlace((*place.path, *step), child) for step, child in subschemas(rule, place.node[rule])]
 
 
 def _listed_before(node: Node, rule: str) -> int:
@@ -338,7 +340,7 @@ _CHOICES: Final = frozenset({"enum", "const"})
 _FAR: Final = {"type": 10, "const": 20, "enum": 5, "false": 20}
 
 
-def _one_choice(branches: list[list[Problem]]) -> Problem | None:
+def _one_choice(branches: list[list[SchemaProblem]]) -> SchemaProblem | None:
     """All branches merged into one problem, if they want different types, or different values of the same part."""
     firsts = [problems[0] for problems in branches if len(problems) == 1]
     same_part = len(firsts) == len(branches) and len({problem.path for problem in firsts}) == 1
@@ -355,7 +357,7 @@ def _one_choice(branches: list[list[Problem]]) -> Problem | None:
     return replaced(tags[0], rule="enum", expected="must be one of", allowed=allowed, nearest=near)
 
 
-def _distance(problems: list[Problem], here: str) -> int:
+def _distance(problems: list[SchemaProblem], here: str) -> int:
     """The distance of a value from a branch: a wrong type at the top is far, a wrong discriminator farther than a
     typo."""
     return sum(_FAR.get(problem.rule, 1) * (10 if problem.path == here else 1) for problem in problems)

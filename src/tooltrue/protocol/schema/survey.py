@@ -12,7 +12,7 @@ from tooltrue.protocol.schema.words import Node, Path, json_path, kind, printabl
 from tooltrue.protocol.types import Value
 
 
-class Bounds(Value, frozen=True):
+class SchemaBounds(Value, frozen=True):
     """Limits on the cost of a schema. A schema above any of them is refused, never truncated."""
 
     depth: int = 64
@@ -32,21 +32,21 @@ class Bounds(Value, frozen=True):
     """Backtracking steps of a pattern with lookaround or backreferences on one text; 0 refuses such patterns."""
 
 
-OWN: Final = Bounds(backtracks=10_000)
+OWN: Final = SchemaBounds(backtracks=10_000)
 """For schemas written by the author of the program."""
 
-FOREIGN: Final = Bounds(
+FOREIGN: Final = SchemaBounds(
     nodes=10_000, refs=1_000, expansion=20_000, patterns=50, pattern_chars=1_000, pattern_bytes=500_000
 )
 """For schemas received over the wire."""
 
 
-def private_copy(definition: Any, bounds: Bounds) -> Node:
+def private_copy(definition: Any, bounds: SchemaBounds) -> Node:
     """A copy of the schema as plain JSON in our own objects. Refuses schemas that are too deep, too large or not
     JSON."""
     if not isinstance(definition, Mapping):
         refuse("TT3101", kind=kind(definition))
-    left = bounds.nodes
+    remaining = bounds.nodes
 
     def copy(value: Any, path: Path) -> Any:
         own = cast("type[Any]", type(value))
@@ -63,11 +63,11 @@ def private_copy(definition: Any, bounds: Bounds) -> Node:
         return _plain_scalar(value, path)
 
     def check(path: Path, size: int) -> None:
-        nonlocal left
-        left -= size
+        nonlocal remaining
+        remaining -= size
         if len(path) > bounds.depth:
             refuse("TT3108", limit=bounds.depth)
-        if left < 0:
+        if remaining < 0:
             refuse("TT3109", limit=bounds.nodes)
 
     return copy(definition, ())
@@ -90,47 +90,47 @@ def _plain_scalar(value: Any, path: Path) -> Any:
     return refuse("TT3102", path=json_path(path), kind=kind(value))
 
 
-class Place(NamedTuple):
+class SchemaPlace(NamedTuple):
     """A subschema and its location in the document."""
 
     path: Path
     node: Any
 
 
-Targets = dict[int, list[Place]]
+Targets = dict[int, list[SchemaPlace]]
 """The ``id()`` of a subschema → the targets of its references."""
 
 
-def survey(root: Node, dialect: Dialect, bounds: Bounds) -> Targets:
+def survey(root: Node, dialect: Dialect, bounds: SchemaBounds) -> Targets:
     """Resolve the references. SchemaError for one that leads outside, to no target, into a cycle or to too much."""
-    found = _Survey(dialect, bounds)
-    start = Place((), root)
-    document = _Resource(BASE, start)
-    found.resources[""] = found.resources[BASE] = document
-    found.read(start, document)
-    if found.references:
-        for reference in found.references:  # grows: a target in an unknown keyword is read on arrival
-            found.follow(reference)
+    collected = _Survey(dialect, bounds)
+    start = SchemaPlace((), root)
+    document = _SchemaResource(BASE, start)
+    collected.resources[""] = collected.resources[BASE] = document
+    collected.read(start, document)
+    if collected.references:
+        for reference in collected.references:  # grows: a target in an unknown keyword is read on arrival
+            collected.follow(reference)
         done: set[int] = set()
-        for reference in found.references:
-            found.refuse_circles(reference, reference.place.node, [], done)
-        found.weigh(root, 0)
-    return found.targets
+        for reference in collected.references:
+            collected.refuse_circles(reference, reference.place.node, [], done)
+        collected.weigh(root, 0)
+    return collected.targets
 
 
 BASE: Final = "https://tooltrue.invalid/schema"
 
 
-class _Resource(NamedTuple):
+class _SchemaResource(NamedTuple):
     """The document, or a part of it with its own ``$id``: the base of ``#/…`` and ``#name``."""
 
     base: str
-    root: Place
+    root: SchemaPlace
 
 
 class _Reference(NamedTuple):
-    place: Place
-    resource: _Resource
+    place: SchemaPlace
+    resource: _SchemaResource
     keyword: str
     text: str
 
@@ -145,22 +145,22 @@ _APART: Final = frozenset({"properties", "prefixItems"})
 class _Survey:
     """Reads a schema once: collects its references and patterns, and computes the cost of one value."""
 
-    def __init__(self, dialect: Dialect, bounds: Bounds) -> None:
+    def __init__(self, dialect: Dialect, bounds: SchemaBounds) -> None:
         self.dialect = dialect
         self.bounds = bounds
         self.targets: Targets = {}
         self.references: list[_Reference] = []
         self.patterns = 0
-        self.resources: dict[str, _Resource] = {}
-        self.anchors: dict[tuple[str, str], Place] = {}
-        self.dynamic: dict[str, list[Place]] = {}
-        self.seen: set[int] = set()
+        self.resources: dict[str, _SchemaResource] = {}
+        self.anchors: dict[tuple[str, str], SchemaPlace] = {}
+        self.dynamic: dict[str, list[SchemaPlace]] = {}
+        self.visited: set[int] = set()
         self.weights: dict[int, int] = {}
 
-    def read(self, place: Place, resource: _Resource) -> None:
+    def read(self, place: SchemaPlace, resource: _SchemaResource) -> None:
         """Collect the content at ``place`` and below. Cheap, because every schema passes here at start."""
         path, node = place
-        self.seen.add(id(node))
+        self.visited.add(id(node))
         if "$id" in node or "$anchor" in node or "$dynamicAnchor" in node:
             resource = self.identify(place, resource)
         applicators = self.dialect.applicators
@@ -171,7 +171,7 @@ class _Survey:
                         self.count_pattern(pattern, path)
                 for step, child in subschemas(keyword, value):
                     if child.__class__ is dict:
-                        self.read(Place((*path, *step), child), resource)
+                        self.read(SchemaPlace((*path, *step), child), resource)
             elif keyword == "pattern":
                 self.count_pattern(value, path)
             elif keyword in _REFERENCES and keyword not in self.dialect.ignored and isinstance(value, str):
@@ -191,7 +191,7 @@ class _Survey:
         if len(self.references) > self.bounds.refs:
             refuse("TT3110", limit=self.bounds.refs)
 
-    def identify(self, place: Place, resource: _Resource) -> _Resource:
+    def identify(self, place: SchemaPlace, resource: _SchemaResource) -> _SchemaResource:
         """Record the identifiers of ``place``; return the resource that it and its subschemas belong to."""
         node = cast("Node", place.node)
         name = node.get("$id")
@@ -199,7 +199,7 @@ class _Survey:
             if name.startswith("#"):  # draft-07 §8.2.3: an $id that is a fragment corresponds to an anchor of 2020-12
                 self.anchors[resource.base, name[1:]] = place
             else:
-                resource = _Resource(absolute(resource.base, name).removesuffix("#"), place)
+                resource = _SchemaResource(absolute(resource.base, name).removesuffix("#"), place)
                 self.resources[resource.base] = resource
         for keyword in ("$anchor", "$dynamicAnchor"):
             anchor = node.get(keyword)
@@ -210,27 +210,27 @@ class _Survey:
         return resource
 
     def follow(self, reference: _Reference) -> None:
-        found = self.targets.setdefault(id(reference.place.node), [])
-        found.append(self.resolve(reference))
+        targets = self.targets.setdefault(id(reference.place.node), [])
+        targets.append(self.resolve(reference))
         if reference.keyword == "$dynamicRef":
             name = reference.text.partition("#")[2]
-            found.extend(place for place in self.dynamic.get(name, ()) if place not in found)
+            targets.extend(place for place in self.dynamic.get(name, ()) if place not in targets)
 
-    def resolve(self, reference: _Reference) -> Place:
+    def resolve(self, reference: _Reference) -> SchemaPlace:
         """The target of a reference within this document. Raises SchemaError if there is no such target."""
         where, _, fragment = absolute(reference.resource.base, reference.text).partition("#")
         resource = self.resources.get(where)
         if resource is None:
             refuse("TT3105", ref=printable(reference.text), path=json_path(reference.place.path))
         if fragment and not fragment.startswith("/"):
-            found = self.anchors.get((resource.base, unquote(fragment)))
+            target = self.anchors.get((resource.base, unquote(fragment)))
         else:
-            found = _point(resource.root, unquote(fragment))
-        if found is None or found.node.__class__ not in (dict, bool):
+            target = _point(resource.root, unquote(fragment))
+        if target is None or target.node.__class__ not in (dict, bool):
             refuse("TT3106", ref=printable(reference.text), path=json_path(reference.place.path))
-        if found.node.__class__ is dict and id(found.node) not in self.seen:
-            self.read(found, resource)
-        return found
+        if target.node.__class__ is dict and id(target.node) not in self.visited:
+            self.read(target, resource)
+        return target
 
     def applied(self, node: Node, where: frozenset[str]) -> Iterator[tuple[str, list[Any]]]:
         """The subschemas that ``node`` applies, by keyword; those of its references are under ``$ref``."""
@@ -265,9 +265,9 @@ class _Survey:
         """
         if isinstance(node, bool):
             return 1
-        known = self.weights.get(id(node))
-        if known is not None:
-            return known
+        weight = self.weights.get(id(node))
+        if weight is not None:
+            return weight
         self.bound_chain(chain)
         self.weights[id(node)] = 0
         total = 1
@@ -294,7 +294,7 @@ def absolute(base: str, reference: str) -> str:
         return reference
 
 
-def _point(start: Place, pointer: str) -> Place | None:
+def _point(start: SchemaPlace, pointer: str) -> SchemaPlace | None:
     """The place that a JSON pointer addresses from ``start``, or None if it does not resolve."""
     path, node = start
     for text in pointer.split("/")[1:]:
@@ -306,4 +306,4 @@ def _point(start: Place, pointer: str) -> Place | None:
         except (LookupError, TypeError, ValueError):  # also an index of thousands of digits
             return None
         path = (*path, step)
-    return Place(path, node)
+    return SchemaPlace(path, node)

@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 Node = dict[str, Any]
 
 
-class Problem(Value, frozen=True):
+class SchemaProblem(Value, frozen=True):
     """One reason why a value was refused, worded for a model that has to correct itself.
 
     ``path`` is a JSON path (``$.a[0].b``), ``rule`` the keyword that refused, ``expected`` completes "the value …".
@@ -49,12 +49,12 @@ class Problem(Value, frozen=True):
         return f"{self.path} {self.expected}{allowed}{got}{nearest}{hint}"
 
 
-def explain(problems: Sequence[Problem], limit_chars: int = 2_000) -> str:
+def explain(problems: Sequence[SchemaProblem], limit_chars: int = 2_000) -> str:
     """The problems as lines, at most ``limit_chars`` long. Problems that do not fit are left out and counted."""
     lines = [f"- {problem}" for problem in problems]
-    for kept in range(len(lines), -1, -1):
-        rest = len(lines) - kept
-        text = "\n".join([*lines[:kept], *([f"- and {rest} more"] if rest else [])])
+    for count in range(len(lines), -1, -1):
+        rest = len(lines) - count
+        text = "\n".join([*lines[:count], *([f"- and {rest} more"] if rest else [])])
         if len(text) <= limit_chars:
             return text
     return ""
@@ -65,7 +65,7 @@ def explain(problems: Sequence[Problem], limit_chars: int = 2_000) -> str:
 NONE: Final = object()
 
 
-class Draft(NamedTuple):
+class ProblemDraft(NamedTuple):
     """A problem without its location. ``nearest`` is a value that is not validated yet, or ``NONE``."""
 
     expected: str
@@ -76,60 +76,60 @@ class Draft(NamedTuple):
 
 
 # (the keyword's value, the refused value, the subschema)
-_Words = Callable[[Any, Any, Node], Draft]
+_Words = Callable[[Any, Any, Node], ProblemDraft]
 
 
-def _type(wanted: Any, value: Any, _: Node) -> Draft:
-    kinds = _kinds(wanted)
+def _type(expected: Any, value: Any, _: Node) -> ProblemDraft:
+    kinds = _kinds(expected)
     nearest = round(value) if "integer" in kinds and _is_modest(value) else NONE
-    return Draft(f"must be {_either(kinds)}", got(value), hint=_repair(kinds, value), nearest=nearest)
+    return ProblemDraft(f"must be {_either(kinds)}", got(value), hint=_repair(kinds, value), nearest=nearest)
 
 
-def _enum(options: list[Any], value: Any, _: Node) -> Draft:
+def _enum(options: list[Any], value: Any, _: Node) -> ProblemDraft:
     expected = "must be one of" if len(options) > 1 else "must be"
-    return Draft(expected, allowed=tuple(map(json_text, options)), nearest=_nearest_option(value, options))
+    return ProblemDraft(expected, allowed=tuple(map(json_text, options)), nearest=_nearest_option(value, options))
 
 
-def _const(wanted: Any, value: Any, node: Node) -> Draft:
-    return _enum([wanted], value, node)
+def _const(expected: Any, value: Any, node: Node) -> ProblemDraft:
+    return _enum([expected], value, node)
 
 
 def _bound(words: str, whole: Callable[[Any], int], step: int = 0) -> _Words:
     """For numeric limits: ``step`` is an integer's distance from the limit, ``whole`` rounds a fractional limit."""
 
-    def draft(limit: Any, value: Any, node: Node) -> Draft:
+    def draft(limit: Any, value: Any, node: Node) -> ProblemDraft:
         nearest = limit
         if node.get("type") == "integer":
             nearest = limit + step if limit == int(limit) else whole(limit)
-        return Draft(f"must be {words} {_number(limit)}", _number(value), nearest=nearest)
+        return ProblemDraft(f"must be {words} {_number(limit)}", _number(value), nearest=nearest)
 
     return draft
 
 
-def _multiple(factor: Any, value: Any, _: Node) -> Draft:
+def _multiple(factor: Any, value: Any, _: Node) -> ProblemDraft:
     whole = isinstance(factor, int) and _is_modest(factor) and _is_modest(value)
     nearest = round(value / factor) * factor if whole else NONE
-    return Draft(f"must be a multiple of {_number(factor)}", _number(value), nearest=nearest)
+    return ProblemDraft(f"must be a multiple of {_number(factor)}", _number(value), nearest=nearest)
 
 
 def _size(words: str, one: str, many: str) -> _Words:
-    return lambda limit, value, _: Draft(
+    return lambda limit, value, _: ProblemDraft(
         f"must have {words} {_number(limit)} {one if limit == 1 else many}", str(len(value))
     )
 
 
-def _pattern(pattern: str, *_: object) -> Draft:
-    return Draft(f"must match the pattern {printable(pattern, 120)}")
+def _pattern(pattern: str, *_: object) -> ProblemDraft:
+    return ProblemDraft(f"must match the pattern {printable(pattern, 120)}")
 
 
-def _format(name: str, *_: object) -> Draft:
+def _format(name: str, *_: object) -> ProblemDraft:
     name = printable(name, 40)
     example = _EXAMPLES.get(name)
-    return Draft(f"must be in the format {name}", hint=f"for example {example}" if example else "")
+    return ProblemDraft(f"must be in the format {name}", hint=f"for example {example}" if example else "")
 
 
-def _unique(*_: object) -> Draft:
-    return Draft("must not hold the same item twice")
+def _unique(*_: object) -> ProblemDraft:
+    return ProblemDraft("must not hold the same item twice")
 
 
 ASSERTIONS: Final[dict[str, _Words]] = {
@@ -168,31 +168,31 @@ _EXAMPLES: Final = {
 }
 
 
-def absent(node: Any, name: str, at: Path, why: str) -> Problem:
+def absent(node: Any, name: str, at: Path, why: str) -> SchemaProblem:
     """The problem of a missing property ``name``; ``node`` is its subschema."""
     kind = described(node)
     purpose = _first_words(node)
     expected = "is required" + (f" {why}" if why else "") + (f": {kind}" if kind else "")
-    return Problem(json_path((*at, name)), "required", expected, hint=f"it means: {purpose}" if purpose else "")
+    return SchemaProblem(json_path((*at, name)), "required", expected, hint=f"it means: {purpose}" if purpose else "")
 
 
-def unknown_property(rule: str, name: str, known: list[str], at: Path) -> Problem:
-    near = _nearest_text(name, known)
-    return Problem(
+def unknown_property(rule: str, name: str, properties: list[str], at: Path) -> SchemaProblem:
+    near = _nearest_text(name, properties)
+    return SchemaProblem(
         json_path((*at, name)),
         rule,
-        "is an unknown property" + ("; known:" if known else ""),
-        allowed=tuple(printable(each, 40) for each in known),
+        "is an unknown property" + ("; known:" if properties else ""),
+        allowed=tuple(printable(each, 40) for each in properties),
         nearest=None if near is None else printable(near, 40),
     )
 
 
-def wrong_count(form: Any, words: str, limit: Any, matching: int, at: Path) -> Problem:
+def wrong_count(form: Any, words: str, limit: Any, matching: int, at: Path) -> SchemaProblem:
     """The problem of too few or too many items of a form."""
     kind = described(form)
     items = f"{words} {_number(limit)} {'item' if limit == 1 else 'items'}"
     expected = f"must hold {items} of {f'this kind: {kind}' if kind else 'the required form'}"
-    return Problem(json_path(at), "contains", expected, str(matching))
+    return SchemaProblem(json_path(at), "contains", expected, str(matching))
 
 
 # -- descriptions of subschemas ----------------------------------------------------------------------------------------
@@ -218,9 +218,11 @@ def _first_words(node: Any) -> str:
     return printable(re.split(r"\.(?=\s+[A-Z]|$)|\n|。", text.strip(), maxsplit=1)[0], 80)
 
 
-def _kinds(wanted: Any) -> list[str]:
+def _kinds(expected: Any) -> list[str]:
     """The types that ``type`` names."""
-    return cast("list[str]", wanted) if isinstance(wanted, list) else [wanted] if isinstance(wanted, str) else []
+    return (
+        cast("list[str]", expected) if isinstance(expected, list) else [expected] if isinstance(expected, str) else []
+    )
 
 
 def _either(kinds: list[str]) -> str:
@@ -233,9 +235,9 @@ def _either(kinds: list[str]) -> str:
 def _repair(kinds: list[str], value: Any) -> str:
     """A hint on the probable intention behind a value of the wrong type, without repeating the value."""
     if isinstance(value, str):
-        meant = _meant_by(value)
-        if meant in kinds or (meant == "integer" and "number" in kinds):
-            return _UNQUOTE[meant]
+        intended = _meant_by(value)
+        if intended in kinds or (intended == "integer" and "number" in kinds):
+            return _UNQUOTE[intended]
     if "array" in kinds and not isinstance(value, (list, dict)):
         return "put a single value into an array: [value]"
     return "put it in quotes" if "string" in kinds and _is_number(value) else ""
@@ -264,8 +266,8 @@ def _nearest_option(value: Any, options: list[Any]) -> Any:
     """The option that the value was probably intended to be; ``NONE`` if no option is close."""
     if isinstance(value, str):
         texts = {option if isinstance(option, str) else json_text(option): option for option in options[:500]}
-        found = _nearest_text(value, list(texts))
-        return NONE if found is None else texts[found]
+        nearest = _nearest_text(value, list(texts))
+        return NONE if nearest is None else texts[nearest]
     if not _is_modest(value):
         return NONE
     numbers = [option for option in options if _is_modest(option)]
@@ -279,12 +281,12 @@ def _nearest_text(text: str, options: Sequence[str]) -> str | None:
     if len(text) > 64:
         return None
     folded = {option[:64].casefold(): option for option in reversed(options[:500])}
-    wanted = text.casefold().strip()
-    pairs = _pairs(wanted)
+    folded_text = text.casefold().strip()
+    pairs = _pairs(folded_text)
     # difflib is exact and slow: it is given the few options that share the most pairs of letters.
     likely = heapq.nlargest(8, folded, key=lambda option: len(pairs & _pairs(option)) / (len(option) + 1))
-    found = difflib.get_close_matches(wanted, likely, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    matches = difflib.get_close_matches(folded_text, likely, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def _pairs(text: str) -> set[str]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tooltrue.client.client import Target
 from tooltrue.errors import RpcError, TransportError
-from tooltrue.testing.checks import errors, functional, integration, performance, reading, security
+from tooltrue.testing.checks import errors, functional, integration, performance, read_only_tools, security
 from tooltrue.testing.checks.bench import Bench, Plan
 from tooltrue.testing.report import Finding, Report, failed, not_run
 
@@ -30,11 +30,11 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("functional", "valid calls", functional.valid_calls),
     ("functional", "output schema", functional.output_schema),
     ("functional", "text and structure", functional.text_and_structure),
-    ("functional", "repeated calls", reading.repeatable),
-    ("functional", "reading only", reading.reads_only),
+    ("functional", "repeated calls", read_only_tools.repeatable),
+    ("functional", "reading only", read_only_tools.reads_only),
     ("functional", "idempotence", functional.idempotence),
-    ("functional", "limits", reading.limits),
-    ("functional", "other arguments", reading.heeds),
+    ("functional", "limits", read_only_tools.limits),
+    ("functional", "other arguments", read_only_tools.heeds),
     ("integration", "capabilities", integration.capabilities),
     ("integration", "revisions", integration.revisions),
     ("integration", "eras agree", integration.eras_agree),
@@ -66,7 +66,7 @@ async def examine(target: Target, plan: Plan | None = None, *, progress: Progres
         for section, name, check in CHECKS:
             if progress is not None:
                 progress(section, name)
-            findings += [replace(found, section=section, check=name) for found in await _run(check, bench)]
+            findings += [replace(finding, section=section, check=name) for finding in await _run(check, bench)]
         facts = bench.facts
         return Report(f"{facts.name} {facts.version}".strip(), facts.revision, bench.plan.seed, tuple(findings))
 

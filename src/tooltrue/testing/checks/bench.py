@@ -18,13 +18,13 @@ from tooltrue.errors import ConnectionLost, InvalidParams, InvalidResult, RpcErr
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.schema import Schema, compile_schema
-from tooltrue.protocol.types import Tool
-from tooltrue.testing.checks.leaking import leaked
+from tooltrue.protocol.types import ToolDefinition
+from tooltrue.testing.checks.leaks import leaked
 from tooltrue.testing.generate import Samples, samples
 from tooltrue.testing.line import Line
 from tooltrue.testing.report import Finding, not_run
 
-__all__ = ["Answer", "Bench", "Plan", "Subject", "few"]
+__all__ = ["Bench", "CallOutcome", "Plan", "ToolUnderTest", "few"]
 
 
 _SLOW: Final = 0.5
@@ -63,7 +63,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallOutcome:
     """The outcome of one call: a result, or the error of the protocol or the carrier. ``seconds`` is its duration."""
 
     arguments: Json
@@ -94,16 +94,16 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Subject:
+class ToolUnderTest:
     """A tool under test. ``excuse`` says why it is not called; ``hangs`` that one of its calls had no answer."""
 
-    tool: Tool
+    tool: ToolDefinition
     output: Schema | None
     samples: Samples
     problem: str = ""
     excuse: Finding | None = None
     hangs: bool = False
-    answers: list[Answer] = field(default_factory=list[Answer])
+    answers: list[CallOutcome] = field(default_factory=list[CallOutcome])
 
     @property
     def name(self) -> str:
@@ -154,10 +154,10 @@ class Bench:
         self.trouble = ""  # why the tools cannot be listed
         self.errors = 0
         self.leaks: dict[tuple[str, str], str] = {}  # tool and kind of leak → excerpt
-        self.subjects: tuple[Subject, ...] = ()
+        self.subjects: tuple[ToolUnderTest, ...] = ()
         self._client = Client(self.target, timeout=plan.seconds, elicit=self.elicit)
         self._facts: ServerFacts | None = None
-        self._known = ""
+        self._published_text = ""
         self._line: Line | None = None
         self._stable: dict[str, bool] = {}
 
@@ -165,15 +165,15 @@ class Bench:
         await self._client.__aenter__()
         try:
             self._facts = self._client.facts
-            tools = await self._listed()
+            tools = await self._list_tools()
             self.subjects = tuple(subject_of(tool, self.plan) for tool in tools)
-            self._known = " ".join(f"{tool.name} {tool.description} {tool.inputSchema}" for tool in tools)
+            self._published_text = " ".join(f"{tool.name} {tool.description} {tool.inputSchema}" for tool in tools)
         except BaseException:
             await self._client.close()
             raise
         return self
 
-    async def _listed(self) -> list[Tool]:
+    async def _list_tools(self) -> list[ToolDefinition]:
         try:
             return await self._client.list_tools()
         except (RpcError, TransportError) as error:
@@ -200,13 +200,15 @@ class Bench:
             raise ConnectionLost.of("TT5001")
         return self._facts
 
-    def callable(self) -> Iterator[Subject]:
+    def callable(self) -> Iterator[ToolUnderTest]:
         """The tools that may be called, have valid arguments, and do not hang."""
         for subject in self.subjects:
             if subject.valid and not subject.is_out:
                 yield subject
 
-    async def call(self, subject: Subject, arguments: dict[str, Json], client: Client | None = None) -> Answer:
+    async def call(
+        self, subject: ToolUnderTest, arguments: dict[str, Json], client: Client | None = None
+    ) -> CallOutcome:
         """Call a tool. If the call lost the connection, a new one is opened."""
         start = self.plan.clock()
         result, error = None, None
@@ -216,17 +218,17 @@ class Bench:
             result = unfit.result
         except (RpcError, TransportError) as raised:
             error = raised
-        answer = Answer(arguments, result, error, self.plan.clock() - start)
+        answer = CallOutcome(arguments, result, error, self.plan.clock() - start)
         self.hear(subject.name, answer.words, arguments)
         if isinstance(error, ConnectionLost) and client is None:
             await self.reconnect()
         return answer
 
-    def hear(self, tool: str, words: str, sent: Json) -> None:
+    def hear(self, tool: str, words: str, arguments: Json) -> None:
         """Record the leaks in the text of a failure."""
         if words:
             self.errors += 1
-            for what, excerpt in leaked(words, sent, self._known):
+            for what, excerpt in leaked(words, arguments, self._published_text):
                 self.leaks.setdefault((tool, what), excerpt)
 
     async def reconnect(self) -> None:
@@ -250,7 +252,7 @@ class Bench:
             else:
                 await line.close()
 
-    async def is_stable(self, subject: Subject) -> bool:
+    async def is_stable(self, subject: ToolUnderTest) -> bool:
         """Whether the same call is answered alike twice in a row, so that answers can be compared at all."""
         if subject.name not in self._stable:
             arguments = subject.good or {}
@@ -264,25 +266,25 @@ class Bench:
 
     async def picture(self) -> dict[str, Json]:
         """The current answers of the read-only tools, in which an effect would show."""
-        found: dict[str, Json] = {}
+        answers: dict[str, Json] = {}
         for subject in self.callable():
             if subject.reads and await self.is_stable(subject):
-                found[subject.name] = (await self.call(subject, subject.good or {})).content
-        return found
+                answers[subject.name] = (await self.call(subject, subject.good or {})).content
+        return answers
 
 
-def subject_of(tool: Tool, plan: Plan) -> Subject:
+def subject_of(tool: ToolDefinition, plan: Plan) -> ToolUnderTest:
     """A tool with values from its schema; without any if the schema is invalid."""
     excuse = _excuse(tool, plan)
     try:
         schema = compile_schema(tool.inputSchema)
         output = compile_schema(tool.outputSchema) if tool.outputSchema is not None else None
     except SchemaError as error:
-        return Subject(tool, None, Samples((), (), ()), str(error), excuse)
-    return Subject(tool, output, samples(schema, seed=plan.seed, count=plan.calls), "", excuse)
+        return ToolUnderTest(tool, None, Samples((), (), ()), str(error), excuse)
+    return ToolUnderTest(tool, output, samples(schema, seed=plan.seed, count=plan.calls), "", excuse)
 
 
-def _excuse(tool: Tool, plan: Plan) -> Finding | None:
+def _excuse(tool: ToolDefinition, plan: Plan) -> Finding | None:
     if not any(fnmatchcase(tool.name, pattern) for pattern in plan.tools):
         return not_run("TT8903", tool.name)
     hints = tool.annotations

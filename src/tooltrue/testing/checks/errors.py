@@ -15,7 +15,7 @@ from pathlib import Path
 from tooltrue.client.client import link_to
 from tooltrue.errors import ConnectionLost, MethodNotFound, RequestTimeout, RpcError
 from tooltrue.jsonrpc.messages import Id, Json, is_object
-from tooltrue.testing.checks.bench import Bench, Subject
+from tooltrue.testing.checks.bench import Bench, ToolUnderTest
 from tooltrue.testing.checks.functional import short
 from tooltrue.testing.checks.performance import quantile
 from tooltrue.testing.line import Line
@@ -31,9 +31,9 @@ _GIVEN_UP = 5
 
 async def time_out(bench: Bench) -> AsyncIterator[Finding]:
     """Calls that time out at the client do no harm to the server: the next call is answered."""
-    called = False
+    has_calls = False
     for subject in list(bench.callable()):
-        called = True
+        has_calls = True
         for _ in range(_GIVEN_UP):
             with contextlib.suppress(RequestTimeout, RpcError):
                 await bench.client.call_tool(subject.name, subject.good or {}, timeout=0.0)
@@ -42,7 +42,7 @@ async def time_out(bench: Bench) -> AsyncIterator[Finding]:
             yield failed("TT8501", subject.name, problem=str(answer.error))
         else:
             yield passed(subject.name, given_up=_GIVEN_UP)
-    if not called:
+    if not has_calls:
         yield not_run("TT8909")
 
 
@@ -69,24 +69,24 @@ async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
         yield passed(slowest.name)
 
 
-def _slowness(subject: Subject) -> float:
+def _slowness(subject: ToolUnderTest) -> float:
     return max((answer.seconds for answer in subject.answers), default=0.0)
 
 
-def _usual(subject: Subject) -> float:
+def _usual(subject: ToolUnderTest) -> float:
     return quantile([answer.seconds for answer in subject.answers], 0.5)
 
 
-async def _order(line: Line, wanted: tuple[Id, Id], seconds: float, patience: float) -> list[Id]:
+async def _order(line: Line, ids: tuple[Id, Id], seconds: float, patience: float) -> list[Id]:
     """The order in which two requests were answered. Once the second is, the first has ``patience`` seconds left."""
     order: list[Id] = []
     with contextlib.suppress(ConnectionLost):
         while len(order) < 2:
-            message = await line.reply(patience if wanted[1] in order else seconds)
+            message = await line.reply(patience if ids[1] in order else seconds)
             if message is None:
                 break
             id = message.get("id")
-            if id in wanted:
+            if id in ids:
                 order.append(id)
     return order
 
@@ -131,24 +131,24 @@ async def cleaning_up(bench: Bench) -> AsyncIterator[Finding]:
     links = [link_to(target) for target in (bench.target, *bench.plan.carriers.values())]
     started = [link for link in links if isinstance(link, StdioLink)]
     for link in started:
-        async for finding in _ended(bench, link):
+        async for finding in _check_exit(bench, link):
             yield finding
     if not started:
         yield not_run("TT8914")
 
 
-async def _ended(bench: Bench, link: StdioLink) -> AsyncIterator[Finding]:
+async def _check_exit(bench: Bench, link: StdioLink) -> AsyncIterator[Finding]:
     async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
         for subject in bench.callable():
             await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": subject.good}))
         family = list(descendants(link.pid)) if link.pid is not None else []
         has_ended = await link.end_input()
-        left = [process for process in family if _is_alive(process)]
+        survivors = [process for process in family if _is_alive(process)]
     if not has_ended:
         yield failed("TT8506")
-    if left:
-        yield failed("TT8507", count=len(left))
-    if has_ended and not left:
+    if survivors:
+        yield failed("TT8507", count=len(survivors))
+    if has_ended and not survivors:
         yield passed(processes=len(family) + 1)
 
 
@@ -178,13 +178,13 @@ async def flat(bench: Bench) -> AsyncIterator[Finding]:
             if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
                 yield not_run("TT8916", subject.name)
             else:
-                yield _grown(subject, await _marks(line, subject, gauge))
-    left = len(asyncio.all_tasks()) - before
-    if left > 0:
-        yield failed("TT8509", count=left)
+                yield _growth(subject, await _marks(line, subject, gauge))
+    extra_tasks = len(asyncio.all_tasks()) - before
+    if extra_tasks > 0:
+        yield failed("TT8509", count=extra_tasks)
 
 
-async def _marks(line: Line, subject: Subject, gauge: Callable[[], Mapping[str, int]]) -> list[Mapping[str, int]]:
+async def _marks(line: Line, subject: ToolUnderTest, gauge: Callable[[], Mapping[str, int]]) -> list[Mapping[str, int]]:
     """The resources after the first calls, which may fill caches, and after each hundred from there."""
     marks: list[Mapping[str, int]] = []
     for _ in range(_WINDOWS + 1):
@@ -194,7 +194,7 @@ async def _marks(line: Line, subject: Subject, gauge: Callable[[], Mapping[str, 
     return marks
 
 
-def _grown(subject: Subject, marks: list[Mapping[str, int]]) -> Finding:
+def _growth(subject: ToolUnderTest, marks: list[Mapping[str, int]]) -> Finding:
     """A resource leaks if it grows by one a call in every window: less is noise."""
     more = {what: marks[-1][what] - marks[0][what] for what in marks[0]}
     for what in more:

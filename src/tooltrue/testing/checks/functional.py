@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Iterator
 
 from tooltrue.errors import ConnectionLost, MissingCapability, RequestTimeout, RpcError, TransportError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.protocol.names import is_name
+from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.types import UNSET
-from tooltrue.testing.checks.bench import Answer, Bench, Subject, few
+from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
 from tooltrue.testing.report import Finding, failed, not_run, passed
 
 __all__ = [
-    "broken",
+    "contract_violations",
     "covered",
     "definitions",
     "examples",
@@ -44,7 +44,7 @@ async def definitions(bench: Bench) -> AsyncIterator[Finding]:
         yield passed(tools=len(raw))
 
 
-def _definition(subject: Subject) -> Iterator[Finding]:
+def _definition(subject: ToolUnderTest) -> Iterator[Finding]:
     if not is_name(subject.name):
         yield failed("TT8101", subject.name)
     if not (subject.tool.description or "").strip():
@@ -97,13 +97,15 @@ async def examples(bench: Bench) -> AsyncIterator[Finding]:
         if subject.samples.bad_examples:
             yield failed("TT8122", subject.name, example=short(subject.samples.bad_examples[0]))
     for subject in list(bench.callable()):
-        shown = [sample.value for sample in subject.samples.valid if sample.origin == "example"]
-        answers = [await bench.call(subject, arguments) for arguments in shown]
+        example_arguments = [sample.value for sample in subject.samples.valid if sample.origin == "example"]
+        answers = [await bench.call(subject, arguments) for arguments in example_arguments]
         wrong = [answer for answer in answers if not answer.succeeded]
         if wrong:
-            yield not_run("TT8917", subject.name, example=short(wrong[0].arguments), words=short(_said(wrong[0])))
-        elif shown:
-            yield passed(subject.name, examples=len(shown))
+            yield not_run(
+                "TT8917", subject.name, example=short(wrong[0].arguments), words=short(_answer_text(wrong[0]))
+            )
+        elif example_arguments:
+            yield passed(subject.name, examples=len(example_arguments))
 
 
 async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
@@ -113,14 +115,14 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
         for arguments in subject.valid:
             answer = await bench.call(subject, arguments)
             subject.answers.append(answer)
-            problems += broken(subject, answer, bench.plan.seconds)
+            problems += contract_violations(subject, answer, bench.plan.seconds)
             if subject.is_out or (subject.is_slow and sum(one.seconds for one in subject.answers) > bench.plan.seconds):
                 break
         for problem in few(problems):
             yield problem
         errors = sum(not answer.succeeded for answer in subject.answers)
         if not problems and errors == len(subject.answers):
-            yield not_run("TT8905", subject.name, count=errors, words=short(_said(subject.answers[0])))
+            yield not_run("TT8905", subject.name, count=errors, words=short(_answer_text(subject.answers[0])))
         elif not problems:
             yield passed(subject.name, calls=len(subject.answers), errors=errors)
 
@@ -129,7 +131,7 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
 _FAULT = re.compile(r"\[TT200[45]\]")
 
 
-def broken(subject: Subject, answer: Answer, seconds: float) -> Iterator[Finding]:
+def contract_violations(subject: ToolUnderTest, answer: CallOutcome, seconds: float) -> Iterator[Finding]:
     """Problems of an answer that are wrong for any call. Marks a tool that hangs, or that asks a user, since no user
     is there."""
     arguments = short(answer.arguments)
@@ -186,10 +188,10 @@ async def text_and_structure(bench: Bench) -> AsyncIterator[Finding]:
 
 def _agrees(text: str, structured: Json) -> bool:
     try:
-        said = json.loads(text)
+        content = json.loads(text)
     except ValueError:
         return True  # a tool may choose words of its own
-    return type(said) is not type(structured) or said == structured
+    return type(content) is not type(structured) or content == structured
 
 
 async def idempotence(bench: Bench) -> AsyncIterator[Finding]:
@@ -213,7 +215,7 @@ async def idempotence(bench: Bench) -> AsyncIterator[Finding]:
         yield not_run("TT8906")
 
 
-def _said(answer: Answer) -> str:
+def _answer_text(answer: CallOutcome) -> str:
     return answer.words or str(answer.error)
 
 

@@ -8,7 +8,7 @@ from tooltrue.client.client import Client
 from tooltrue.errors import RpcError, TransportError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol import versions
-from tooltrue.testing.checks.bench import Bench, Subject
+from tooltrue.testing.checks.bench import Bench, ToolUnderTest
 from tooltrue.testing.report import Finding, failed, not_run, passed
 
 __all__ = ["capabilities", "carriers_agree", "eras_agree", "revisions"]
@@ -23,21 +23,21 @@ async def capabilities(bench: Bench) -> AsyncIterator[Finding]:
 async def revisions(bench: Bench) -> AsyncIterator[Finding]:
     """Every supported revision works, and has the same tools."""
     names = sorted(subject.name for subject in bench.subjects)
-    spoken = [name for name in versions.ALL if name in (*bench.facts.supported, bench.facts.revision)]
+    supported = [name for name in versions.ALL if name in (*bench.facts.supported, bench.facts.revision)]
     wrong = 0
-    for revision in spoken:
+    for revision in supported:
         try:
             async with Client(bench.target, timeout=bench.plan.seconds, revision=revision) as client:
-                listed = sorted(tool.name for tool in await client.list_tools())
+                tool_names = sorted(tool.name for tool in await client.list_tools())
         except (RpcError, TransportError) as error:
             wrong += 1
             yield failed("TT8201", revision=revision, problem=str(error))
             continue
-        if listed != names:
+        if tool_names != names:
             wrong += 1
-            yield failed("TT8202", revision=revision, names=", ".join({*listed} ^ {*names}) or "…")
+            yield failed("TT8202", revision=revision, names=", ".join({*tool_names} ^ {*names}) or "…")
     if not wrong:
-        yield passed(revisions=len(spoken))
+        yield passed(revisions=len(supported))
 
 
 async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
@@ -62,7 +62,7 @@ async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
         yield passed(compared=len(comparable)) if comparable else not_run("TT8909")
 
 
-async def _answers(bench: Bench, subjects: Sequence[Subject], revision: str) -> dict[str, Json]:
+async def _answers(bench: Bench, subjects: Sequence[ToolUnderTest], revision: str) -> dict[str, Json]:
     async with Client(bench.target, timeout=bench.plan.seconds, revision=revision, elicit=bench.elicit) as client:
         await client.list_tools()  # over HTTP, a client needs the schemas for its headers
         return {subject.name: (await bench.call(subject, subject.good or {}, client)).content for subject in subjects}

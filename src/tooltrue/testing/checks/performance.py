@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from tooltrue.testing.checks.bench import Answer, Bench, Subject
+from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest
 from tooltrue.testing.report import Finding, failed, not_run, passed
 
 __all__ = ["in_flight", "latency", "quantile"]
@@ -13,13 +13,13 @@ __all__ = ["in_flight", "latency", "quantile"]
 
 async def latency(bench: Bench) -> AsyncIterator[Finding]:
     """The duration of each tool's calls, one after the other."""
-    called = False
+    has_calls = False
     for subject in bench.callable():
-        called = True
+        has_calls = True
         again = 0 if subject.is_slow else bench.plan.calls  # its duration is known
         answers = [await bench.call(subject, subject.good or {}) for _ in range(again)] or subject.answers
         yield _measured(bench, subject.name, answers)
-    if not called:
+    if not has_calls:
         yield not_run("TT8909")
 
 
@@ -28,7 +28,7 @@ async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
 
     Only read-only tools are called: the right answer of others is not known.
     """
-    alone: dict[str, Answer] = {}
+    alone: dict[str, CallOutcome] = {}
     for subject in list(bench.callable()):
         if subject.reads and await bench.is_stable(subject):
             # Checked again: texts that other checks have stored may be too long for one answer by now.
@@ -57,17 +57,17 @@ async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
         )
 
 
-async def _together(bench: Bench, turns: Sequence[Subject]) -> list[Answer]:
+async def _together(bench: Bench, turns: Sequence[ToolUnderTest]) -> list[CallOutcome]:
     free = asyncio.Semaphore(bench.plan.in_flight)
 
-    async def one(subject: Subject) -> Answer:
+    async def one(subject: ToolUnderTest) -> CallOutcome:
         async with free:
             return await bench.call(subject, subject.good or {}, bench.client)
 
     return await asyncio.gather(*map(one, turns))
 
 
-def _measured(bench: Bench, tool: str, answers: Sequence[Answer]) -> Finding:
+def _measured(bench: Bench, tool: str, answers: Sequence[CallOutcome]) -> Finding:
     took = [answer.seconds for answer in answers]
     limit, p95 = bench.plan.p95, quantile(took, 0.95)
     if limit is not None and p95 > limit:

@@ -8,10 +8,10 @@ from typing import Any
 
 from tooltrue.errors import ConnectionLost, InvalidParams
 from tooltrue.jsonrpc.messages import Json, encode_request, is_array, is_object
-from tooltrue.testing.checks.bench import Answer, Bench, Subject, few
-from tooltrue.testing.checks.functional import broken, short
-from tooltrue.testing.making import Path
+from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
+from tooltrue.testing.checks.functional import contract_violations, short
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.valid_values import Path
 
 __all__ = ["arguments_no_object", "deep_nesting", "hostile_texts", "invalid_calls", "leaks", "unknown_tool"]
 
@@ -22,21 +22,21 @@ async def invalid_calls(bench: Bench) -> AsyncIterator[Finding]:
     before = await bench.picture()
     for subject in subjects:
         problems: list[Finding] = []
-        sent = [sample for sample in subject.samples.invalid if is_object(sample.value)][: 5 * bench.plan.calls]
-        for sample in sent:
+        samples = [sample for sample in subject.samples.invalid if is_object(sample.value)][: 5 * bench.plan.calls]
+        for sample in samples:
             answer = await bench.call(subject, sample.value)
             if answer.succeeded:
                 problems.append(
                     failed("TT8301", subject.name, rule=sample.rule, path=sample.path, arguments=short(sample.value))
                 )
             elif not answer.refused:
-                problems += broken(subject, answer, bench.plan.seconds)
+                problems += contract_violations(subject, answer, bench.plan.seconds)
             if subject.is_out:
                 break
         for problem in few(problems):
             yield problem
         if not problems:
-            yield passed(subject.name, refused=len(sent)) if sent else not_run("TT8910", subject.name)
+            yield passed(subject.name, refused=len(samples)) if samples else not_run("TT8910", subject.name)
     after = await bench.picture()
     changed = [name for name in before if name in after and before[name] != after[name]]
     if changed:
@@ -104,20 +104,20 @@ async def hostile_texts(bench: Bench) -> AsyncIterator[Finding]:
     """Texts with a meaning for a shell, a path, a terminal: answered, not obeyed, not repeated raw in an error."""
     for subject in list(bench.callable()):
         problems: list[Finding] = []
-        sent = 0
+        count = 0
         for what, arguments in _hostile(subject):
             answer = await bench.call(subject, arguments)
-            sent += 1
+            count += 1
             problems += _harm(subject, what, answer, bench.plan.seconds)
             if subject.is_out:
                 break
         for problem in few(problems):
             yield problem
         if not problems:
-            yield passed(subject.name, texts=sent) if sent else not_run("TT8911", subject.name)
+            yield passed(subject.name, texts=count) if count else not_run("TT8911", subject.name)
 
 
-def _hostile(subject: Subject) -> Iterator[tuple[str, dict[str, Json]]]:
+def _hostile(subject: ToolUnderTest) -> Iterator[tuple[str, dict[str, Json]]]:
     fullest = max(subject.valid, key=_count_of_texts, default=None)
     if fullest is None:
         return
@@ -146,11 +146,11 @@ def _replaced(value: Json, path: Path, text: str) -> Json:
     return copied
 
 
-def _harm(subject: Subject, what: str, answer: Answer, seconds: float) -> Iterator[Finding]:
-    yield from broken(subject, answer, seconds)
-    said = answer.result.text if answer.result is not None else answer.words
-    if found := _OBEYED.search(said):
-        yield failed("TT8307", subject.name, what=what, found=found[0])
+def _harm(subject: ToolUnderTest, what: str, answer: CallOutcome, seconds: float) -> Iterator[Finding]:
+    yield from contract_violations(subject, answer, seconds)
+    text = answer.result.text if answer.result is not None else answer.words
+    if match := _OBEYED.search(text):
+        yield failed("TT8307", subject.name, what=what, found=match[0])
     if _RAW.search(answer.words):
         yield failed("TT8308", subject.name, what=what)
     if len(answer.words) > _LONGEST_ERROR:

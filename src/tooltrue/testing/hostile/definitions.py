@@ -26,23 +26,23 @@ def _with(name: str, schema: Message) -> Publishes:
 
 def _once(name: str, later: Message) -> Publishes:
     """One tool in the very first listing, another from then on, for every visit."""
-    return lambda visit: [plain(name) if visit.seen.looks + visit.seen.number == 0 else later]
+    return lambda visit: [plain(name) if visit.state.looks + visit.state.number == 0 else later]
 
 
 def _every_second(name: str, later: Message) -> Publishes:
-    return lambda visit: [later if visit.seen.looks % 2 else plain(name)]
+    return lambda visit: [later if visit.state.looks % 2 else plain(name)]
 
 
 def _by_visit(name: str, later: Message) -> Publishes:
-    return lambda visit: [later if visit.seen.number % 2 else plain(name)]
+    return lambda visit: [later if visit.state.number % 2 else plain(name)]
 
 
-def _tags(said: str) -> str:
-    return "".join(chr(0xE0000 + ord(letter)) for letter in said)
+def _tags(words: str) -> str:
+    return "".join(chr(0xE0000 + ord(letter)) for letter in words)
 
 
-def _selectors(said: str) -> str:
-    return "\U0001f642" + "".join(chr(0xE0100 + byte) for byte in said.encode())
+def _selectors(words: str) -> str:
+    return "\U0001f642" + "".join(chr(0xE0100 + byte) for byte in words.encode())
 
 
 async def _nested(visit: Visit, message: Message) -> None:
@@ -51,8 +51,8 @@ async def _nested(visit: Visit, message: Message) -> None:
     answer["result"]["tools"].append(
         plain("deep-schema", inputSchema={"type": "object", "properties": {"note": "HERE"}})
     )
-    said = json.dumps({"jsonrpc": "2.0", **answer})
-    visit.raw(said.replace('"HERE"', '{"allOf": [' * 2_000 + "{}" + "]}" * 2_000).encode())
+    line = json.dumps({"jsonrpc": "2.0", **answer})
+    visit.raw(line.replace('"HERE"', '{"allOf": [' * 2_000 + "{}" + "]}" * 2_000).encode())
 
 
 def _doubling(levels: int) -> Message:
@@ -66,8 +66,8 @@ def _pages(cursor: Callable[[int], str]) -> Take:
     """A list whose pages do not end."""
 
     async def take(visit: Visit, message: Message) -> None:
-        visit.seen.looks += 1
-        page: Message = {"tools": [plain(f"page{visit.seen.looks}")], "nextCursor": cursor(visit.seen.looks)}
+        visit.state.looks += 1
+        page: Message = {"tools": [plain(f"page{visit.state.looks}")], "nextCursor": cursor(visit.state.looks)}
         answer = visit.honest(message)
         visit.say({**answer, "result": {**answer["result"], **page}})
 

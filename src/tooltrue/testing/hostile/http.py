@@ -7,13 +7,13 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator
 
-from tooltrue.testing.hostile.server import Hostile, Session
+from tooltrue.testing.hostile.server import Hostile, HostileSession
 from tooltrue.testing.hostile.tricks import Message, Trick
 
 __all__ = ["serving_http"]
 
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
-_TAKEN = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_ACCEPTED = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _NO = b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -53,7 +53,9 @@ async def _room() -> None:
     await asyncio.sleep(0)
 
 
-async def _answer(server: Hostile, visit: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(
+    server: Hostile, visit: HostileSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     if not head.startswith("post "):
         writer.write(_NO)
@@ -61,7 +63,7 @@ async def _answer(server: Hostile, visit: Session, reader: asyncio.StreamReader,
     length = next((int(line[15:]) for line in head.splitlines() if line.startswith("content-length:")), 0)
     message: Message = json.loads(await reader.readexactly(length))
     if "id" not in message or "method" not in message:
-        writer.write(_TAKEN)
+        writer.write(_ACCEPTED)
         await visit.take(message)
         return
     if (trick := _of_http(server, message)) is not None and trick.http is not None:
@@ -75,17 +77,17 @@ async def _answer(server: Hostile, visit: Session, reader: asyncio.StreamReader,
         return
     writer.write(_HEAD)
     stream = visit.beside(lambda frame: writer.write(b"data: " + frame + b"\n\n"), writer.drain)
-    gone = asyncio.ensure_future(reader.read())  # a client that closes has cancelled
-    taking = asyncio.ensure_future(stream.take(message))
-    await asyncio.wait((gone, taking), return_when="FIRST_COMPLETED")
+    disconnect = asyncio.ensure_future(reader.read())  # a client that closes has cancelled
+    handling = asyncio.ensure_future(stream.take(message))
+    await asyncio.wait((disconnect, handling), return_when="FIRST_COMPLETED")
     if message["method"] == "subscriptions/listen":
-        await gone
-    for one in (gone, taking):
+        await disconnect
+    for one in (disconnect, handling):
         one.cancel()
     await writer.drain()
 
 
 def _of_http(server: Hostile, message: Message) -> Trick | None:
     """The trick of HTTP that answers this call, if any."""
-    called = message.get("params", {}).get("name") if message["method"] == "tools/call" else None
-    return next((trick for trick in server.tricks if trick.http is not None and trick.name == called), None)
+    tool_name = message.get("params", {}).get("name") if message["method"] == "tools/call" else None
+    return next((trick for trick in server.tricks if trick.http is not None and trick.name == tool_name), None)

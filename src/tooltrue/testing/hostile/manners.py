@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from tooltrue.protocol import modern
-from tooltrue.testing.hostile.results import SECRET
+from tooltrue.testing.hostile.tool_results import SECRET
 from tooltrue.testing.hostile.tricks import Message, Take, Trick, Visit, text
 
 __all__ = ["MANNERS"]
@@ -58,10 +58,10 @@ def _flooding(make: Callable[[int, Message], Message | bytes]) -> Take:
 
     async def take(visit: Visit, message: Message) -> None:
         for number in count():
-            made = make(number, message)
-            visit.raw(made) if isinstance(made, bytes) else visit.say(made)
+            response = make(number, message)
+            visit.raw(response) if isinstance(response, bytes) else visit.say(response)
             if number % _ROUND == 0:
-                await visit.sent()
+                await visit.drain()
 
     return take
 
@@ -76,7 +76,7 @@ def _progress(number: int, message: Message) -> Message:
 
 async def _restless(visit: Visit, message: Message) -> None:
     """Announces a change after each list that is read."""
-    visit.seen.looks += 1
+    visit.state.looks += 1
     visit.say(visit.honest(message))
     visit.say({"method": "notifications/tools/list_changed"})
 
@@ -124,7 +124,7 @@ async def _leaves_a_child(visit: Visit, message: Message) -> None:
     """A child process that keeps the pipes open and ignores termination, and a server that ends."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", _CHILD)
     visit.say({"id": message["id"], "result": text(str(child.pid))})
-    await visit.sent()
+    await visit.drain()
 
 
 async def _stays(visit: Visit, message: Message) -> None:
@@ -133,8 +133,8 @@ async def _stays(visit: Visit, message: Message) -> None:
     visit.say(visit.honest(message))
 
 
-def _form(said: str, **fields: Message) -> Message:
-    return {"mode": "form", "message": said, "requestedSchema": {"type": "object", "properties": fields}}
+def _form(message: str, **fields: Message) -> Message:
+    return {"mode": "form", "message": message, "requestedSchema": {"type": "object", "properties": fields}}
 
 
 _QUESTIONS: dict[str, Message] = {
@@ -163,8 +163,8 @@ _QUESTIONS: dict[str, Message] = {
 async def _asks(visit: Visit, message: Message) -> None:
     """Asks every kind of question, declared by the client or not; by requests in session-based revisions."""
     if modern.VERSION in message["params"].get("_meta", {}):
-        asked = {"resultType": "input_required", "inputRequests": _QUESTIONS, "requestState": "1"}
-        visit.say({"id": message["id"], "result": asked})
+        result = {"resultType": "input_required", "inputRequests": _QUESTIONS, "requestState": "1"}
+        visit.say({"id": message["id"], "result": result})
         return
     answers = [await visit.ask(one["method"], one["params"]) for one in _QUESTIONS.values()]
     visit.say({"id": message["id"], "result": {**text(json.dumps(answers)), "resultType": "complete"}})

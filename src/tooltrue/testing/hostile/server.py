@@ -14,10 +14,10 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.hostile.definitions import DEFINITIONS
 from tooltrue.testing.hostile.manners import MANNERS
-from tooltrue.testing.hostile.results import RESULTS
+from tooltrue.testing.hostile.tool_results import RESULTS
 from tooltrue.testing.hostile.tricks import Message, Trick, plain, text
 
-__all__ = ["TRICKS", "Era", "Hostile", "Session", "serve_stdio"]
+__all__ = ["TRICKS", "Era", "Hostile", "HostileSession", "serve_stdio"]
 
 Era: TypeAlias = Literal["both", "modern", "legacy"]
 
@@ -37,7 +37,7 @@ def _nowhere(frame: bytes) -> None:
 
 
 class Hostile:
-    """``Hostile("rug-pull", "says-order")``: a target for clients in this process. ``heard`` are the methods of all
+    """``Hostile("rug-pull", "says-order")``: a target for clients in this process. ``methods`` are those of all
     messages from clients; :meth:`hears` waits for one. A call of ``look`` makes it announce a changed list.
 
     ``ConfigurationError`` for an unknown trick, or one that would end this process, unless ``owns_process``."""
@@ -49,25 +49,25 @@ class Hostile:
         if not owns_process and (spared := [trick.name for trick in self.tricks if trick.needs_process]):
             raise ConfigurationError.of("TT9601", names=", ".join(spared))
         self.era: Era = era
-        self.heard: list[str] = []
+        self.methods: list[str] = []
         self.visits = 0
         self._news = asyncio.Event()
 
-    def connect(self, write: Callable[[bytes], None]) -> Session:
+    def connect(self, write: Callable[[bytes], None]) -> HostileSession:
         return self.visit(write, _nothing)
 
-    def visit(self, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]]) -> Session:
-        """Open a connection whose frames are written by ``write``; ``sent`` returns when there is room for more."""
+    def visit(self, write: Callable[[bytes], None], drain: Callable[[], Awaitable[None]]) -> HostileSession:
+        """Open a connection whose frames are written by ``write``; ``drain`` returns when there is room for more."""
         self.visits += 1
-        return Session(self, write, sent, _Seen(self.visits - 1))
+        return HostileSession(self, write, drain, _VisitState(self.visits - 1))
 
     def note(self, method: str) -> None:
-        self.heard.append(method)
+        self.methods.append(method)
         self._news.set()
 
     async def hears(self, method: str) -> None:
         """Return once a message of this method has come."""
-        while method not in self.heard:
+        while method not in self.methods:
             self._news.clear()
             await self._news.wait()
 
@@ -77,29 +77,29 @@ class Hostile:
 
 
 @dataclass
-class _Seen:
+class _VisitState:
     """The state of a visit."""
 
     number: int
     looks: int = 0
-    asked: dict[str, asyncio.Future[Message]] = field(default_factory=dict[str, "asyncio.Future[Message]"])
+    pending_questions: dict[str, asyncio.Future[Message]] = field(default_factory=dict[str, "asyncio.Future[Message]"])
 
 
-class Session:
+class HostileSession:
     """One visit (:class:`tooltrue.testing.hostile.tricks.Visit`), and the server's end of its channel."""
 
     def __init__(
-        self, server: Hostile, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]], seen: _Seen
+        self, server: Hostile, write: Callable[[bytes], None], drain: Callable[[], Awaitable[None]], state: _VisitState
     ) -> None:
         self.server = server
-        self.seen = seen
-        self.sent = sent
+        self.state = state
+        self.drain = drain
         self._write = write
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def beside(self, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]]) -> Session:
+    def beside(self, write: Callable[[bytes], None], drain: Callable[[], Awaitable[None]]) -> HostileSession:
         """The same visit on another stream."""
-        return Session(self.server, write, sent, self.seen)
+        return HostileSession(self.server, write, drain, self.state)
 
     async def hears(self, method: str) -> None:
         await self.server.hears(method)
@@ -115,25 +115,25 @@ class Session:
         """Handle a message: by a trick, or honestly."""
         method = message.get("method")
         if method is None:
-            if asked := self.seen.asked.get(str(message.get("id"))):
-                asked.set_result(message)
+            if future := self.state.pending_questions.get(str(message.get("id"))):
+                future.set_result(message)
             return
         self.server.note(method)
-        called = message.get("params", {}).get("name") if method == "tools/call" else None
-        for trick in self.server.tricks if called != GOOD["name"] else ():
+        tool_name = message.get("params", {}).get("name") if method == "tools/call" else None
+        for trick in self.server.tricks if tool_name != GOOD["name"] else ():
             take = trick.takes.get(method) or trick.takes.get("")
-            if take is not None and called in (None, trick.name):
+            if take is not None and tool_name in (None, trick.name):
                 await take(self, message)
                 return
         if method == "subscriptions/listen":
-            heard = {
+            params = {
                 "_meta": {modern.SUBSCRIPTION_ID: message["id"]},
                 "notifications": message["params"]["notifications"],
             }
-            self.say({"method": "notifications/subscriptions/acknowledged", "params": heard})
+            self.say({"method": "notifications/subscriptions/acknowledged", "params": params})
         elif "id" in message:
             self.say(self.honest(message))
-        if called == GOOD["name"]:
+        if tool_name == GOOD["name"]:
             self.say({"method": "notifications/tools/list_changed"})
 
     async def close(self) -> None:
@@ -150,10 +150,10 @@ class Session:
         self._write(frame)
 
     async def ask(self, method: str, params: Message) -> Message:
-        id = f"asked-{len(self.seen.asked)}"
-        self.seen.asked[id] = asyncio.get_running_loop().create_future()
+        id = f"asked-{len(self.state.pending_questions)}"
+        self.state.pending_questions[id] = asyncio.get_running_loop().create_future()
         self.say({"id": id, "method": method, "params": params})
-        return await self.seen.asked[id]
+        return await self.state.pending_questions[id]
 
     def honest(self, message: Message) -> Message:
         params: Message = message.get("params") or {}
@@ -167,22 +167,22 @@ class Session:
     def _result(self, method: str, params: Message) -> Message | int:
         match method:
             case "server/discover" if self.server.era != "legacy":
-                spoken = versions.ALL if self.server.era == "both" else versions.MODERN
-                return {"supportedVersions": list(spoken), **self._said()}
+                revisions = versions.ALL if self.server.era == "both" else versions.MODERN
+                return {"supportedVersions": list(revisions), **self._server_info()}
             case "initialize" if self.server.era != "modern":
-                return {"protocolVersion": versions.LEGACY[0], **self._said()}
+                return {"protocolVersion": versions.LEGACY[0], **self._server_info()}
             case "tools/list":
                 tools = [GOOD, *self._published()]
-                self.seen.looks += 1
+                self.state.looks += 1
                 return {"tools": tools}
             case "tools/call":
-                return self._answered(params.get("name", ""))
+                return self._tool_result(params.get("name", ""))
             case "ping":
                 return {}
             case _:
                 return -32601
 
-    def _said(self) -> Message:
+    def _server_info(self) -> Message:
         info: Message = {
             "serverInfo": {"name": "hostile", "version": "1"},
             "capabilities": {"tools": {"listChanged": True}},
@@ -195,17 +195,17 @@ class Session:
             if trick.publishes is not None:
                 tools += trick.publishes(self)
             elif trick.result is not None or trick.http is not None or "tools/call" in trick.takes:
-                tools.append(_named(trick))
+                tools.append(_definition_of(trick))
         return tools
 
-    def _answered(self, name: str) -> Message:
+    def _tool_result(self, name: str) -> Message:
         trick = TRICKS.get(name)
         if trick is None or trick.result is None or trick not in self.server.tricks:
             return text("blue")
         return trick.result() if callable(trick.result) else trick.result
 
 
-def _named(trick: Trick) -> Message:
+def _definition_of(trick: Trick) -> Message:
     return plain(trick.name) if trick.schema is None else plain(trick.name, outputSchema=trick.schema)
 
 

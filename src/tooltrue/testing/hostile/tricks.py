@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Answered", "Message", "Publishes", "Seen", "Take", "Trick", "Visit", "plain", "text"]
+__all__ = ["Message", "Publishes", "ScriptedResult", "Take", "Trick", "Visit", "VisitState", "plain", "text"]
 
 Message: TypeAlias = dict[str, Any]
 
 
-class Seen(Protocol):
+class VisitState(Protocol):
     """The state of a visit: how often the tools have been listed, and how many visits there were before."""
 
     number: int
@@ -22,7 +22,7 @@ class Visit(Protocol):
     """One connection of one client, as a trick sees it."""
 
     @property
-    def seen(self) -> Seen: ...
+    def state(self) -> VisitState: ...
 
     def say(self, message: Message) -> None:
         """Send a message; ``jsonrpc`` is added."""
@@ -33,7 +33,7 @@ class Visit(Protocol):
         ...
 
     @property
-    def sent(self) -> Callable[[], Awaitable[None]]:
+    def drain(self) -> Callable[[], Awaitable[None]]:
         """Return when earlier messages have been sent, as far as is known; other tasks get to run."""
         ...
 
@@ -56,7 +56,7 @@ Take: TypeAlias = Callable[[Visit, Message], Awaitable[None]]
 Publishes: TypeAlias = Callable[[Visit], "list[Message]"]
 """The tools that are published in this listing."""
 
-Answered: TypeAlias = Message | Callable[[], Message]
+ScriptedResult: TypeAlias = Message | Callable[[], Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Trick:
     rows: str = ""
     publishes: Publishes | None = None
     instructions: str | None = None
-    result: Answered | None = None
+    result: ScriptedResult | None = None
     schema: Message | None = None
     takes: Mapping[str, Take] = field(default_factory=dict[str, Take])
     needs_process: bool = False
@@ -86,6 +86,6 @@ def plain(name: str, description: str = "Look at the sky.", **more: Any) -> Mess
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
-def text(said: str, **more: Any) -> Message:
+def text(words: str, **more: Any) -> Message:
     """A result with one text."""
-    return {"content": [{"type": "text", "text": said}], **more}
+    return {"content": [{"type": "text", "text": words}], **more}

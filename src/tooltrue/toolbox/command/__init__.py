@@ -1,12 +1,12 @@
 """The command tools: programs that the operator has allowed, run without a shell, in the sandbox of the machine.
 
-``allowed`` is the allowlist and the rules for arguments, ``tools`` has the tools that models call.
+``allowlist`` has the allowlist and the rules for arguments, ``command_tools`` has the tools that models call.
 :mod:`tooltrue.toolbox.sandbox` confines and ends the programs.
 """
 
 from __future__ import annotations
 
-from tooltrue.toolbox.command.allowed import AllowList, Command, confined, read, read_text, simple
-from tooltrue.toolbox.command.tools import TOOLS, Commands, toolset
+from tooltrue.toolbox.command.allowlist import AllowList, Command, confined, read, read_text, simple
+from tooltrue.toolbox.command.command_tools import Commands, toolset
 
-__all__ = ["TOOLS", "AllowList", "Command", "Commands", "confined", "read", "read_text", "simple", "toolset"]
+__all__ = ["AllowList", "Command", "Commands", "confined", "read", "read_text", "simple", "toolset"]

@@ -5,12 +5,10 @@ the new one and never half of it. Bytes are kept as they are: no line ending, by
 removed or changed.
 """
 
-from tooltrue.toolbox.files.declared import TOOLS
-from tooltrue.toolbox.files.tools import Files, toolset
+from tooltrue.toolbox.files.file_tools import Files, toolset
 from tooltrue.toolbox.files.values import DirectoryListing, Edit, FileContent, FileLimits, SearchResult, WrittenFile
 
 __all__ = [
-    "TOOLS",
     "DirectoryListing",
     "Edit",
     "FileContent",

@@ -9,13 +9,13 @@ from functools import cached_property
 from tooltrue.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue.toolbox.files.values import CHUNK  # no more than the bytes that decide the encoding
 
-__all__ = ["LinedFile", "Part", "lined_file"]
+__all__ = ["FilePart", "LinedFile", "lined_file"]
 
 _HEAD = 8_192
 
 
 @dataclass
-class Part:
+class FilePart:
     """Whole lines from ``offset`` on; a line longer than a part comes in several parts. ``data`` is UTF-8."""
 
     offset: int
@@ -47,24 +47,24 @@ class LinedFile:
     head: bytes
     codec: TextCodec
 
-    def part(self, offset: int) -> Part | None:
+    def part(self, offset: int) -> FilePart | None:
         """The part that begins at ``offset``; ``None`` at the end of the file."""
         raw = os.pread(self.fd, CHUNK, offset) if offset else self.head
         if len(raw) == CHUNK:
             raw = self.codec.whole_lines(raw) or raw
         if not raw:
             return None
-        data = raw if self.codec is UTF_8 else self._shown(raw, offset).encode()
-        return Part(offset, raw, data, self.codec)
+        data = raw if self.codec is UTF_8 else self._decoded(raw, offset).encode()
+        return FilePart(offset, raw, data, self.codec)
 
     def lines(self, begin: int, end: int) -> list[str]:
         """The lines between two offsets; the first or last may be incomplete."""
         data = os.pread(self.fd, end - begin, begin) if end > begin else b""
-        text = data.decode(errors="replace") if self.codec is UTF_8 else self._shown(data, begin)
+        text = data.decode(errors="replace") if self.codec is UTF_8 else self._decoded(data, begin)
         return text.removesuffix("\n").split("\n") if text else []
 
-    def _shown(self, raw: bytes, offset: int) -> str:
-        text = self.codec.shown(raw)
+    def _decoded(self, raw: bytes, offset: int) -> str:
+        text = self.codec.decode_lossy(raw)
         return text if offset else text.removeprefix("\ufeff")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tooltrue.protocol.types import AudioContent, ImageContent
 
-__all__ = ["HEAD", "block_of", "media_type", "sniffed"]
+__all__ = ["HEAD", "block_of", "media_type", "sniff"]
 
 HEAD = 8_192
 """Number of leading bytes that decide."""
@@ -31,14 +31,14 @@ _BLOCKS: dict[str, Callable[[bytes, str], ImageContent | AudioContent]] = {
 }
 
 
-def sniffed(head: bytes) -> str | None:
+def sniff(head: bytes) -> str | None:
     """The type of a picture, a sound or a PDF; ``None`` for any other file, whatever its name."""
     return next((kind for kind, beginning in _BEGINNINGS if beginning.match(head)), None)
 
 
 def media_type(head: bytes, name: str, *, is_text: bool) -> str:
-    if found := sniffed(head):
-        return found
+    if kind := sniff(head):
+        return kind
     guessed = mimetypes.guess_type(name, strict=False)[0]
     if is_text:
         return guessed if guessed and not guessed.startswith(("image/", "audio/", "video/")) else "text/plain"

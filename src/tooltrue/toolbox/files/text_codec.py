@@ -69,11 +69,11 @@ class TextCodec:
     def starts(self, data: bytes) -> list[int]:
         """The index of each line of ``data``."""
         if self.is_wide:
-            at, found = 0, [0]
+            at, starts = 0, [0]
             for line in self._units(data).split("\n")[:-1]:
                 at += len(self._bytes(line)) + 2
-                found.append(at)
-            return found
+                starts.append(at)
+            return starts
         return [0, *(each.end() for each in re.finditer(b"\n", data))]
 
     def aligned(self, data: bytes) -> bytes:
@@ -90,7 +90,7 @@ class TextCodec:
         decoder.decode(data)
         return len(decoder.getstate()[0])
 
-    def shown(self, data: bytes) -> str:
+    def decode_lossy(self, data: bytes) -> str:
         """The text of ``data``, with broken parts replaced; each line feed stays one."""
         try:
             return data.decode(self.name)
@@ -113,8 +113,10 @@ UTF_8 = TextCodec("utf-8", "content", "utf-8")
 
 def text_codec_of(head: bytes) -> TextCodec | None:
     """The codec of a file that begins with ``head``; ``None`` if it is not text."""
-    found = text_encoding_of(head)
-    return None if found is None else TextCodec(found.encoding, found.how, codec_of(found.encoding, head))
+    detection = text_encoding_of(head)
+    return (
+        None if detection is None else TextCodec(detection.encoding, detection.how, codec_of(detection.encoding, head))
+    )
 
 
 def text_codec_as(encoding: TextEncoding, head: bytes) -> TextCodec:

@@ -18,6 +18,7 @@ __all__ = [
     "Closed",
     "ContentEncoding",
     "CreatedDirectory",
+    "Cursor",
     "DeletedEntry",
     "DirectoryEntry",
     "DirectoryListing",
@@ -30,11 +31,13 @@ __all__ = [
     "Media",
     "Mode",
     "MovedEntry",
+    "PathArgument",
     "ReadEncoding",
-    "Roots",
+    "RootList",
     "SearchMatch",
     "SearchResult",
     "TextEncoding",
+    "Version",
     "WriteEncoding",
     "WrittenFile",
     "version_of",
@@ -48,17 +51,20 @@ Mode = Literal["create", "overwrite", "append"]
 Kind = Literal["file", "directory", "symlink", "other"]
 Closed = Literal["secret", "file system", "permission"]
 
-FoundEncoding = Annotated[TextEncoding, Field(description="Of the file, where that is not UTF-8")]
+PathArgument = Annotated[str, "Below the served folder"]
+Version = Annotated[str, "Version it must still have"]
+Cursor = Annotated[str, "next_cursor of a result"]
+FileEncoding = Annotated[TextEncoding, Field(description="Of the file, where that is not UTF-8")]
 
 CHUNK = 1 << 20
 KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
 
 
-def version_of(found: os.stat_result) -> str:
+def version_of(status: os.stat_result) -> str:
     """A version that differs after every write of ours, and after others' once the clock of the file system has
     ticked."""
     # The modification time can be set back; the time of the last status change cannot.
-    return f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}-{found.st_size:x}"
+    return f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_ctime_ns:x}-{status.st_size:x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +145,7 @@ class EditedFile(TypedDict):
 
     path: str
     dry_run: Annotated[bool, Field(description="Whether the file was left as it is")]
-    encoding: NotRequired[FoundEncoding]
+    encoding: NotRequired[FileEncoding]
     replaced: Annotated[int, Field(description="How many places were replaced", ge=1)]
     diff: Annotated[str, Field(description="Unified diff, line endings as they are in the file")]
     diff_cut: NotRequired[Annotated[int, Field(description="Lines that are left out at the end of diff", ge=1)]]
@@ -228,7 +234,7 @@ class SearchMatch(TypedDict):
     text: NotRequired[Annotated[str, Field(description="The line; '…' where it is longer")]]
     before: NotRequired[Annotated[list[str], Field(description="Lines before it, as context_lines asks")]]
     after: NotRequired[Annotated[list[str], Field(description="Lines after it, as context_lines asks")]]
-    encoding: NotRequired[FoundEncoding]
+    encoding: NotRequired[FileEncoding]
 
 
 class SearchResult(TypedDict):
@@ -249,7 +255,7 @@ class SearchResult(TypedDict):
     ]
 
 
-class Roots(TypedDict):
+class RootList(TypedDict):
     """Where the files tools work, and how much they may."""
 
     roots: Annotated[list[str], Field(description="What paths begin with; '.' alone when there is one folder")]

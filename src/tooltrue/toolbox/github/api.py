@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched, origin_of
+from tooltrue.toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, origin_of
 from tooltrue.version import __version__
 
-__all__ = ["API", "Api", "Found", "NotHeard"]
+__all__ = ["API", "Api", "ApiResponse", "OutcomeUnknown"]
 
 API = "https://api.github.com"
 _VERSION = "2022-11-28"
@@ -23,12 +23,12 @@ _NEXT = re.compile(r'<([^<>]{1,2000})>\s*;[^,<]*\brel="?next"?')
 _SLOW = (403, 429)
 
 
-class NotHeard(Exception):
+class OutcomeUnknown(Exception):
     """A request that changes data failed in transit: it may or may not have been processed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ApiResponse:
     """A response. ``next_page`` is the number of the following page, if there is one."""
 
     value: Json
@@ -56,7 +56,7 @@ class Api:
     """The client of the API. ``token`` is sent to this service only; redirects are not followed, nor links in a
     response."""
 
-    def __init__(self, fetcher: Fetcher, base: str, token: str | None, patience: Patience) -> None:
+    def __init__(self, fetcher: Fetcher, base: str, token: str | None, patience: ServicePatience) -> None:
         self._fetcher = fetcher
         self._base = base.rstrip("/")
         self._patience = patience
@@ -70,22 +70,22 @@ class Api:
 
     async def get(
         self, path: str, query: Mapping[str, str | int] | None = None, *, what: str, accept: str | None = None
-    ) -> Found:
+    ) -> ApiResponse:
         """Send a GET request, with retries. ``what`` names the object in an error."""
         headers = self._headers | ({"accept": accept} if accept else {})
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
-        async def ask() -> Answer:
+        async def ask() -> FetchResponse:
             return await self._fetcher.request("GET", url, headers=headers)
 
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
-        return self._found(answer, what)
+        return self._response(answer, what)
 
-    async def post(self, path: str, value: Json, *, what: str) -> Found:
-        """Send a POST request, without retries. Raises :class:`NotHeard` where it is unknown whether it was
+    async def post(self, path: str, value: Json, *, what: str) -> ApiResponse:
+        """Send a POST request, without retries. Raises :class:`OutcomeUnknown` where it is unknown whether it was
         processed."""
         headers = {**self._headers, "content-type": "application/json"}
         try:
@@ -93,22 +93,22 @@ class Api:
         except NotFetched as error:
             if error.why == "refused":
                 raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
-            raise NotHeard from error
+            raise OutcomeUnknown from error
         if answer.status >= 500:
-            raise NotHeard
-        return self._found(answer, what)
+            raise OutcomeUnknown
+        return self._response(answer, what)
 
-    def _found(self, answer: Answer, what: str) -> Found:
+    def _response(self, answer: FetchResponse, what: str) -> ApiResponse:
         if answer.status in (200, 201):
-            return Found(json_of(answer), self._next_page(answer))
+            return ApiResponse(json_of(answer), self._next_page(answer))
         self._check_pace(answer)
-        said = json_of(answer)
-        message = str(said.get("message", ""))[:200] if is_object(said) else ""
+        body = json_of(answer)
+        message = str(body.get("message", ""))[:200] if is_object(body) else ""
         code = _CODES.get(answer.status, "TT6516")
         problem = f"status {answer.status}" + (f", {message!r}" if message else "")
         raise ToolError.of(code, what=what, problem=problem)
 
-    def _check_pace(self, answer: Answer) -> None:
+    def _check_pace(self, answer: FetchResponse) -> None:
         """``ToolError`` for an exceeded rate limit (its documentation: "Rate limits for the REST API")."""
         wait = wait_of(answer.headers, self._patience.now())
         used_up = answer.headers.get("x-ratelimit-remaining") == "0"
@@ -122,13 +122,13 @@ class Api:
         at = datetime.fromtimestamp(self._patience.now().timestamp() + seconds, UTC)
         raise ToolError.of("TT6515", seconds=seconds, time=at.strftime("%H:%M:%S UTC"))
 
-    def _next_page(self, answer: Answer) -> int | None:
+    def _next_page(self, answer: FetchResponse) -> int | None:
         """The page number in the link to the next page. Links to other hosts are ignored."""
-        said = _NEXT.search(answer.headers.get("link", "")[:10_000])
+        match = _NEXT.search(answer.headers.get("link", "")[:10_000])
         try:
-            if said is None or origin_of(said[1]) != origin_of(self._base):
+            if match is None or origin_of(match[1]) != origin_of(self._base):
                 return None
-            return int(parse_qs(urlsplit(said[1]).query)["page"][0])
+            return int(parse_qs(urlsplit(match[1]).query)["page"][0])
         except (ValueError, KeyError):
             return None
 

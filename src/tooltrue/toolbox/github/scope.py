@@ -26,16 +26,16 @@ class Scope:
         """The scope of ``repositories``. ``ConfigurationError`` for an empty list, or an invalid repository name."""
         allowed: set[tuple[str, str]] = set()
         for repository in repositories:
-            said = _PATTERN.fullmatch(repository)
-            if said is None or said[2] in (".", ".."):
+            match = _PATTERN.fullmatch(repository)
+            if match is None or match[2] in (".", ".."):
                 raise ConfigurationError.of("TT6501", repository=repository)
-            allowed.add((said[1].casefold(), said[2].casefold()))
+            allowed.add((match[1].casefold(), match[2].casefold()))
         if not allowed:
             raise ConfigurationError.of("TT6500")
         return cls(frozenset(allowed))
 
     @property
-    def named(self) -> tuple[tuple[str, str], ...]:
+    def sorted_pairs(self) -> tuple[tuple[str, str], ...]:
         """Owner and name, sorted; ``*`` for all of an owner."""
         return tuple(sorted(self.allowed))
 
@@ -47,7 +47,7 @@ class Scope:
         """The path of a repository. ``ToolError`` for one that is not served, whether it exists or not."""
         is_one = _PATTERN.fullmatch(f"{owner}/{repo}") and repo not in (".", "..", "*")
         if not (is_one and self.holds(f"{owner}/{repo}")):
-            raise ToolError.of("TT6510", repository=f"{owner}/{repo}", served=", ".join(self._shown()))
+            raise ToolError.of("TT6510", repository=f"{owner}/{repo}", served=", ".join(self._first_names()))
         return f"/repos/{owner}/{repo}"
 
     def qualifiers(self, owner: str | None, repo: str | None) -> Iterator[str]:
@@ -56,9 +56,9 @@ class Scope:
             self.check(owner, repo)
             yield f"repo:{owner}/{repo}"
             return
-        for served, name in self.named:
+        for served, name in self.sorted_pairs:
             if owner is None or served == owner.casefold():
                 yield f"user:{served}" if name == "*" else f"repo:{served}/{name}"
 
-    def _shown(self) -> list[str]:
-        return [f"{owner}/{name}" for owner, name in self.named[:20]]
+    def _first_names(self) -> list[str]:
+        return [f"{owner}/{name}" for owner, name in self.sorted_pairs[:20]]

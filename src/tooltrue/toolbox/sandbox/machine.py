@@ -84,15 +84,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _call(number: int, *arguments: object) -> int:
-    return _checked(_libc.syscall(ctypes.c_long(number), *arguments))
+    return _check_call(_libc.syscall(ctypes.c_long(number), *arguments))
 
 
 def _prctl(option: int, *arguments: int) -> int:
     words = [ctypes.c_ulong(each) for each in (*arguments, 0, 0, 0, 0)[:4]]
-    return _checked(_libc.prctl(ctypes.c_int(option), *words))
+    return _check_call(_libc.prctl(ctypes.c_int(option), *words))
 
 
-def _checked(result: int) -> int:
+def _check_call(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -151,10 +151,10 @@ def separate(*, network: bool) -> None:
     them, and have no network unless ``network`` is set. Without root this takes a user namespace, too."""
     flags = _NEWPID | _NEWIPC | (0 if network else _NEWNET)
     if os.geteuid() == 0:
-        _checked(_libc.unshare(flags))
+        _check_call(_libc.unshare(flags))
         return
     user, group = os.geteuid(), os.getegid()
-    _checked(_libc.unshare(flags | _NEWUSER))
+    _check_call(_libc.unshare(flags | _NEWUSER))
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -162,10 +162,10 @@ def separate(*, network: bool) -> None:
 
 def own_processes() -> None:
     """Mount ``/proc`` of the namespace that :func:`separate` has made, for this process and its children."""
-    _checked(_libc.unshare(_NEWNS))
-    _checked(_libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
+    _check_call(_libc.unshare(_NEWNS))
+    _check_call(_libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
-    _checked(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(flags), None))
+    _check_call(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(flags), None))
 
 
 # Landlock

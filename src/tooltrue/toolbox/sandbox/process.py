@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tooltrue._internal.processes import kill_tree
-from tooltrue.toolbox.ending import settled
+from tooltrue.toolbox.completion import wait_until_done
 
-__all__ = ["Bounds", "Ended", "Job", "run", "what_holds"]
+__all__ = ["ProcessOutcome", "SandboxBounds", "SandboxJob", "run", "what_holds"]
 
 Cause = Literal["exit", "signal", "time", "output", "processes", "start", "confinement", "lost"]
 
@@ -33,7 +33,7 @@ _GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SandboxBounds:
     """Limits of one program. Memory, file size and CPU time are per process."""
 
     seconds: float = 30.0
@@ -55,7 +55,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SandboxJob:
     """A program to run. ``program`` is absolute, ``argv`` has its name first; ``folder`` is a descriptor of its working
     directory.
 
@@ -72,11 +72,11 @@ class Job:
     writable: tuple[str | int, ...] = ()
     network: bool = False
     required: tuple[str, ...] = ()
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: SandboxBounds = field(default_factory=SandboxBounds)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessOutcome:
     """The outcome; ``lost`` where another process has ended the supervisor.
 
     ``code`` is the exit code, or the number of the signal; the error number if the start failed.
@@ -100,7 +100,7 @@ class _Supervisor(asyncio.SubprocessProtocol):
     another process has ended it and the program lives.
     """
 
-    def __init__(self, job: Job, tell: Callable[[int, bytes], None]) -> None:
+    def __init__(self, job: SandboxJob, tell: Callable[[int, bytes], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._job = job
         self._tell = tell
@@ -153,36 +153,38 @@ class _Supervisor(asyncio.SubprocessProtocol):
         """End it, and return when it has ended and its output is closed."""
         self.end()
         try:
-            await settled(self.exited.done, lambda: asyncio.wait([self.exited]))
+            await wait_until_done(self.exited.done, lambda: asyncio.wait([self.exited]))
         finally:
             if self._killing is not None:
                 self._killing.cancel()
             self._transport.close()
-            await settled(self.closed.done, lambda: asyncio.wait([self.closed]))
+            await wait_until_done(self.closed.done, lambda: asyncio.wait([self.closed]))
 
 
-async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
+async def run(job: SandboxJob, tell: Callable[[int, bytes], None]) -> ProcessOutcome:
     """Run it to its end. ``tell`` is called with the number of bytes of output so far, and the newest of them.
 
     Cancelling ends the program, and returns when it is gone.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    async with _supervised(job, tell) as (supervisor, status):
+    async with _supervisor_of(job, tell) as (supervisor, status):
         timer = loop.call_later(job.bounds.seconds, supervisor.stop, "time")
         try:
             await asyncio.wait([supervisor.exited])
             await asyncio.wait([supervisor.closed], timeout=_GRACE_SECONDS)
         finally:
             timer.cancel()
-        said = _said(status)
-    return _ended(said, supervisor, loop.time() - began)
+        report = _read_report(status)
+    return _outcome(report, supervisor, loop.time() - began)
 
 
 @asynccontextmanager
-async def _supervised(job: Job, tell: Callable[[int, bytes], None]) -> AsyncGenerator[tuple[_Supervisor, int]]:
+async def _supervisor_of(
+    job: SandboxJob, tell: Callable[[int, bytes], None]
+) -> AsyncGenerator[tuple[_Supervisor, int]]:
     """The supervisor with its job, and the descriptor of its status. It is gone afterwards."""
-    with _meeting() as (scratch, status, theirs):
+    with _scratch_and_pipe() as (scratch, status, theirs):
         _, supervisor = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Supervisor(job, tell),
             *_command(),
@@ -202,15 +204,15 @@ async def _supervised(job: Job, tell: Callable[[int, bytes], None]) -> AsyncGene
 
 
 @contextmanager
-def _meeting() -> Generator[tuple[str, int, int]]:
+def _scratch_and_pipe() -> Generator[tuple[str, int, int]]:
     """A folder for the program alone, and the two ends of the pipe for the supervisor's status."""
-    with ExitStack() as kept:
+    with ExitStack() as stack:
         status, theirs = os.pipe()
-        kept.callback(os.close, status)
-        kept.callback(os.close, theirs)
+        stack.callback(os.close, status)
+        stack.callback(os.close, theirs)
         os.set_blocking(status, False)
         scratch = tempfile.mkdtemp(prefix="tooltrue-")
-        kept.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has removed it, if it got that far
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has removed it, if it got that far
         yield scratch, status, theirs
 
 
@@ -218,8 +220,8 @@ def _command() -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _MAIN, _SOURCE]
 
 
-def _line(job: Job, status: int, scratch: str) -> bytes:
-    said: dict[str, Any] = {
+def _line(job: SandboxJob, status: int, scratch: str) -> bytes:
+    message: dict[str, Any] = {
         "program": job.program,
         "argv": job.argv,
         "environment": {"HOME": scratch, "TMPDIR": scratch, **job.environment},
@@ -233,10 +235,10 @@ def _line(job: Job, status: int, scratch: str) -> bytes:
         "limits": job.bounds.limits(),
         "processes": job.bounds.processes,
     }
-    return json.dumps(said).encode() + b"\n"
+    return json.dumps(message).encode() + b"\n"
 
 
-def _said(status: int) -> dict[str, Any]:
+def _read_report(status: int) -> dict[str, Any]:
     try:
         lines = os.read(status, _CHUNK).splitlines()
     except BlockingIOError:
@@ -244,25 +246,25 @@ def _said(status: int) -> dict[str, Any]:
     return {name: value for line in lines for name, value in json.loads(line).items()}
 
 
-def _ended(said: dict[str, Any], supervisor: _Supervisor, seconds: float) -> Ended:
-    code = said.get("code", 0)
-    cause: Cause = "lost" if "code" not in said else "signal" if code < 0 else "exit"
-    if said.get("missing"):
+def _outcome(report: dict[str, Any], supervisor: _Supervisor, seconds: float) -> ProcessOutcome:
+    code = report.get("code", 0)
+    cause: Cause = "lost" if "code" not in report else "signal" if code < 0 else "exit"
+    if report.get("missing"):
         cause = "confinement"
-    elif "failed" in said or "holds" not in said:
-        cause, code = "start", said.get("failed", 0)
-    if supervisor.stopped or "ended" in said:
+    elif "failed" in report or "holds" not in report:
+        cause, code = "start", report.get("failed", 0)
+    if supervisor.stopped or "ended" in report:
         cause = supervisor.stopped or "processes"
-    return Ended(
+    return ProcessOutcome(
         cause,
         abs(code),
         bytes(supervisor.streams[0]),
         bytes(supervisor.streams[1]),
-        tuple(said.get("holds", ())),
-        tuple(said.get("missing", ())),
+        tuple(report.get("holds", ())),
+        tuple(report.get("missing", ())),
         seconds,
-        said.get("cpu", 0.0),
-        said.get("memory", 0),
+        report.get("cpu", 0.0),
+        report.get("memory", 0),
     )
 
 
@@ -270,8 +272,8 @@ def what_holds() -> tuple[str, ...]:
     """The mechanisms that confine a program on this machine, determined by a trial."""
     folder = os.open("/", os.O_PATH | os.O_DIRECTORY)
     try:
-        with _meeting() as (scratch, status, theirs):
-            job = Job("/", ("",), folder)  # a directory: it is confined, and then cannot be run
+        with _scratch_and_pipe() as (scratch, status, theirs):
+            job = SandboxJob("/", ("",), folder)  # a directory: it is confined, and then cannot be run
             with subprocess.Popen(
                 _command(),
                 stdin=subprocess.PIPE,
@@ -285,6 +287,6 @@ def what_holds() -> tuple[str, ...]:
                 process.stdin.write(_line(job, theirs, scratch))
                 process.stdin.flush()
                 process.wait()
-            return tuple(_said(status).get("holds", ()))
+            return tuple(_read_report(status).get("holds", ()))
     finally:
         os.close(folder)

@@ -57,23 +57,23 @@ def main() -> None:
     job["priority"] = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, -10)  # for root: ahead of the program
-    held = ["namespaces"] if _holds(lambda: separate(network=job["network"])) else []
+    confinement = ["namespaces"] if _holds(lambda: separate(network=job["network"])) else []
     first = os.fork()
     if not first:
-        _be_first(job, held)
+        _be_first(job, confinement)
     os.close(job["folder"])
     _wait(first, job)
-    _end_all(first, separate=bool(held))
+    _end_all(first, separate=bool(confinement))
     _remove(job["scratch"])
 
 
 def _job() -> Job:
-    said = b""
-    while not said.endswith(b"\n"):
+    line = b""
+    while not line.endswith(b"\n"):
         if not (part := os.read(0, 65536)):
             sys.exit(1)  # given up before it began
-        said += part
-    return json.loads(said)
+        line += part
+    return json.loads(line)
 
 
 def _say(job: Job, **facts: Any) -> None:
@@ -135,23 +135,23 @@ def _remove(folder: str) -> None:
 # Its child, the first process
 
 
-def _be_first(job: Job, held: list[str]) -> NoReturn:
+def _be_first(job: Job, confinement: list[str]) -> NoReturn:
     die_with_parent()
     adopt_orphans()
-    if held and _holds(own_processes):  # it shows only processes of the namespace, which the program may see
+    if confinement and _holds(own_processes):  # it shows only processes of the namespace, which the program may see
         job["readable"].append("/proc")
         with suppress(OSError), open("/proc/sys/kernel/pid_max", "w") as file:
             file.write(str(max(job["processes"], _FEWEST)))  # of this namespace, from Linux 6.14
     program = os.fork()
     if not program:
-        _become(job, held)
+        _become(job, confinement)
     while True:
-        ended, status, used = os.wait4(-1, 0)
-        if ended == program:
+        pid, status, used = os.wait4(-1, 0)
+        if pid == program:
             break
     code = os.waitstatus_to_exitcode(status)
     _say(job, code=code, cpu=round(used.ru_utime + used.ru_stime, 3), memory=used.ru_maxrss * 1024)
-    if "namespaces" not in held:  # in one, this is process 1, and the kernel does it
+    if "namespaces" not in confinement:  # in one, this is process 1, and the kernel does it
         kill_descendants()
     os._exit(0)
 
@@ -159,12 +159,12 @@ def _be_first(job: Job, held: list[str]) -> NoReturn:
 # Its child, which becomes the program
 
 
-def _become(job: Job, held: list[str]) -> NoReturn:
+def _become(job: Job, confinement: list[str]) -> NoReturn:
     try:
         _prepare(job)
         die_with_parent()
-        limits = {**job["limits"], "NPROC": _most_processes(job["processes"], held)}
-        holds = [name for name in HOLDS if name in held or _holds(_ways(job)[name])]
+        limits = {**job["limits"], "NPROC": _most_processes(job["processes"], confinement)}
+        holds = [name for name in HOLDS if name in confinement or _holds(_ways(job)[name])]
         missing = [name for name in job["required"] if name not in holds]
         _say(job, holds=holds, missing=missing)
         if not missing:
@@ -189,10 +189,10 @@ def _prepare(job: Job) -> None:
     drop_privileges()
 
 
-def _most_processes(processes: int, held: list[str]) -> int:
+def _most_processes(processes: int, confinement: list[str]) -> int:
     """The value for RLIMIT_NPROC, which counts all processes of the user: in a namespace ours and the program's,
     otherwise also those elsewhere."""
-    if held:
+    if confinement:
         return processes + 2
     user, others = os.getuid(), 0
     for process in filter(str.isdigit, os.listdir("/proc")):

@@ -5,7 +5,7 @@ session state never carries over to the next call.
 """
 
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.tools import Database, toolset
+from tooltrue.toolbox.sql.sql_tools import Database, toolset
 from tooltrue.toolbox.sql.values import SqlLimits
 
 __all__ = ["Access", "Database", "SqlLimits", "toolset"]

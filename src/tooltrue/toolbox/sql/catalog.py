@@ -15,7 +15,7 @@ from typing import Literal
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 
-__all__ = ["Catalog", "Dialect", "Relation", "with_hidden"]
+__all__ = ["Dialect", "Relation", "SchemaCatalog", "with_hidden"]
 
 Dialect = Literal["sqlite", "duckdb", "postgres", "mysql"]
 
@@ -41,7 +41,7 @@ class Relation:
         return tuple(name for name in self.columns if name not in self.hides)
 
 
-class Catalog:
+class SchemaCatalog:
     """The relations that ``access`` lets through. ``home``: the schema of names without one."""
 
     def __init__(
@@ -63,25 +63,25 @@ class Catalog:
         self._folds = folds
         self._access = access
         there = self._there = tuple(relations)
-        self._taken = frozenset(relation.name.casefold() for relation in there)
+        self._all_names = frozenset(relation.name.casefold() for relation in there)
         self.relations = tuple(sorted(filter(self._lets, there), key=lambda r: (r.schema != home, r.schema, r.name)))
-        self._known: Mapping[tuple[str, str], Relation] = {
+        self._by_name: Mapping[tuple[str, str], Relation] = {
             (relation.schema.lower(), self._key(relation.name)): relation for relation in self.relations
         }
-        shown = {relation.name.lower() for relation in self.relations}
+        visible_names = {relation.name.lower() for relation in self.relations}
         columns = {name.lower() for relation in self.relations for name in relation.hides}
-        self.hidden_names = frozenset({relation.name.lower() for relation in there} - shown | columns)
+        self.hidden_names = frozenset({relation.name.lower() for relation in there} - visible_names | columns)
 
     def _key(self, name: str) -> str:
         return name if self._folds else name.lower()
 
     def _lets(self, relation: Relation) -> bool:
         names = (relation.name, f"{relation.schema}.{relation.name}")
-        wanted = not self._access.tables or any(_matches(name, self._access.tables) for name in names)
+        is_listed = not self._access.tables or any(_matches(name, self._access.tables) for name in names)
         whole = [pattern for pattern in self._access.hidden if not _is_column(pattern, relation)]
-        return wanted and not any(_matches(name, whole) for name in names)
+        return is_listed and not any(_matches(name, whole) for name in names)
 
-    def shown(self, relation: Relation) -> str:
+    def display_name(self, relation: Relation) -> str:
         """The name that the caller writes for it."""
         return relation.name if relation.schema == self.home else f"{relation.schema}.{relation.name}"
 
@@ -92,26 +92,26 @@ class Catalog:
 
     def is_taken(self, name: str) -> bool:
         """Whether a table of this name exists, visible or not."""
-        return name.casefold() in self._taken
+        return name.casefold() in self._all_names
 
     def find(self, name: str, schema: str = "", database: str = "", *, quoted: bool = False) -> Relation:
         """The relation of a name in a statement. ``ToolError`` if the caller can see no such relation."""
         key = name.lower() if self._folds and not quoted else self._key(name)
-        found = None if database else self._known.get(((schema or self.home).lower(), key))
-        if found is None:
-            raise self._missing(f"{schema}.{name}" if schema else name)
-        return found
+        relation = None if database else self._by_name.get(((schema or self.home).lower(), key))
+        if relation is None:
+            raise self._missing_relation(f"{schema}.{name}" if schema else name)
+        return relation
 
-    def named(self, name: str) -> Relation:
+    def visible_relation(self, name: str) -> Relation:
         """The relation of a tool's argument: the exact name as listed."""
         for relation in self.relations:
-            if self.shown(relation) == name:
+            if self.display_name(relation) == name:
                 return relation
         schema, _, bare = name.rpartition(".")
         return self.find(bare, schema)
 
-    def _missing(self, name: str) -> ToolError:
-        names = [self.shown(relation) for relation in self.relations]
+    def _missing_relation(self, name: str) -> ToolError:
+        names = [self.display_name(relation) for relation in self.relations]
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         return ToolError.of("TT6215", name=name[:80], near=", ".join(near) or "(none)")
 

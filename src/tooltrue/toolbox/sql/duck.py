@@ -18,12 +18,12 @@ import duckdb
 
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
 from tooltrue.toolbox.sql.duck_plan import check_plan
 from tooltrue.toolbox.sql.duck_tree import check_query
-from tooltrue.toolbox.sql.engine import Outcome, file_of, first_line, of_columns
+from tooltrue.toolbox.sql.engine import StatementOutcome, file_of, first_line, of_columns
 from tooltrue.toolbox.sql.exposure import Exposure
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
 __all__ = ["Duck"]
@@ -77,7 +77,7 @@ class Duck:
         self._access = access
         self._limits = limits
 
-    def open(self, *, writes: bool) -> _Session:
+    def open(self, *, writes: bool) -> _DuckSession:
         config: dict[str, str | bool | int | float | list[str]] = {
             "enable_external_access": "false",
             "autoinstall_known_extensions": "false",
@@ -93,14 +93,14 @@ class Duck:
         until = time.monotonic() + self._limits.lock_seconds
         while True:
             try:
-                return _Session(duckdb.connect(str(self._file), read_only=not writes, config=config), self._access)
+                return _DuckSession(duckdb.connect(str(self._file), read_only=not writes, config=config), self._access)
             except (duckdb.ConnectionException, duckdb.IOException) as error:
                 if not _is_taken(error) or time.monotonic() > until:
                     raise
             time.sleep(_AGAIN)
 
-    def worded(self, error: Exception) -> ToolError | None:
-        return _worded(error) if isinstance(error, duckdb.Error) else None
+    def tool_error(self, error: Exception) -> ToolError | None:
+        return _tool_error(error) if isinstance(error, duckdb.Error) else None
 
 
 def _is_taken(error: duckdb.Error) -> bool:
@@ -114,7 +114,7 @@ _NO_COLUMN = re.compile(
 )
 
 
-def _worded(error: duckdb.Error) -> ToolError:
+def _tool_error(error: duckdb.Error) -> ToolError:
     problem = first_line(error)
     match error:
         case duckdb.InterruptException():
@@ -136,7 +136,7 @@ def _worded(error: duckdb.Error) -> ToolError:
             return of_columns(ToolError.of(code, problem=problem), _NO_COLUMN)
 
 
-class _Session:
+class _DuckSession:
     def __init__(self, db: duckdb.DuckDBPyConnection, access: Access) -> None:
         self._db = db
         self._access = access
@@ -146,8 +146,8 @@ class _Session:
     def _all(self, sql: str, *values: Any) -> list[Any]:
         return self._db.execute(sql, values).fetchall()
 
-    def catalog(self) -> Catalog:
-        return Catalog((self._relation(*row) for row in self._all(_TABLES)), "main", self._access)
+    def catalog(self) -> SchemaCatalog:
+        return SchemaCatalog((self._relation(*row) for row in self._all(_TABLES)), "main", self._access)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
@@ -172,64 +172,68 @@ class _Session:
                 if kind == "FOREIGN KEY"
             ],
             indexes=[
-                Index(name=name, unique=unique, columns=[part.strip(" '\"") for part in said.strip("[]").split(",")])
-                for name, unique, said in self._all(_INDEXES, *whole)
+                Index(
+                    name=name,
+                    unique=unique,
+                    columns=[part.strip(" '\"") for part in expressions.strip("[]").split(",")],
+                )
+                for name, unique, expressions in self._all(_INDEXES, *whole)
             ],
         )
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
-        given = {name: values[name] for name in statement.names}
-        text = spelt(statement, "${name}")
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
+        arguments = {name: values[name] for name in statement.names}
+        text = text_with_parameters(statement, "${name}")
         if statement.kind == "query":
-            return self._query(text, given, most)
+            return self._query(text, arguments, most)
         if statement.kind == "plan":
             self._check_tree(next(text.removeprefix(start) for start in _PLANS if text.startswith(start)))
-        found = self._one(text, _expected(statement))
+        executable = self._one(text, _statement_type(statement))
         if statement.kind == "change":
-            self._check_change(statement, given)
-        rows = self._db.execute(found, given).fetchall()
+            self._check_change(statement, arguments)
+        rows = self._db.execute(executable, arguments).fetchall()
         columns = [Column(name=str(column[0]), type=str(column[1])) for column in self._db.description or ()]
         if statement.kind == "plan":
-            return Outcome(columns, iter(rows))
+            return StatementOutcome(columns, iter(rows))
         if statement.returns:
-            return Outcome(columns, iter(rows), len(rows))
+            return StatementOutcome(columns, iter(rows), len(rows))
         is_counted = [column["name"] for column in columns] == ["Count"]
-        return Outcome([], iter(()), int(rows[0][0]) if is_counted and rows else None)
+        return StatementOutcome([], iter(()), int(rows[0][0]) if is_counted and rows else None)
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
-        self._one(spelt(change, "${name}"), _expected(change))
+        self._one(text_with_parameters(change, "${name}"), _statement_type(change))
         plan = self._plan(change)  # EXPLAIN of a change is refused where the file is open for reading
         problem = f"{str(plan.get('error_type', '')).title()} Error: {plan.get('error_message', '')}".partition("\n")[0]
         if _NO_COLUMN.match(problem) or (problem.startswith(("Binder", "Catalog")) and not change.names):
             raise of_columns(ToolError.of("TT6225", problem=problem), _NO_COLUMN)
 
-    def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
+    def _query(self, text: str, arguments: Mapping[str, Any], most: int) -> StatementOutcome:
         """Run a query. Its types are determined first, so that values that Python would round come as text."""
         self._one(text, duckdb.StatementType.SELECT)
         self._check_tree(text)
         described = self._one(f"DESCRIBE {text}", duckdb.StatementType.SELECT)
-        types = [(str(row[0]), str(row[1])) for row in self._db.execute(described, given).fetchall()]
+        types = [(str(row[0]), str(row[1])) for row in self._db.execute(described, arguments).fetchall()]
         names = [f"c{number}" for number in range(len(types))]
-        shown = ", ".join(
+        select_list = ", ".join(
             name if kind in _EXACT else f"CAST({name} AS VARCHAR)" for name, (_, kind) in zip(names, types, strict=True)
         )
-        whole = f"SELECT {shown} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
+        whole = f"SELECT {select_list} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
         self._check_tree(whole)
-        self._db.execute(self._one(whole, duckdb.StatementType.SELECT), given)
-        return Outcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
+        self._db.execute(self._one(whole, duckdb.StatementType.SELECT), arguments)
+        return StatementOutcome([Column(name=name, type=kind) for name, kind in types], _rows_in_batches(self._db))
 
     def _one(self, text: str, kind: duckdb.StatementType) -> duckdb.Statement:
         """The only statement that DuckDB's own parser finds in ``text``: ``execute`` would run several."""
-        found = self._db.extract_statements(text)
-        if len(found) != 1:
-            raise ToolError.of("TT6210", count=len(found))
+        statements = self._db.extract_statements(text)
+        if len(statements) != 1:
+            raise ToolError.of("TT6210", count=len(statements))
         try:
-            is_of_kind = found[0].type == kind
+            is_of_kind = statements[0].type == kind
         except ValueError:  # a kind that its Python package cannot name
             is_of_kind = False
         if not is_of_kind:
             raise ToolError.of("TT6238")
-        return found[0]
+        return statements[0]
 
     def _check_tree(self, query: str) -> None:
         """Check the tree that DuckDB's own parser makes of a query."""
@@ -238,20 +242,22 @@ class _Session:
             raise ToolError.of("TT6238")
         check_query(tree, self.catalog(), self._macros())
 
-    def _check_change(self, statement: Statement, given: Mapping[str, Any]) -> None:
+    def _check_change(self, statement: Statement, arguments: Mapping[str, Any]) -> None:
         """Check the plan that DuckDB makes of a change, if anything is hidden."""
         if not self._access.hidden and not self._access.tables:
             return
         plan = self._plan(statement)
         if plan.get("error") or len(plan["plans"]) != 1:
-            self._db.execute(f"EXPLAIN {spelt(statement, '${name}')}", given)  # reports an error in the text itself
+            self._db.execute(
+                f"EXPLAIN {text_with_parameters(statement, '${name}')}", arguments
+            )  # reports an error in the text itself
             raise ToolError.of("TT6239")
         check_plan(plan["plans"], self.catalog(), self._macros(), self._all("SELECT current_database()")[0][0])
 
     def _plan(self, statement: Statement) -> dict[str, Any]:
         """The plan of a change, or its error. DuckDB cannot plan parameters of unknown type: NULL stands in for
         each."""
-        return json.loads(self._all("SELECT json_serialize_plan(?)", spelt(statement, " NULL "))[0][0])
+        return json.loads(self._all("SELECT json_serialize_plan(?)", text_with_parameters(statement, " NULL "))[0][0])
 
     def _macros(self) -> frozenset[str]:
         """The macros of the database, cached: DuckDB lists all its functions for them, which takes longer than most
@@ -274,13 +280,13 @@ class _Session:
 _KINDS = {"TRUNCATE": "DELETE", "MERGE": "MERGE_INTO"}
 
 
-def _expected(statement: Statement) -> duckdb.StatementType:
+def _statement_type(statement: Statement) -> duckdb.StatementType:
     """The type of statement that DuckDB's parser must find for a plan or a change."""
     verb = statement.verb.partition(" ")[0]
     return getattr(duckdb.StatementType, _KINDS.get(verb, verb))
 
 
-def _fetched(db: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
+def _rows_in_batches(db: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
     while rows := db.fetchmany(1000):
         yield from rows
 

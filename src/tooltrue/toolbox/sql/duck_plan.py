@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.catalog import Catalog, Relation
+from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
 from tooltrue.toolbox.sql.duck_tree import check_query, check_table_function, node_of, nodes_of
 
 __all__ = ["check_plan"]
@@ -22,7 +22,7 @@ class _Judge:
     """``macros``: functions that the database defines; ``database``: the only one whose tables may occur in the
     plan."""
 
-    catalog: Catalog
+    catalog: SchemaCatalog
     macros: frozenset[str]
     database: str
 
@@ -36,23 +36,23 @@ class _Judge:
         if {columns[place] for place in places if place < len(columns)} & self._relation(table).hides:
             raise ToolError.of("TT6239")
 
-    def written(self, named: Any) -> None:
+    def check_target(self, named: Any) -> None:
         if (relation := self._relation(node_of(named).get("qualified_name"))).hides:
             raise ToolError.of("TT6232", table=relation.name)
 
-    def made(self, info: Any) -> None:
+    def check_created(self, info: Any) -> None:
         name, schema, database = _name(node_of(info).get("qualified_name"))
         self.catalog.check_new(name, schema, "" if database == self.database else database)
         for node in nodes_of(info):
             if node.get("type") == "FOREIGN_KEY" and node["table"] != name:
                 self.catalog.find(str(node["table"]), str(node["schema"]))
 
-    def viewed(self, info: Any) -> None:
-        self.made(info)
+    def check_view(self, info: Any) -> None:
+        self.check_created(info)
         check_query(node_of(info)["query"], self.catalog, self.macros)
 
-    def altered(self, info: Any) -> None:
-        self.written(info)
+    def check_altered(self, info: Any) -> None:
+        self.check_target(info)
         constraint = node_of(node_of(info).get("constraint"))
         if "table" in constraint:
             self.catalog.find(str(constraint["table"]), str(constraint["schema"]))
@@ -65,7 +65,7 @@ class _Judge:
             raise ToolError.of("TT6239") from None
 
 
-def check_plan(plan: Any, catalog: Catalog, macros: frozenset[str], database: str) -> None:
+def check_plan(plan: Any, catalog: SchemaCatalog, macros: frozenset[str], database: str) -> None:
     """``ToolError`` where a change reads or writes hidden data, or where its plan does not tell."""
     judge = _Judge(catalog, macros, database)
     nodes = [node for node in nodes_of(plan) if str(node.get("type")).startswith("LOGICAL_")]
@@ -84,13 +84,13 @@ def check_plan(plan: Any, catalog: Catalog, macros: frozenset[str], database: st
 
 def _check_change(judge: _Judge, node: dict[str, Any]) -> None:
     if "table_info" in node:
-        judge.written(node["table_info"])
+        judge.check_target(node["table_info"])
         return
     checks: dict[str, Callable[[Any], None]] = {
-        "LOGICAL_CREATE_TABLE": judge.made,
-        "LOGICAL_CREATE_VIEW": judge.viewed,
-        "LOGICAL_ALTER": judge.altered,
-        "LOGICAL_DROP": judge.written,
+        "LOGICAL_CREATE_TABLE": judge.check_created,
+        "LOGICAL_CREATE_VIEW": judge.check_view,
+        "LOGICAL_ALTER": judge.check_altered,
+        "LOGICAL_DROP": judge.check_target,
     }
     if node["type"] == "LOGICAL_CREATE_INDEX":  # its table is read below it
         return

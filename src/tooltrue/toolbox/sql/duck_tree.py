@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.catalog import Catalog, Relation
+from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
 
 __all__ = ["check_query", "check_table_function", "node_of", "nodes_of"]
 
@@ -25,7 +25,7 @@ _TABLE_FUNCTIONS = frozenset(("generate_series", "range", "unnest", "json_each",
 _NOTHING_ELSE = ("where_clause", "having", "sample", "qualify", "group_expressions", "group_sets", "modifiers")
 
 
-def check_query(tree: Any, catalog: Catalog, macros: frozenset[str]) -> None:
+def check_query(tree: Any, catalog: SchemaCatalog, macros: frozenset[str]) -> None:
     """``ToolError`` where the tree of a query reads hidden data. ``macros``: functions that the database defines."""
     nodes = list(nodes_of(tree))
     for node in nodes:
@@ -63,33 +63,33 @@ def nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
             pending += node.values()
 
 
-def _is_named(table: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
+def _is_named(table: dict[str, Any], named: set[str], catalog: SchemaCatalog) -> bool:
     """Whether a table is a common table expression, whose names never equal those of tables."""
     name = str(table["table_name"])
     bare = not table.get("schema_name") and not table.get("catalog_name")
     return bare and name.lower() in named and not catalog.is_taken(name)
 
 
-def _relation(table: dict[str, Any], catalog: Catalog) -> Relation:
+def _relation(table: dict[str, Any], catalog: SchemaCatalog) -> Relation:
     name, schema, database = (str(table.get(key) or "") for key in ("table_name", "schema_name", "catalog_name"))
     return catalog.find(name, schema, database)
 
 
-def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
+def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: SchemaCatalog) -> bool:
     """Whether a query only selects shown columns of one table."""
     source = node_of(node.get("from_table"))
     if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or _is_named(source, named, catalog):
         return False
-    shown = {column.lower() for column in _relation(source, catalog).shown_columns}
+    visible = {column.lower() for column in _relation(source, catalog).shown_columns}
     return not any(node.get(part) for part in _NOTHING_ELSE) and all(
         column.get("class") == "COLUMN_REF"
         and len(column["column_names"]) == 1
-        and str(column["column_names"][0]).lower() in shown
+        and str(column["column_names"][0]).lower() in visible
         for column in node["select_list"]
     )
 
 
-def _check_function(node: dict[str, Any], catalog: Catalog, macros: frozenset[str]) -> None:
+def _check_function(node: dict[str, Any], catalog: SchemaCatalog, macros: frozenset[str]) -> None:
     if node.get("type") == "TABLE_FUNCTION":
         check_table_function(str(node_of(node.get("function")).get("function_name", "")), catalog)
     elif node.get("class") == "FUNCTION":
@@ -98,7 +98,7 @@ def _check_function(node: dict[str, Any], catalog: Catalog, macros: frozenset[st
             raise ToolError.of("TT6214", name=name[:60], near="(none)")
 
 
-def check_table_function(name: str, catalog: Catalog) -> None:
+def check_table_function(name: str, catalog: SchemaCatalog) -> None:
     """``ToolError`` for a function in the place of a table, unless it is known to read none."""
     if name.lower() not in _TABLE_FUNCTIONS | catalog.functions:
         near = difflib.get_close_matches(name.lower(), sorted(_TABLE_FUNCTIONS), n=3, cutoff=0.75)

@@ -13,16 +13,16 @@ from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import required
 from tooltrue.state.places import without_password
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue.toolbox.sql.exposure import Exposure
 from tooltrue.toolbox.sql.statement import Statement
 from tooltrue.toolbox.sql.values import Column, SqlLimits, TableDescription
 
-__all__ = ["Engine", "Outcome", "Session", "engine_of", "file_of", "first_line", "of_columns"]
+__all__ = ["Engine", "EngineSession", "StatementOutcome", "engine_of", "file_of", "first_line", "of_columns"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StatementOutcome:
     """The outcome of a statement: ``rows`` are fetched from the engine on iteration. ``affected`` is the number of
     changed rows, if known."""
 
@@ -31,10 +31,10 @@ class Outcome:
     affected: int | None = None
 
 
-class Session(Protocol):
+class EngineSession(Protocol):
     """One connection, in one transaction, for one call. All but :meth:`interrupt` on the thread that opened it."""
 
-    def catalog(self) -> Catalog: ...
+    def catalog(self) -> SchemaCatalog: ...
 
     def exposure(self) -> Exposure:
         """Hidden data that the role can reach. Empty, where the engine has a guard of its own for that."""
@@ -44,7 +44,7 @@ class Session(Protocol):
         """The full description, hidden columns included."""
         ...
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         """Run the statement. ``most``: the maximum number of rows that the caller will take."""
         ...
 
@@ -71,11 +71,11 @@ class Engine(Protocol):
     wall: str
     """A description of the engine's own protection of hidden data."""
 
-    def open(self, *, writes: bool) -> Session:
+    def open(self, *, writes: bool) -> EngineSession:
         """Open a session. ``ToolError`` where that is not possible now."""
         ...
 
-    def worded(self, error: Exception) -> ToolError | None:
+    def tool_error(self, error: Exception) -> ToolError | None:
         """The error for the model for an exception of the engine's package; ``None`` for any other exception."""
         ...
 
@@ -124,8 +124,8 @@ def file_of(url: str) -> Path:
     parts = urlsplit(url)
     path = parts.path.removeprefix("/")
     if parts.netloc or parts.query or not path:
-        known = f"{parts.scheme}:///FILE, {parts.scheme}:////absolute/FILE"
-        raise ConfigurationError.of("TT6201", url=url, known=known)
+        forms = f"{parts.scheme}:///FILE, {parts.scheme}:////absolute/FILE"
+        raise ConfigurationError.of("TT6201", url=url, known=forms)
     file = Path(unquote(path))
     if not file.is_file():
         raise ConfigurationError.of("TT6202", url=url, problem="there is no such file")
@@ -149,10 +149,10 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
 
 def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
     """The error, or one that names the column, where ``pattern`` finds a missing column in its ``problem``."""
-    found = pattern.match(str(error.facts["problem"]))
-    if found is None:
+    match = pattern.match(str(error.facts["problem"]))
+    if match is None:
         return error
-    return ToolError.of("TT6241", name=next(name for name in found.groups() if name is not None)[:80], near="(none)")
+    return ToolError.of("TT6241", name=next(name for name in match.groups() if name is not None)[:80], near="(none)")
 
 
 def first_line(error: Exception) -> str:

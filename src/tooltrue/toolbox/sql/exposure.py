@@ -13,7 +13,7 @@ from tooltrue.errors import ConfigurationError
 
 __all__ = ["Exposure", "check_exposure", "walls_of"]
 
-_SHOWN = 5
+_MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +47,5 @@ def walls_of(own: str, exposure: Exposure, unmatched: Sequence[str] = ()) -> lis
 
 def _listed(reached: Iterable[str]) -> str:
     all_of_them = list(reached)
-    more = len(all_of_them) - _SHOWN
-    return ", ".join(all_of_them[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(all_of_them) - _MOST_LISTED
+    return ", ".join(all_of_them[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

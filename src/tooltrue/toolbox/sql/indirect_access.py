@@ -1,8 +1,8 @@
 """Checks for objects that a statement reaches without naming them: by CASCADE, a view or a type. It is refused.
 
 A type of PostgreSQL may be the row of a hidden table, turn a number into the name of one, or run a user-defined
-function; so types are checked against an allowlist, and those of the database by their names (:attr:`Catalog.types`).
-"""
+function; so types are checked against an allowlist, and those of the database by their names
+(:attr:`SchemaCatalog.types`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 
 __all__ = ["check_alone", "check_changed", "check_plan_of", "check_type"]
 
@@ -37,20 +37,20 @@ def check_alone(tree: Any, verb: str) -> None:
             raise ToolError.of("TT6230", verb=f"{verb} with another change in it")
 
 
-def check_changed(relation: Relation, catalog: Catalog) -> None:
+def check_changed(relation: Relation, catalog: SchemaCatalog) -> None:
     """``ToolError`` for a change through a view, whose target may be hidden."""
     if catalog.hides_anything and relation.kind == "view":
-        raise ToolError.of("TT6240", view=catalog.shown(relation))
+        raise ToolError.of("TT6240", view=catalog.display_name(relation))
 
 
-def check_plan_of(relations: Iterable[Relation], catalog: Catalog) -> None:
+def check_plan_of(relations: Iterable[Relation], catalog: SchemaCatalog) -> None:
     """``ToolError`` for the plan of a view: it names the tables of the view, and their sizes."""
     for relation in relations:
         if catalog.hides_anything and relation.kind == "view":
-            raise ToolError.of("TT6213", what=f"EXPLAIN of {catalog.shown(relation)}, a view,", verb="")
+            raise ToolError.of("TT6213", what=f"EXPLAIN of {catalog.display_name(relation)}, a view,", verb="")
 
 
-def check_type(node: Any, dialect: Dialect, catalog: Catalog) -> None:
+def check_type(node: Any, dialect: Dialect, catalog: SchemaCatalog) -> None:
     """``ToolError`` for a type of PostgreSQL that is not known to be plain. ``node``: that of a type."""
     if dialect != "postgres" or getattr(node.this, "name", "") != "USERDEFINED":
         return

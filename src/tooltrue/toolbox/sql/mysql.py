@@ -21,10 +21,10 @@ from pymysql.cursors import SSCursor
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import without_password
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from tooltrue.toolbox.sql.engine import Outcome, first_line, of_columns
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
+from tooltrue.toolbox.sql.engine import StatementOutcome, first_line, of_columns
 from tooltrue.toolbox.sql.exposure import Exposure
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
 __all__ = ["Mysql"]
@@ -82,9 +82,9 @@ class Mysql:
         self.place = without_password(url)
         more = dict(parse_qsl(parts.query))
         if not parts.hostname or not parts.path.strip("/") or more.keys() - {"ssl_ca"}:
-            known = "mysql://user:password@host:port/database, ?ssl_ca=FILE"
-            raise ConfigurationError.of("TT6201", url=self.place, known=known)
-        self._said: dict[str, Any] = {
+            form = "mysql://user:password@host:port/database, ?ssl_ca=FILE"
+            raise ConfigurationError.of("TT6201", url=self.place, known=form)
+        self._options: dict[str, Any] = {
             "host": parts.hostname,
             "port": parts.port or 3306,
             "user": unquote(parts.username or ""),
@@ -97,7 +97,7 @@ class Mysql:
 
     def connect(self, seconds: float) -> pymysql.Connection[Any]:
         return pymysql.connect(
-            **self._said,
+            **self._options,
             charset="utf8mb4",
             local_infile=False,
             autocommit=True,
@@ -108,19 +108,19 @@ class Mysql:
             conv=_loaders(),
         )
 
-    def open(self, *, writes: bool) -> _Session:
+    def open(self, *, writes: bool) -> _MysqlSession:
         db = self.connect(self._limits.seconds + 5)
         try:
             mighty = _mighty(db)
             if mighty and not self._access.mighty_roles:
                 raise ToolError.of("TT6203", role=mighty[0], why=mighty[1])
-            return _Session(self, db, self._access, self._limits, writes=writes)
+            return _MysqlSession(self, db, self._access, self._limits, writes=writes)
         except BaseException:
             db.close()
             raise
 
-    def worded(self, error: Exception) -> ToolError | None:
-        return _worded(error) if isinstance(error, pymysql.MySQLError) else None
+    def tool_error(self, error: Exception) -> ToolError | None:
+        return _tool_error(error) if isinstance(error, pymysql.MySQLError) else None
 
 
 def _loaders() -> Any:
@@ -171,22 +171,22 @@ _CODES: Mapping[int, str] = {
 _NO_COLUMN = re.compile("Unknown column '(.+)' in '")
 
 
-def _worded(error: pymysql.MySQLError) -> ToolError:
+def _tool_error(error: pymysql.MySQLError) -> ToolError:
     number, problem = (*error.args, "", "")[:2]
     code = _CODES.get(number, "TT6225") if isinstance(number, int) else "TT6227"
     by_hand = number == 1644  # SIGNAL, in a trigger
-    said = ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="", by_hand=by_hand)
-    return of_columns(said, _NO_COLUMN)
+    tool_error = ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="", by_hand=by_hand)
+    return of_columns(tool_error, _NO_COLUMN)
 
 
 def _grants(db: pymysql.Connection[Any]) -> Iterator[tuple[set[str], str, str]]:
     """The grants of the account and its roles: the rights, their object, and their grantee."""
     with db.cursor() as cursor:
         cursor.execute("SHOW GRANTS")
-        found = [_GRANT.match(str(row[0])) for row in cursor.fetchall()]
+        matches = [_GRANT.match(str(row[0])) for row in cursor.fetchall()]
     return (
         ({right.strip() for right in grant["rights"].split(",")}, grant["what"], grant["role"])
-        for grant in found
+        for grant in matches
         if grant is not None
     )
 
@@ -200,7 +200,7 @@ def _mighty(db: pymysql.Connection[Any]) -> tuple[str, str] | None:
     return None
 
 
-class _Session:
+class _MysqlSession:
     def __init__(self, engine: Mysql, db: Any, access: Access, limits: SqlLimits, *, writes: bool) -> None:
         self._engine = engine
         self._db = db
@@ -230,8 +230,8 @@ class _Session:
             cursor.execute(sql, values or None)
             return list(cursor.fetchall())
 
-    def catalog(self) -> Catalog:
-        return Catalog((self._relation(*row) for row in self._all(_TABLES)), self._home, self._access)
+    def catalog(self) -> SchemaCatalog:
+        return SchemaCatalog((self._relation(*row) for row in self._all(_TABLES)), self._home, self._access)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
@@ -243,27 +243,29 @@ class _Session:
 
     def exposure(self) -> Exposure:
         catalog, hidden = self.catalog(), not _hides_nothing(self._access)
-        reached = list(self._reached(catalog)) if hidden else []
+        reached = list(self._reachable(catalog)) if hidden else []
         if mighty := _mighty(self._db):
             reached.append(mighty[1])
         account = self._all("SELECT CURRENT_USER()")[0][0]
-        return Exposure(account, tuple(reached), tuple(self._ending(catalog, _account(account))) if reached else ())
+        return Exposure(
+            account, tuple(reached), tuple(self._revocations(catalog, _account(account))) if reached else ()
+        )
 
-    def _reached(self, catalog: Catalog) -> Iterator[str]:
-        shown = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
+    def _reachable(self, catalog: SchemaCatalog) -> Iterator[str]:
+        visible = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
         for schema, table, column in self._all(_REACHED, "select|insert|update" if self._writes else "select"):
-            columns = shown.get((schema, table))
+            columns = visible.get((schema, table))
             if columns is None or (columns and column not in columns):
                 yield f"{schema}.{table}.{column}"
         for schema, name in self._all(_RUN_AS_OTHERS):
             if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
                 yield f"the function {schema}.{name}, which runs with its definer's rights"
-        known = {f"{_quoted(schema)}.{_quoted(table)}" for schema, table in shown}
+        visible_tables = {f"{_quoted(schema)}.{_quoted(table)}" for schema, table in visible}
         for rights, what, _ in _grants(self._db) if self._writes else ():
-            if what not in known and rights & _ENDS_TABLES:
+            if what not in visible_tables and rights & _ENDS_TABLES:
                 yield f"{min(rights & _ENDS_TABLES)} on {what}"
 
-    def _ending(self, catalog: Catalog, account: str) -> Iterator[str]:
+    def _revocations(self, catalog: SchemaCatalog, account: str) -> Iterator[str]:
         """The statements that revoke all rights, and grant those on visible relations."""
         yield from (f"REVOKE {role} FROM {account}" for role in self._roles())
         for rights, what, role in _grants(self._db):
@@ -280,10 +282,10 @@ class _Session:
 
     def _roles(self) -> list[str]:
         """The roles of the account, as statements call them."""
-        said = str(self._all("SELECT CURRENT_ROLE()")[0][0] or "NONE")
-        if "`" in said:  # MySQL names all, in quotes
-            return said.split(",")
-        named = self._all("SELECT role_name FROM information_schema.applicable_roles") if said != "NONE" else []
+        roles = str(self._all("SELECT CURRENT_ROLE()")[0][0] or "NONE")
+        if "`" in roles:  # MySQL names all, in quotes
+            return roles.split(",")
+        named = self._all("SELECT role_name FROM information_schema.applicable_roles") if roles != "NONE" else []
         return [_quoted(row[0]) for row in named]
 
     def describe(self, relation: Relation) -> TableDescription:
@@ -298,21 +300,21 @@ class _Session:
             indexes=list(_indexes(self._all(_INDEXES, *whole))),
         )
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         self._do(f"SET SESSION sql_select_limit = {most if statement.kind == 'query' else 'DEFAULT'}")
         cursor = self._db.cursor(SSCursor if statement.kind == "query" else None)
         cursor.execute(*_bound(statement, values))
         columns = [Column(name=str(c[0]), type=_TYPES.get(c[1], str(c[1]))) for c in cursor.description or ()]
         if statement.kind != "change":
-            return Outcome(columns, _fetched(cursor))
+            return StatementOutcome(columns, _rows_of(cursor))
         rows = list(cursor.fetchall()) if columns else []
-        return Outcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
+        return StatementOutcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
         if change.is_of_rows and not self._writes:
-            text, given = _bound(change, values)
+            text, arguments = _bound(change, values)
             self._do("START TRANSACTION READ WRITE")  # else a plan of a change is refused; it is never committed
-            self._db.cursor().execute(f"EXPLAIN {text}", given)
+            self._db.cursor().execute(f"EXPLAIN {text}", arguments)
             self._do("START TRANSACTION READ ONLY")
 
     def commit(self) -> None:
@@ -347,11 +349,11 @@ def _hides_nothing(access: Access) -> bool:
 
 def _bound(statement: Statement, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The text in the package's style, and the parameters, which the package inserts escaped for its connection."""
-    text = spelt(replace(statement, sql=statement.sql.replace("%", "%%")), "%(p{n})s")
+    text = text_with_parameters(replace(statement, sql=statement.sql.replace("%", "%%")), "%(p{n})s")
     return text, {f"p{number}": values[name] for number, name in enumerate(statement.names, 1)}
 
 
-def _fetched(cursor: Any) -> Iterator[Sequence[Any]]:
+def _rows_of(cursor: Any) -> Iterator[Sequence[Any]]:
     while (row := cursor.fetchone()) is not None:
         yield row
 

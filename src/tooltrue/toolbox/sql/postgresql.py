@@ -21,15 +21,15 @@ from psycopg.types.string import TextLoader
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import without_password
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from tooltrue.toolbox.sql.engine import Outcome, first_line, of_columns
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
+from tooltrue.toolbox.sql.engine import StatementOutcome, first_line, of_columns
 from tooltrue.toolbox.sql.exposure import Exposure
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
 __all__ = ["Postgresql"]
 
-_KEPT = (
+_NATIVE_TYPES = (
     "bool",
     "int2",
     "int4",
@@ -157,32 +157,32 @@ class Postgresql:
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         self.place = without_password(url)
         try:
-            self._said = conninfo.conninfo_to_dict(urlunsplit(urlsplit(url)._replace(scheme="postgresql")))
+            self._options = conninfo.conninfo_to_dict(urlunsplit(urlsplit(url)._replace(scheme="postgresql")))
         except psycopg.ProgrammingError as error:
             raise ConfigurationError.of("TT6201", url=self.place, known=first_line(error)) from None
         self._access = access
         self._limits = limits
 
-    def open(self, *, writes: bool) -> _Session:
+    def open(self, *, writes: bool) -> _PostgresSession:
         limits = self._limits
-        said: dict[str, Any] = {
+        options: dict[str, Any] = {
             "application_name": "tooltrue",
-            **self._said,
+            **self._options,
             "connect_timeout": max(2, round(limits.connect_seconds)),
             "client_encoding": "UTF8",
         }
-        db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **said)
+        db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **options)
         try:
-            home = _settle(db, limits)
+            home = _set_parameters(db, limits)
             if (mighty := _mighty(db)) is not None and not self._access.mighty_roles:
                 raise ToolError.of("TT6203", role=mighty[0], why=mighty[1])
-            return _Session(db, home, self._access, writes=writes)
+            return _PostgresSession(db, home, self._access, writes=writes)
         except BaseException:
             db.close()
             raise
 
-    def worded(self, error: Exception) -> ToolError | None:
-        return _worded(error) if isinstance(error, psycopg.Error) else None
+    def tool_error(self, error: Exception) -> ToolError | None:
+        return _tool_error(error) if isinstance(error, psycopg.Error) else None
 
 
 _CODES: Mapping[str, str] = {
@@ -208,23 +208,23 @@ _CODES: Mapping[str, str] = {
 _NO_COLUMN = re.compile(r'column (?:"(.+?)"|(\S+)) (?:of relation ".+" |specified in USING clause )?does not exist')
 
 
-def _worded(error: psycopg.Error) -> ToolError:
+def _tool_error(error: psycopg.Error) -> ToolError:
     state = error.sqlstate or ("08" if isinstance(error, psycopg.OperationalError) else "")
     code = next((code for start, code in _CODES.items() if state.startswith(start)), "TT6225")
     by_hand = state == "P0001" or bool(error.diag.context)  # of a function: a trigger, a default, a check
     return of_columns(ToolError.of(code, problem=first_line(error), seconds="", by_hand=by_hand), _NO_COLUMN)
 
 
-def _settle(db: psycopg.Connection, limits: SqlLimits) -> str:
+def _set_parameters(db: psycopg.Connection, limits: SqlLimits) -> str:
     """Set the parameters that change how text is read or a value is written, overriding the role and the database.
     Return the schema of names without one."""
     # By their full names, and first: a schema in the path of the role may have functions and operators of its own.
     row = db.execute("SELECT pg_catalog.current_schema(), pg_catalog.set_config('search_path', '', false)").fetchone()
     times = {"statement_timeout": limits.seconds, "lock_timeout": limits.lock_seconds}
-    wanted = {**_SETTINGS, **{name: str(round(seconds * 1000)) for name, seconds in times.items()}}
+    parameters = {**_SETTINGS, **{name: str(round(seconds * 1000)) for name, seconds in times.items()}}
     # Outside a transaction these hold for the session, which is as long as the call.
-    calls = (f"set_config(${2 * number + 1}, ${2 * number + 2}, false)" for number in range(len(wanted)))
-    db.execute(f"SELECT {', '.join(calls)}".encode(), [text for pair in wanted.items() for text in pair])
+    calls = (f"set_config(${2 * number + 1}, ${2 * number + 2}, false)" for number in range(len(parameters)))
+    db.execute(f"SELECT {', '.join(calls)}".encode(), [text for pair in parameters.items() for text in pair])
     return str(row[0]) if row and row[0] else "public"
 
 
@@ -234,25 +234,25 @@ def _mighty(db: psycopg.Connection) -> tuple[str, str] | None:
     return None if why is None else (role, why)
 
 
-class _Session:
+class _PostgresSession:
     def __init__(self, db: psycopg.Connection, home: str, access: Access, *, writes: bool) -> None:
         self._db = db
         self._access = access
         self._writes = writes
-        for known in db.adapters.types:
-            if known.name not in _KEPT:
-                db.adapters.register_loader(known.oid, TextLoader)
-                db.adapters.register_loader(known.array_oid or known.oid, TextLoader)
-        for known in db.adapters.types:
-            if known.array_oid:
-                db.adapters.register_loader(known.array_oid, TextLoader)
+        for type_info in db.adapters.types:
+            if type_info.name not in _NATIVE_TYPES:
+                db.adapters.register_loader(type_info.oid, TextLoader)
+                db.adapters.register_loader(type_info.array_oid or type_info.oid, TextLoader)
+        for type_info in db.adapters.types:
+            if type_info.array_oid:
+                db.adapters.register_loader(type_info.array_oid, TextLoader)
         self._home = home
         db.execute("BEGIN READ WRITE" if writes else "BEGIN READ ONLY")
 
-    def catalog(self) -> Catalog:
-        found = self._db.execute(_TABLES).fetchall()
+    def catalog(self) -> SchemaCatalog:
+        rows = self._db.execute(_TABLES).fetchall()
         types = [row[0] for row in self._db.execute(_ENUMS)]
-        return Catalog((self._relation(*row) for row in found), self._home, self._access, folds=True, types=types)
+        return SchemaCatalog((self._relation(*row) for row in rows), self._home, self._access, folds=True, types=types)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
@@ -267,16 +267,16 @@ class _Session:
         if not self._access.hidden and not self._access.tables:
             return Exposure(role)
         catalog = self.catalog()
-        columns = list(self._reached(catalog))
+        columns = list(self._reachable(catalog))
         functions = list(self._run_as_others(catalog))
         reached = [f"{schema}.{table}.{column}" for schema, table, column, _ in columns]
         reached += [f"the function {function}, which runs with its owner's rights" for function, _ in functions]
-        return Exposure(role, tuple(reached), tuple(self._ending(catalog, role, columns, functions)))
+        return Exposure(role, tuple(reached), tuple(self._revocations(catalog, role, columns, functions)))
 
     def _value(self, sql: str) -> Any:
         return (self._db.execute(sql.encode()).fetchone() or (None,))[0]
 
-    def _reached(self, catalog: Catalog) -> Iterator[tuple[str, str, str, bool]]:
+    def _reachable(self, catalog: SchemaCatalog) -> Iterator[tuple[str, str, str, bool]]:
         rights = ("SELECT, INSERT, UPDATE", "DELETE, TRUNCATE") if self._writes else ("SELECT", "")
         hides = {(r.schema, r.name): r.hides for r in catalog.relations}
         for schema, table, column, is_own in self._db.execute(_REACHED, rights).fetchall():
@@ -284,28 +284,28 @@ class _Session:
             if hidden is None or column in hidden:
                 yield schema, table, column, is_own
 
-    def _run_as_others(self, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    def _run_as_others(self, catalog: SchemaCatalog) -> Iterator[tuple[str, str]]:
         for schema, name, function, roles in self._db.execute(_RUN_AS_OTHERS).fetchall():
             if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
                 yield function, roles
 
-    def _ending(
+    def _revocations(
         self,
-        catalog: Catalog,
+        catalog: SchemaCatalog,
         role: str,
         columns: Sequence[tuple[str, str, str, bool]],
         functions: Sequence[tuple[str, str]],
     ) -> Iterator[str]:
         if columns:
             yield from (f"REVOKE {_quoted(group)} FROM {_quoted(me)}" for group, me in self._db.execute(_READS_ALL))
-        shown = {(r.schema, r.name): r for r in catalog.relations}
+        visible = {(r.schema, r.name): r for r in catalog.relations}
         for (schema, table), is_own in {(schema, table): own for schema, table, _, own in columns}.items():
             name = _quoted(schema, table)
             if is_own and self._writes:
                 yield f"ALTER TABLE {name} OWNER TO CURRENT_USER"
             for oid, grantee in self._db.execute(_GRANTEES, (name,)).fetchall():
                 yield f"REVOKE ALL ON TABLE {name} FROM {_quoted(grantee) if oid else 'PUBLIC'}"
-            if (relation := shown.get((schema, table))) is not None and relation.shown_columns:
+            if (relation := visible.get((schema, table))) is not None and relation.shown_columns:
                 open_ones = ", ".join(map(_quoted, relation.shown_columns))
                 yield f"GRANT SELECT ({open_ones}) ON TABLE {name} TO {_quoted(role)}"
         yield from (f"REVOKE ALL ON FUNCTION {function} FROM {roles}" for function, roles in functions if roles)
@@ -328,22 +328,22 @@ class _Session:
             indexes=list(_indexes(self._db.execute(_INDEXES, whole).fetchall())),
         )
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         cursor = self._db.cursor()
-        given = [values[name] for name in statement.names]
-        text = spelt(statement, "${n}").encode()
+        arguments = [values[name] for name in statement.names]
+        text = text_with_parameters(statement, "${n}").encode()
         if statement.kind == "change":
-            cursor.execute(text, given)
+            cursor.execute(text, arguments)
             columns = _columns(self._db, cursor)
             rows = cursor.fetchall() if columns else []
-            return Outcome(columns, iter(rows), cursor.rowcount if cursor.rowcount >= 0 else None)
-        rows = cursor.stream(text, given)
+            return StatementOutcome(columns, iter(rows), cursor.rowcount if cursor.rowcount >= 0 else None)
+        rows = cursor.stream(text, arguments)
         first = next(rows, None)  # until then there are no columns
-        return Outcome(_columns(self._db, cursor), _behind(first, rows))
+        return StatementOutcome(_columns(self._db, cursor), _behind(first, rows))
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
         if change.is_of_rows:
-            text = f"EXPLAIN {spelt(change, '${n}')}".encode()
+            text = f"EXPLAIN {text_with_parameters(change, '${n}')}".encode()
             self._db.cursor().execute(text, [values[name] for name in change.names])
 
     def commit(self) -> None:
@@ -365,14 +365,14 @@ def _behind(first: Sequence[Any] | None, rest: Iterator[Sequence[Any]]) -> Itera
 
 
 def _columns(db: psycopg.Connection, cursor: psycopg.Cursor[Any]) -> list[Column]:
-    return [_typed(db, column.name, column.type_code) for column in cursor.description or ()]
+    return [_column_of(db, column.name, column.type_code) for column in cursor.description or ()]
 
 
-def _typed(db: psycopg.Connection, name: str, oid: int) -> Column:
-    known = db.adapters.types.get(oid)
-    if known is None:
+def _column_of(db: psycopg.Connection, name: str, oid: int) -> Column:
+    type_info = db.adapters.types.get(oid)
+    if type_info is None:
         return Column(name=name)
-    return Column(name=name, type=known.name if known.oid == oid else f"{known.name}[]")
+    return Column(name=name, type=type_info.name if type_info.oid == oid else f"{type_info.name}[]")
 
 
 def _column(name: str, kind: str, nullable: bool, default: str | None, comment: str | None) -> TableColumn:
@@ -384,8 +384,8 @@ def _column(name: str, kind: str, nullable: bool, default: str | None, comment: 
     return column
 
 
-def _names(said: str | None) -> list[str]:
-    return list(json.loads(said)) if said else []
+def _names(text: str | None) -> list[str]:
+    return list(json.loads(text)) if text else []
 
 
 def _indexes(rows: Sequence[Sequence[Any]]) -> Iterator[Index]:

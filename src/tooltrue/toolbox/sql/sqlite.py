@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import quote
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql import accepted
+from tooltrue.toolbox.sql import syntax_allowlist
 from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from tooltrue.toolbox.sql.engine import Outcome, file_of, first_line, of_columns
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
+from tooltrue.toolbox.sql.engine import StatementOutcome, file_of, first_line, of_columns
 from tooltrue.toolbox.sql.exposure import Exposure
-from tooltrue.toolbox.sql.statement import Statement, spelt
+from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
 __all__ = ["Sqlite"]
@@ -63,18 +63,18 @@ class Sqlite:
         self._access = access
         self._limits = limits
 
-    def open(self, *, writes: bool) -> _Session:
+    def open(self, *, writes: bool) -> _SqliteSession:
         mode = "rw" if writes else "ro"
         name = f"file:{quote(str(self._file.absolute()))}?mode={mode}"
         db = sqlite3.connect(
             name, uri=True, timeout=self._limits.lock_seconds, isolation_level=None, check_same_thread=False
         )
-        return _Session(db, self._access, self._limits, writes=writes)
+        return _SqliteSession(db, self._access, self._limits, writes=writes)
 
-    def worded(self, error: Exception) -> ToolError | None:
+    def tool_error(self, error: Exception) -> ToolError | None:
         if isinstance(error, OverflowError):  # a parameter of more than 64 bits
             return ToolError.of("TT6225", problem=first_line(error))
-        return _worded(error) if isinstance(error, sqlite3.Error | sqlite3.Warning) else None
+        return _tool_error(error) if isinstance(error, sqlite3.Error | sqlite3.Warning) else None
 
 
 _NO_COLUMN = re.compile(
@@ -82,22 +82,22 @@ _NO_COLUMN = re.compile(
 )
 
 
-def _worded(error: sqlite3.Error | sqlite3.Warning) -> ToolError:
+def _tool_error(error: sqlite3.Error | sqlite3.Warning) -> ToolError:
     name = str(getattr(error, "sqlite_errorname", ""))
-    said = first_line(error)
+    message = first_line(error)
     if name == "SQLITE_INTERRUPT":
         return ToolError.of("TT6220", seconds="")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return ToolError.of("TT6226", problem=said)
-    if name in ("SQLITE_TOOBIG", "SQLITE_NOMEM") or "too big" in said:
-        return ToolError.of("TT6222", problem=said)
-    if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "prohibited" in said or "not authorized" in said:
-        return ToolError.of("TT6234", problem=said)
+        return ToolError.of("TT6226", problem=message)
+    if name in ("SQLITE_TOOBIG", "SQLITE_NOMEM") or "too big" in message:
+        return ToolError.of("TT6222", problem=message)
+    if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "prohibited" in message or "not authorized" in message:
+        return ToolError.of("TT6234", problem=message)
     if name.startswith("SQLITE_CONSTRAINT"):
-        return ToolError.of("TT6233", problem=said, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
-    if name == "SQLITE_SCHEMA" or said.startswith("no such table"):
-        return ToolError.of("TT6224", problem=said)
-    return of_columns(ToolError.of("TT6225", problem=said), _NO_COLUMN)
+        return ToolError.of("TT6233", problem=message, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
+    if name == "SQLITE_SCHEMA" or message.startswith("no such table"):
+        return ToolError.of("TT6224", problem=message)
+    return of_columns(ToolError.of("TT6225", problem=message), _NO_COLUMN)
 
 
 def _text(data: bytes) -> str | bytes:
@@ -107,7 +107,7 @@ def _text(data: bytes) -> str | bytes:
         return data
 
 
-class _Session:
+class _SqliteSession:
     def __init__(self, db: sqlite3.Connection, access: Access, limits: SqlLimits, *, writes: bool) -> None:
         self._db = db
         self._access = access
@@ -130,16 +130,16 @@ class _Session:
         # A session that writes locks at once: a lock requested in the middle of a transaction cannot be waited for.
         db.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
-    def catalog(self) -> Catalog:
-        found = self._db.execute(_TABLES).fetchall()
-        return Catalog((self._relation(*row) for row in found), "main", self._access)
+    def catalog(self) -> SchemaCatalog:
+        rows = self._db.execute(_TABLES).fetchall()
+        return SchemaCatalog((self._relation(*row) for row in rows), "main", self._access)
 
     def _relation(self, name: str, kind: Any) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
             # SQLite does not tell which columns a generated one depends on: it may be any.
             definition = self._db.execute(_DEFINITION, (name,)).fetchone()[0]
-            found = self._db.execute(_COLUMNS, (name,)).fetchall()
-            return ((row[0], definition if row[5] else "") for row in found)
+            rows = self._db.execute(_COLUMNS, (name,)).fetchall()
+            return ((row[0], definition if row[5] else "") for row in rows)
 
         return with_hidden(Relation("main", name, kind), self._access, columns)
 
@@ -148,29 +148,31 @@ class _Session:
 
     def describe(self, relation: Relation) -> TableDescription:
         name = relation.name
-        found = self._db.execute(_COLUMNS, (name,)).fetchall()
+        rows = self._db.execute(_COLUMNS, (name,)).fetchall()
         return TableDescription(
             table=name,
             kind=relation.kind,
-            columns=[_column(*row[:5]) for row in found],
-            primary_key=[row[0] for row in sorted(found, key=lambda row: row[4]) if row[4]],
+            columns=[_column(*row[:5]) for row in rows],
+            primary_key=[row[0] for row in sorted(rows, key=lambda row: row[4]) if row[4]],
             foreign_keys=list(_foreign_keys(self._db.execute(_KEYS, (name,)))),
             indexes=list(_indexes(self._db.execute(_INDEXES, (name,)))),
         )
 
-    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> StatementOutcome:
         self._guard(writes=self._writes)
         before = self._db.total_changes
-        cursor = self._db.execute(spelt(statement, ":{name}"), {name: values[name] for name in statement.names})
+        cursor = self._db.execute(
+            text_with_parameters(statement, ":{name}"), {name: values[name] for name in statement.names}
+        )
         if cursor.description is None:
-            return Outcome([], iter(()), self._affected(statement, cursor.rowcount, before))
+            return StatementOutcome([], iter(()), self._affected_rows(statement, cursor.rowcount, before))
         columns = [Column(name=str(column[0])) for column in cursor.description]
         if statement.kind != "change":
-            return Outcome(columns, iter(cursor))
+            return StatementOutcome(columns, iter(cursor))
         rows = cursor.fetchall()
-        return Outcome(columns, iter(rows), self._db.total_changes - before)
+        return StatementOutcome(columns, iter(rows), self._db.total_changes - before)
 
-    def _affected(self, statement: Statement, counted: int, before: int) -> int | None:
+    def _affected_rows(self, statement: Statement, counted: int, before: int) -> int | None:
         """The number of changed rows. Python's package does not count those of statements that begin with WITH."""
         if counted >= 0:
             return counted
@@ -178,13 +180,15 @@ class _Session:
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
         self._guard(writes=True)
-        self._db.execute(f"EXPLAIN {spelt(change, ':{name}')}", {name: values[name] for name in change.names})
+        self._db.execute(
+            f"EXPLAIN {text_with_parameters(change, ':{name}')}", {name: values[name] for name in change.names}
+        )
 
     def _guard(self, *, writes: bool) -> None:
         self._db.set_authorizer(None)
         catalog = self.catalog()
-        shown = {relation.name.lower() for relation in catalog.relations}
-        closed = frozenset(str(row[0]).lower() for row in self._db.execute(_TABLES)) - shown
+        visible = {relation.name.lower() for relation in catalog.relations}
+        closed = frozenset(str(row[0]).lower() for row in self._db.execute(_TABLES)) - visible
         self._db.set_authorizer(_authorizer(catalog, closed, writes=writes))
 
     def commit(self) -> None:
@@ -223,14 +227,14 @@ def _indexes(rows: Iterator[Sequence[Any]]) -> Iterator[Index]:
     yield from indexes.values()
 
 
-def _authorizer(catalog: Catalog, closed: frozenset[str], *, writes: bool) -> Callable[..., int]:
+def _authorizer(catalog: SchemaCatalog, closed: frozenset[str], *, writes: bool) -> Callable[..., int]:
     """The authorizer: decides on each access that a statement is compiled to.
 
     ``closed``: tables that are not in the catalogue. A view in the catalogue may read them, and hidden columns.
     """
     views = {relation.name.lower() for relation in catalog.relations if relation.kind == "view"}
     columns = {(r.name.lower(), column.lower()) for r in catalog.relations for column in r.hides}
-    functions = accepted.FUNCTIONS | accepted.ENGINE["sqlite"] | catalog.functions
+    functions = syntax_allowlist.FUNCTIONS | syntax_allowlist.ENGINE["sqlite"] | catalog.functions
     actions = _WRITES if writes else _READS
 
     def decide(action: int, first: str | None, second: str | None, schema: str | None, inside: str | None) -> int:

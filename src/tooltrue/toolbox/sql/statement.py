@@ -1,10 +1,10 @@
 """SQL text as one statement that is known to be harmless, or a refusal. Owner of sqlglot.
 
 The text is parsed and written in our own spelling, and that text is checked: every node of its tree must be on the
-allowlist (:mod:`accepted`), every text that a node holds has to be a plain word (:mod:`spelling`), and every table has
-to be visible to the caller. The engine gets the text written from that tree, after it was read again: the parser has to
-find the same tree in it, and a scanner of our own (:mod:`lexing`) the same quotes. The engine's own checks come on top.
-"""
+allowlist (:mod:`syntax_allowlist`), every text that a node holds has to be a plain word (:mod:`tree_spelling`), and
+every table has to be visible to the caller. The engine gets the text written from that tree, after it was read again:
+the parser has to find the same tree in it, and a scanner of our own (:mod:`lexer`) the same quotes. The engine's own
+checks come on top."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql import accepted
-from tooltrue.toolbox.sql.catalog import Catalog, Dialect, Relation
+from tooltrue.toolbox.sql import syntax_allowlist
+from tooltrue.toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue.toolbox.sql.indirect_access import check_alone, check_changed, check_plan_of, check_type
-from tooltrue.toolbox.sql.lexing import PARAMETER, quote_ends
-from tooltrue.toolbox.sql.spelling import are_same, odd_text
+from tooltrue.toolbox.sql.lexer import PARAMETER, quote_ends
+from tooltrue.toolbox.sql.tree_spelling import are_same, odd_text
 
-__all__ = ["Statement", "change_of", "query_of", "spelt"]
+__all__ = ["Statement", "change_of", "query_of", "text_with_parameters"]
 
 # It would log the statements of callers, at the level of warnings.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -64,7 +64,7 @@ class Statement:
     names: tuple[str, ...] = ()
     verb: str = "SELECT"
     changes: tuple[str, ...] = ()
-    counting: Statement | None = None
+    count_query: Statement | None = None
     rows: int | None = None
     """The number of rows that a change writes, if the statement itself shows it."""
     is_ordered: bool = False
@@ -83,18 +83,18 @@ class Statement:
         return self.verb.partition(" ")[0] in ("INSERT", "UPDATE", "DELETE", "MERGE")
 
 
-def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None = None) -> Statement:
+def query_of(text: str, dialect: Dialect, catalog: SchemaCatalog, *, most: int | None = None) -> Statement:
     """The query in ``text``, or the plan of one. ``ToolError`` for any other statement. ``most``: upper bound for its
     own LIMIT."""
     explained = _EXPLAIN.match(_without_comments(text, dialect))
     if explained is None:
-        tree, named = _judged(text, dialect, catalog, "query")
+        tree, named = _checked_tree(text, dialect, catalog, "query")
         _clamp(tree, most)
-        return _written(tree, dialect, "query", named, is_ordered=bool(tree.args.get("order")))
+        return _statement_of(tree, dialect, "query", named, is_ordered=bool(tree.args.get("order")))
     rest = _without_comments(text, dialect)[explained.end() :]
-    tree, named = _judged(rest, dialect, catalog, "query")
+    tree, named = _checked_tree(rest, dialect, catalog, "query")
     check_plan_of(named, catalog)
-    plan = _written(tree, dialect, "query", named)
+    plan = _statement_of(tree, dialect, "query", named)
     how = " ".join((explained["how"] or "").upper().split())
     if how == "QUERY PLAN" or (dialect == "sqlite" and not how):
         how = "QUERY PLAN" if dialect == "sqlite" else ""
@@ -102,18 +102,18 @@ def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None 
     return replace(plan, sql=prefix + plan.sql, kind="plan", verb="EXPLAIN")
 
 
-def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
+def change_of(text: str, dialect: Dialect, catalog: SchemaCatalog) -> Statement:
     """The change in ``text``. ``ToolError`` for any other statement, and for one that is not rolled back when it
     fails."""
-    tree, named = _judged(text, dialect, catalog, "change")
-    return _written(
+    tree, named = _checked_tree(text, dialect, catalog, "change")
+    return _statement_of(
         tree,
         dialect,
         "change",
         named,
         verb=_verb(tree),
-        changes=tuple(_changed(tree)),
-        counting=_counting(tree, dialect),
+        changes=tuple(_changed_tables(tree)),
+        counting=_count_query(tree, dialect),
         rows=_rows(tree),
         leaves_out=_leaves_out(tree),
         everything=isinstance(tree, exp.Update | exp.Delete) and not (tree.args.get("where") or tree.args.get("limit")),
@@ -124,36 +124,36 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
 # From text to a tree
 
 
-def _judged(
-    text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]
+def _checked_tree(
+    text: str, dialect: Dialect, catalog: SchemaCatalog, kind: Literal["query", "change"]
 ) -> tuple[Node, tuple[Relation, ...]]:
     """The tree from which the engine's text is written: that of our own spelling of ``text``, with its tables resolved.
     Also returns the relations of these tables."""
-    tree = _parsed(text, dialect)
+    tree = _parse(text, dialect)
     _check_tree(tree, dialect, catalog, kind)
     names = _take_parameters(tree)
-    said = _named(tree)
-    tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
-    if said - _named(tree):  # the parser's writer leaves out clauses that an engine does not have
+    name_counts = _name_counts(tree)
+    tree = _reparse(_text_of(tree, dialect, _verb(tree)), names, dialect)
+    if name_counts - _name_counts(tree):  # the parser's writer leaves out clauses that an engine does not have
         raise ToolError.of("TT6238")
     _check_tree(tree, dialect, catalog, kind)
     return tree, tuple(_resolve(tree, catalog))
 
 
-def _named(tree: Node) -> Counter[str]:
+def _name_counts(tree: Node) -> Counter[str]:
     """How often each name occurs in a tree."""
     return Counter(name.name.lower() for name in tree.find_all(exp.Identifier))
 
 
-def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> None:
+def _check_tree(tree: Node, dialect: Dialect, catalog: SchemaCatalog, kind: Literal["query", "change"]) -> None:
     if not isinstance(tree, _ROOTS[kind]):
         raise ToolError.of("TT6212" if kind == "query" else "TT6230", verb=_verb(tree))
     if type(tree) in _KINDS and _kind(tree) not in _KINDS[type(tree)]:
         raise ToolError.of("TT6230", verb=f"{_verb(tree)} {_kind(tree)}")
     if isinstance(tree, exp.Create) and tree.args.get("replace") and _kind(tree) == "TABLE":
         raise ToolError.of("TT6230", verb="CREATE OR REPLACE TABLE, which drops one,")
-    nodes = accepted.QUERIES if kind == "query" else accepted.QUERIES | accepted.CHANGES
-    functions = accepted.FUNCTIONS | accepted.ENGINE[dialect] | catalog.functions
+    nodes = syntax_allowlist.QUERIES if kind == "query" else syntax_allowlist.QUERIES | syntax_allowlist.CHANGES
+    functions = syntax_allowlist.FUNCTIONS | syntax_allowlist.ENGINE[dialect] | catalog.functions
     for count, node in enumerate(tree.walk()):
         if count >= MOST_NODES:
             raise ToolError.of("TT6218", limit=MOST_NODES)
@@ -163,7 +163,7 @@ def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["q
     check_alone(tree, _verb(tree))
 
 
-def _parsed(text: str, dialect: Dialect) -> Node:
+def _parse(text: str, dialect: Dialect) -> Node:
     if any(ord(sign) < 32 and sign not in "\t\n\r" for sign in text):
         raise ToolError.of("TT6219")
     _tokens(text, dialect)
@@ -172,7 +172,7 @@ def _parsed(text: str, dialect: Dialect) -> Node:
             tree for tree in sqlglot.parse(text, read=dialect) if not (tree is None or type(tree) is exp.Semicolon)
         ]
     except SqlglotError as error:
-        raise _misspelt(error) from None
+        raise _syntax_error(error) from None
     except RecursionError:
         raise ToolError.of("TT6218", limit=MOST_NODES) from None
     except Exception as error:  # some texts crash the parser
@@ -188,7 +188,7 @@ def _tokens(text: str, dialect: Dialect) -> list[Any]:
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
     except SqlglotError as error:
-        raise _misspelt(error) from None
+        raise _syntax_error(error) from None
     # MySQL and MariaDB run these; for all other readers they are comments.
     if any(comment.startswith(("!", "M!")) for token in tokens for comment in token.comments):
         raise ToolError.of("TT6217")
@@ -201,7 +201,7 @@ def _without_comments(text: str, dialect: Dialect) -> str:
     return text[tokens[0].start :] if tokens else ""
 
 
-def _misspelt(error: SqlglotError) -> ToolError:
+def _syntax_error(error: SqlglotError) -> ToolError:
     places: Sequence[Mapping[str, Any]] = getattr(error, "errors", ())
     place: Mapping[str, Any] = places[0] if places else {}
     return ToolError.of("TT6211", line=place.get("line") or 1, column=place.get("col") or 1, problem=_problem(place))
@@ -227,16 +227,16 @@ def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: s
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         _check_function(node, functions)
     elif isinstance(node, exp.Func):
-        if name not in accepted.TYPED and name not in nodes and _spelt(node) not in functions:
-            raise _unknown_function(_spelt(node), functions)
+        if name not in syntax_allowlist.TYPED and name not in nodes and _function_name(node) not in functions:
+            raise _unknown_function(_function_name(node), functions)
         if isinstance(node.parent, exp.Dot):
-            _check_owner(_spelt(node), node.parent, functions)
+            _check_owner(_function_name(node), node.parent, functions)
     elif name not in nodes:
-        code = "TT6213" if name not in accepted.CHANGES else "TT6212"
-        raise ToolError.of(code, what=_said(node), verb=_said(node))
+        code = "TT6213" if name not in syntax_allowlist.CHANGES else "TT6212"
+        raise ToolError.of(code, what=_node_name(node), verb=_node_name(node))
     elif isinstance(node, exp.Operator) and _owner(str(node.args["operator"])) not in ("", "pg_catalog"):
         raise ToolError.of("TT6213", what="an operator of somebody's own", verb="")
-    if (length := accepted.LENGTHS.get(name)) is not None:
+    if (length := syntax_allowlist.LENGTHS.get(name)) is not None:
         _check_length(node, length)
 
 
@@ -265,7 +265,7 @@ def _unknown_function(name: str, functions: frozenset[str]) -> ToolError:
     return ToolError.of("TT6214", name=name[:60], near=", ".join(near) or "(none)")
 
 
-def _spelt(node: exp.Func) -> str:
+def _function_name(node: exp.Func) -> str:
     return node.sql_name().lower()
 
 
@@ -286,7 +286,7 @@ _PLAIN = {
 }
 
 
-def _said(node: Node) -> str:
+def _node_name(node: Node) -> str:
     name = type(node).__name__
     return _PLAIN.get(name, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper())
 
@@ -307,7 +307,7 @@ def _kind(tree: Node) -> str:
 # Tables
 
 
-def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
+def _resolve(tree: Node, catalog: SchemaCatalog) -> list[Relation]:
     """Resolve each table to a visible one; where a name could mean several, the table is qualified by its schema."""
     made, targets, named = _made(tree), {id(table) for table in _targets(tree)}, list[Relation]()
     tables = list(tree.find_all(exp.Table))
@@ -316,7 +316,7 @@ def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
     for table in tables:
         if not isinstance(table.this, exp.Identifier):
             if not isinstance(table.this, exp.Func):
-                raise ToolError.of("TT6213", what=_said(table.this), verb="")
+                raise ToolError.of("TT6213", what=_node_name(table.this), verb="")
         elif table is made or isinstance(table.parent, exp.AlterRename):
             catalog.check_new(table.name, table.db, table.catalog)
             if table is made and catalog.qualifies:
@@ -326,32 +326,32 @@ def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
             table.set("this", names[id(queries[id(table)])].copy())
         else:
-            found = catalog.find(table.name, table.db, table.catalog, quoted=bool(table.this.args.get("quoted")))
+            relation = catalog.find(table.name, table.db, table.catalog, quoted=bool(table.this.args.get("quoted")))
             if id(table) in targets:
-                check_changed(found, catalog)
-            named.append(found)
-            _place(table, found, catalog.qualifies)
+                check_changed(relation, catalog)
+            named.append(relation)
+            _place(table, relation, catalog.qualifies)
     for query in tree.find_all(exp.CTE):
         query.args["alias"].set("this", names[id(query)])
     return named
 
 
-def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
+def _place(table: exp.Table, relation: Relation, qualifies: bool) -> None:
     # In SQLite a CTE with the name of its own table would refer to itself; CREATE INDEX takes no schema there.
     if qualifies or isinstance(table.parent, exp.From | exp.Join):
-        table.set("db", exp.to_identifier(found.schema, quoted=True))
-    if found.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
-        raise ToolError.of("TT6232", table=found.name)
-    if found.is_partial and isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
-        shown = exp.select(*(exp.column(name, quoted=True) for name in found.shown_columns))
+        table.set("db", exp.to_identifier(relation.schema, quoted=True))
+    if relation.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
+        raise ToolError.of("TT6232", table=relation.name)
+    if relation.is_partial and isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
+        selection = exp.select(*(exp.column(name, quoted=True) for name in relation.shown_columns))
         inner = exp.Table(this=table.this.copy(), db=table.args.get("db"))
-        kept = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}
-        if lost := kept.keys() - _OF_SUBQUERIES:
+        options = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}
+        if lost := options.keys() - _OF_SUBQUERIES:
             raise ToolError.of(
-                "TT6213", what=f"{min(lost).upper()} of {found.name}, which has hidden columns,", verb=""
+                "TT6213", what=f"{min(lost).upper()} of {relation.name}, which has hidden columns,", verb=""
             )
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-        table.replace(exp.Subquery(this=shown.from_(inner), alias=alias, **kept))
+        table.replace(exp.Subquery(this=selection.from_(inner), alias=alias, **options))
 
 
 def _made(tree: Node) -> exp.Table | None:
@@ -359,7 +359,7 @@ def _made(tree: Node) -> exp.Table | None:
     return tree.this.find(exp.Table) if isinstance(tree, exp.Create) and _kind(tree) != "INDEX" else None
 
 
-def _named_query(table: exp.Table, catalog: Catalog) -> exp.CTE | None:
+def _named_query(table: exp.Table, catalog: SchemaCatalog) -> exp.CTE | None:
     """The CTE that a name refers to at this place, if any. The target of a change is always a table."""
     if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier) or _is_changed(table):
         return None
@@ -381,7 +381,7 @@ def _named_query(table: exp.Table, catalog: Catalog) -> exp.CTE | None:
     return None
 
 
-def _key(identifier: Node, catalog: Catalog) -> str:
+def _key(identifier: Node, catalog: SchemaCatalog) -> str:
     return identifier.name if catalog.qualifies and identifier.args.get("quoted") else identifier.name.lower()
 
 
@@ -390,7 +390,7 @@ def _is_changed(table: exp.Table) -> bool:
     return isinstance(node.parent, _ROOTS["change"]) and node.parent.this is node
 
 
-def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
+def _fresh(query: exp.CTE, number: int, catalog: SchemaCatalog) -> Node:
     """A CTE name that no table has: engines scope CTEs differently, so a name that falls through to a table must find
     none."""
     name = f"{query.alias}_{number}"
@@ -399,9 +399,9 @@ def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
     return exp.to_identifier(name, quoted=True)
 
 
-def _changed(tree: Node) -> Iterator[str]:
+def _changed_tables(tree: Node) -> Iterator[str]:
     """The tables that a change writes to, its main target first."""
-    yield from {table.name: None for table in (*_targets(tree), *_defined(tree))}
+    yield from {table.name: None for table in (*_targets(tree), *_defined_tables(tree))}
 
 
 def _targets(tree: Node) -> Iterator[exp.Table]:
@@ -414,7 +414,7 @@ def _targets(tree: Node) -> Iterator[exp.Table]:
         yield target
 
 
-def _defined(tree: Node) -> Iterator[exp.Table]:
+def _defined_tables(tree: Node) -> Iterator[exp.Table]:
     """The tables and views that a change creates, alters or drops."""
     if isinstance(tree, exp.Drop):
         yield from tree.args.get("tables") or ()
@@ -434,12 +434,12 @@ def _clamp(tree: Node, most: int | None) -> None:
     limit = tree.args.get("limit")
     if most is None or not isinstance(limit, exp.Limit):
         return
-    said = limit.args.get("expression")
-    if isinstance(said, exp.Literal) and not (said.name.isdigit() and int(said.name) <= most):
+    count = limit.args.get("expression")
+    if isinstance(count, exp.Literal) and not (count.name.isdigit() and int(count.name) <= most):
         limit.set("expression", exp.Literal.number(most))
 
 
-def _written(
+def _statement_of(
     tree: Node,
     dialect: Dialect,
     kind: Kind,
@@ -454,12 +454,12 @@ def _written(
     returns: bool = False,
     leaves_out: bool = False,
 ) -> Statement:
-    """The statement in the spelling of its engine. Its parameters are still markers; :func:`spelt` writes them in the
-    engine's style."""
-    written = tree.copy()
-    names = _take_parameters(written)
-    sql = _text_of(written, dialect, verb)
-    if not are_same(_reparsed(sql, names, dialect), tree):
+    """The statement in the spelling of its engine. Its parameters are still markers; :func:`text_with_parameters`
+    writes them in the engine's style."""
+    copy = tree.copy()
+    names = _take_parameters(copy)
+    sql = _text_of(copy, dialect, verb)
+    if not are_same(_reparse(sql, names, dialect), tree):
         raise ToolError.of("TT6238")
     return Statement(
         sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns, named, leaves_out
@@ -488,13 +488,13 @@ def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
         raise ToolError.of("TT6213", what=f"{verb} as it stands here", verb=verb) from error
 
 
-def _reparsed(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
+def _reparse(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
     """The tree of a text that we have written. ``ToolError`` where its quotes are not where the scanner has them."""
-    text = PARAMETER.sub(lambda found: f":{names[int(found[1])]}", sql)
+    text = PARAMETER.sub(lambda match: f":{names[int(match[1])]}", sql)
     if quote_ends(sql, dialect) is None or quote_ends(text, dialect) != list(_quote_ends(text, dialect)):
         raise ToolError.of("TT6238")
     try:
-        return _parsed(text, dialect)
+        return _parse(text, dialect)
     except ToolError:
         raise ToolError.of("TT6238") from None
 
@@ -508,18 +508,18 @@ def _marker(number: int) -> str:
     return f"\x02{number}\x03"
 
 
-def spelt(statement: Statement, style: str) -> str:
+def text_with_parameters(statement: Statement, style: str) -> str:
     """The text with its parameters in the engine's ``style``, a template: ``{n}`` counted from one, or ``{name}``."""
     return PARAMETER.sub(
-        lambda found: style.format(n=int(found[1]) + 1, name=statement.names[int(found[1])]), statement.sql
+        lambda match: style.format(n=int(match[1]) + 1, name=statement.names[int(match[1])]), statement.sql
     )
 
 
-def _counting(tree: Node, dialect: Dialect) -> Statement | None:
+def _count_query(tree: Node, dialect: Dialect) -> Statement | None:
     """A query for the number of rows that a change affects, where that can be determined."""
     source: Node | None = None
     if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):
-        source = _met(tree)
+        source = _matching_rows(tree)
     elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Query) and not _updates(tree):
         source = _subquery(_with_names(tree.expression.copy()))
     elif isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1:
@@ -531,18 +531,18 @@ def _counting(tree: Node, dialect: Dialect) -> Statement | None:
     query = exp.select(exp.Count(this=exp.Star(), big_int=True)).from_(source)
     if (named := tree.args.get("with_")) is not None:
         query.set("with_", named.copy())
-    return _written(query, dialect, "query")
+    return _statement_of(query, dialect, "query")
 
 
-def _met(tree: exp.Update | exp.Delete) -> Node | None:
+def _matching_rows(tree: exp.Update | exp.Delete) -> Node | None:
     """The rows that match the condition of a change, as a source. ``None`` for a join: it may match one row several
     times."""
     if any(tree.args.get(part) for part in ("from_", "using", "tables")) or tree.this.args.get("joins"):
         return None
     query = exp.select("1").from_(tree.this.copy())
     for part in ("where", "limit"):
-        if (said := tree.args.get(part)) is not None:
-            query.set(part, said.copy())
+        if (clause := tree.args.get(part)) is not None:
+            query.set(part, clause.copy())
     return _subquery(query)
 
 

@@ -15,18 +15,20 @@ from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.local import LocalToolset
 
 if TYPE_CHECKING:
-    from tooltrue.toolbox.tables.reading import Limits
+    from tooltrue.toolbox.tables.layout import TableLimits
 
 __all__ = ["toolset"]
 
 
-def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> LocalToolset:
+def toolset(
+    roots: Sequence[Path], *, limits: TableLimits | None = None, rules: PathRules | None = None
+) -> LocalToolset:
     """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder, and if
     the extra ``data`` is not installed."""
     try:
-        from tooltrue.toolbox.tables import tables  # noqa: PLC0415 - its engine comes with an extra
+        from tooltrue.toolbox.tables import table_tools  # noqa: PLC0415 - its engine comes with an extra
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tooltrue"):
             raise
         raise ConfigurationError.of("TT6301", command=install_command("data")) from error
-    return tables.toolset(roots, limits=limits, rules=rules)
+    return table_tools.toolset(roots, limits=limits, rules=rules)

@@ -28,35 +28,35 @@ class Array:
     key: str | None = None
 
 
-def array_of(text: str, whole: bool, shown: str) -> Array | None:
+def array_of(text: str, whole: bool, display_path: str) -> Array | None:
     """The array of objects in a file that begins with ``text``; ``None`` where each line is an object. ``ToolError``
     for an object with several arrays of objects."""
     at = _after_space(text, 0)
     if _OBJECTS.match(text, at):
         return Array(at + 1)
-    if not text.startswith("{", at) or _is_lines(text, at, whole, shown):
+    if not text.startswith("{", at) or _is_lines(text, at, whole, display_path):
         return None
     arrays = [Array(start, key) for key, start in _arrays(text, at + 1)]
     if len(arrays) > 1:
-        raise _several(shown, *(array.key or "" for array in arrays))
+        raise _several(display_path, *(array.key or "" for array in arrays))
     return arrays[0] if arrays else None
 
 
-def _is_lines(text: str, at: int, whole: bool, shown: str) -> bool:
+def _is_lines(text: str, at: int, whole: bool, display_path: str) -> bool:
     """Whether the object that begins at ``at`` is a row. One on a line of its own is, unless it is the whole file."""
     end = _end(text, at)
     if end is None or "\n" in text[at:end]:
         return False
-    return not whole or bool(text[end:].strip()) or re.search(r"\.(jsonl|ndjson)\b", shown.lower()) is not None
+    return not whole or bool(text[end:].strip()) or re.search(r"\.(jsonl|ndjson)\b", display_path.lower()) is not None
 
 
-def _several(shown: str, *keys: str) -> ToolError:
-    return ToolError.of("TT6339", path=shown, keys=", ".join(key[:60] for key in keys[:10]))
+def _several(display_path: str, *keys: str) -> ToolError:
+    return ToolError.of("TT6339", path=display_path, keys=", ".join(key[:60] for key in keys[:10]))
 
 
 def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _end(text: str, at: int) -> int | None:
@@ -86,34 +86,34 @@ def _arrays(text: str, at: int) -> Iterator[tuple[str, int]]:
 class Elements:
     """Cuts an array into its elements, as its text comes in."""
 
-    def __init__(self, array: Array, shown: str, limit: int) -> None:
+    def __init__(self, array: Array, display_path: str, limit: int) -> None:
         self._array = array
-        self._shown = shown
+        self._display_path = display_path
         self._limit = limit
         self._skip = array.start
         self._text = ""
         """Text that has come in and was not cut yet: the beginning of an element, or the rest after the array."""
-        self._taken = 0
+        self._position = 0
         self._number = 1
-        self._ended = False
+        self._is_over = False
 
     def feed(self, text: str) -> Iterator[str]:
         """The elements that are complete by now, one line each. ``ToolError`` for one that is no object or is too
         long."""
         skipped = min(self._skip, len(text))
         self._skip -= skipped
-        self._text, self._taken = self._text[self._taken :] + text[skipped:], 0
-        while not self._ended and (span := self._next()) is not None:
+        self._text, self._position = self._text[self._position :] + text[skipped:], 0
+        while not self._is_over and (span := self._next()) is not None:
             yield self._text[span].replace("\n", " ").replace("\r", " ")
             self._number += 1
-        if len(self._text) - self._taken > self._limit:
+        if len(self._text) - self._position > self._limit:
             raise self._unfit()
 
     def _next(self) -> slice | None:
         """The span of the next element; ``None`` where it is incomplete, or the array ends."""
-        at = _after_space(self._text, self._taken)
+        at = _after_space(self._text, self._position)
         if self._text.startswith("]", at):
-            self._ended, self._taken = True, at + 1
+            self._is_over, self._position = True, at + 1
             return None
         if self._number > 1 and at < len(self._text):
             if self._text[at] != ",":
@@ -128,33 +128,33 @@ class Elements:
             return None
         if end - at > self._limit:
             raise self._unfit()
-        self._taken = end
+        self._position = end
         return slice(at, end)
 
     def finish(self) -> None:
         """``ToolError`` when the array, or the object around it, does not end, or contains another one."""
-        rest = self._text[self._taken :]
-        if not self._ended or (self._array.key is None and rest.strip()):
+        rest = self._text[self._position :]
+        if not self._is_over or (self._array.key is None and rest.strip()):
             raise self._unfit()
         if self._array.key is None:
             return
         if others := [key for key, _ in _arrays(rest, _after_space(rest, 0) + 1)]:
-            raise _several(self._shown, self._array.key, *others)
+            raise _several(self._display_path, self._array.key, *others)
         if _end('{"":0' + rest, 0) is None:
             raise self._unfit()
 
     def _unfit(self) -> ToolError:
-        return ToolError.of("TT6338", path=self._shown, number=self._number, limit=self._limit)
+        return ToolError.of("TT6338", path=self._display_path, number=self._number, limit=self._limit)
 
 
-def lines_of(parts: Iterator[bytes], array: Array, shown: str, limit: int) -> Iterator[bytes]:
+def lines_of(parts: Iterator[bytes], array: Array, display_path: str, limit: int) -> Iterator[bytes]:
     """An array in UTF-8 as JSON Lines."""
-    elements = Elements(array, shown, limit)
+    elements = Elements(array, display_path, limit)
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:
         for part in parts:
             yield "".join(f"{each}\n" for each in elements.feed(decoder.decode(part))).encode()
         decoder.decode(b"", final=True)
     except UnicodeError as error:
-        raise ToolError.of("TT6311", path=shown, encoding="utf-8") from error
+        raise ToolError.of("TT6311", path=display_path, encoding="utf-8") from error
     elements.finish()

@@ -35,17 +35,17 @@ def draw(
         axes.bar(places, heights)
     else:
         axes.plot(places, heights, marker="." if len(points) <= 60 else "")
-    shown = places[:: max(1, len(places) // 30)]
-    labels = [_brief(points[place][0], LABEL) for place in shown]
-    known = {font.name for font in fontManager.ttflist}
-    turned = {"rotation": 45, "ha": "right"} if len(shown) > 6 else {}
-    axes.set_xticks(shown, labels, **turned)
+    ticks = places[:: max(1, len(places) // 30)]
+    labels = [_brief(points[place][0], LABEL) for place in ticks]
+    fonts = {font.name for font in fontManager.ttflist}
+    turned = {"rotation": 45, "ha": "right"} if len(ticks) > 6 else {}
+    axes.set_xticks(ticks, labels, **turned)
     axes.set_title(_brief(title, 100))
     axes.set_xlabel(_brief(horizontal, 60))
     axes.set_ylabel(_brief(vertical, 60))
     for text in (*axes.get_xticklabels(), axes.title, axes.xaxis.label, axes.yaxis.label):
         text.set_parse_math(False)
-        text.set_fontfamily([*(name for name in _FONTS if name in known), "DejaVu Sans"])
+        text.set_fontfamily([*(name for name in _FONTS if name in fonts), "DejaVu Sans"])
     axes.grid(axis="y", alpha=0.3)
     picture = io.BytesIO()
     with warnings.catch_warnings():

@@ -8,8 +8,8 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from tooltrue.errors import ToolError
+from tooltrue.toolbox.tables.layout import Corrections, Delimiter, Encoding
 from tooltrue.toolbox.tables.notation import Decimal
-from tooltrue.toolbox.tables.reading import Corrections, Delimiter, Encoding
 
 __all__ = ["NOTHING", "CorrectionsArgument", "corrections_of"]
 
@@ -26,10 +26,10 @@ def corrections_of(argument: Mapping[str, str | bool]) -> Corrections:
                 "TT6337", key=key[:40], value=str(value)[:40], accepted=f"the keys {', '.join(_ACCEPTED)}"
             )
         accepted, read = _ACCEPTED[key]
-        found = read(value)
-        if found is None:
+        correction = read(value)
+        if correction is None:
             raise ToolError.of("TT6337", key=key, value=str(value)[:40], accepted=accepted)
-        corrections[key] = found
+        corrections[key] = correction
     return Corrections(**corrections)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["BINS", "binned", "order_of"]
+__all__ = ["BINS", "bin_expression", "order_of"]
 
 BINS: Mapping[str, str] = {
     "day": "strftime({date}, '%Y-%m-%d')",
@@ -33,12 +33,12 @@ _SLASHES = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/[0-9]{4}(?:[T ].*)?")
 def order_of(cells: Iterable[str]) -> str | None:
     """The replacement that turns dates with slashes into ISO 8601; ``None`` where no cell shows it, or cells
     contradict."""
-    found = [match for cell in cells if (match := _SLASHES.fullmatch(cell))]
-    day_first, month_first = (any(int(match[at]) > 12 for match in found) for at in (1, 2))
+    matches = [match for cell in cells if (match := _SLASHES.fullmatch(cell))]
+    day_first, month_first = (any(int(match[at]) > 12 for match in matches) for at in (1, 2))
     return None if day_first == month_first else r"\3-\2-\1" if day_first else r"\3-\1-\2"
 
 
-def binned(cell: str, bin: str, slashes: str | None) -> str:
+def bin_expression(cell: str, bin: str, slashes: str | None) -> str:
     """The group of a cell, in SQL: the day, week, … of its date, or its text if it is no date."""
     forms = [*_FORMS.values()]
     if slashes:

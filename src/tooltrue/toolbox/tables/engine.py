@@ -16,11 +16,11 @@ from typing import Any
 import duckdb
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.feeding import Feed
-from tooltrue.toolbox.tables.reading import Layout, Limits
+from tooltrue.toolbox.tables.feed import Feed
+from tooltrue.toolbox.tables.layout import Layout, TableLimits
 from tooltrue.tools.vocabulary import Slice
 
-__all__ = ["Query", "Running", "Stopped", "TooWide", "Unfit", "check_pattern", "queried"]
+__all__ = ["Query", "QueryRun", "Stopped", "TooWide", "Unfit", "check_pattern", "open_query"]
 
 
 class Unfit(Exception):
@@ -39,7 +39,7 @@ class Stopped(Exception):
     """The call was cancelled."""
 
 
-class Running:
+class QueryRun:
     """A call in progress; :meth:`stop` cancels it, from any thread, in whichever query it is."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Running:
         with self._lock:
             if self._connection is None or self._feed is None:
                 return -1.0
-            piped = self._feed.taken
+            piped = self._feed.bytes_read
             return 100 * piped / max(self._feed.size, 1) if piped else self._connection.query_progress()
 
     def check(self) -> None:
@@ -88,28 +88,28 @@ class Query:
         connection: duckdb.DuckDBPyConnection,
         feed: Feed,
         layout: Layout,
-        shown: str,
-        limits: Limits,
-        run: Running,
+        display_path: str,
+        limits: TableLimits,
+        run: QueryRun,
     ) -> None:
         self._connection = connection
         self._feed = feed
         self._layout = layout
-        self._shown = shown
+        self._display_path = display_path
         self._limits = limits
         self._run = run
 
     def types(self) -> list[tuple[str, str]]:
         """The columns of a Parquet file, and their types."""
-        with self._worded():
-            found = self._connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [self._feed.path]).fetchall()
-        return [(row[0], row[1]) for row in found]
+        with self._engine_errors():
+            rows = self._connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [self._feed.path]).fetchall()
+        return [(row[0], row[1]) for row in rows]
 
     def rows(self, sql: str, columns: int, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of ``sql``, in which ``{table}`` stands for the file; its columns are c0, c1, …"""
         names = ", ".join(f"c{n}" for n in range(columns))
         text = sql.replace("{table}", f"(SELECT * FROM {self._source(columns)} AS t({names}))")
-        with self._run.using(self._connection, self._feed), self._worded():
+        with self._run.using(self._connection, self._feed), self._engine_errors():
             return self._connection.execute(text, list(values)).fetchall()
 
     def _source(self, columns: int) -> str:
@@ -134,12 +134,12 @@ class Query:
             "store_rejects=true, rejects_limit=0)"
         )
 
-    def rejected(self) -> tuple[int, list[tuple[int, str]]]:
+    def rejected_rows(self) -> tuple[int, list[tuple[int, str]]]:
         """The number of rows that were left out for having too many or too few cells, and the first of them.
         ``ToolError`` for an error that makes everything after it uncertain."""
         if self._layout.format != "delimited":
             return 0, []
-        with self._run.using(self._connection, self._feed), self._worded():
+        with self._run.using(self._connection, self._feed), self._engine_errors():
             try:  # one for each error: a row may have many
                 fatal = self._connection.execute(
                     "SELECT line, error_type FROM reject_errors WHERE list_contains(?, error_type::VARCHAR) "
@@ -150,7 +150,7 @@ class Query:
                 return 0, []  # the table exists only after a row was rejected
             if fatal is not None:
                 line, kind = fatal
-                raise ToolError.of(_FATAL[kind], path=self._shown, line=line, limit=self._limits.row_bytes)
+                raise ToolError.of(_FATAL[kind], path=self._display_path, line=line, limit=self._limits.row_bytes)
             counted = self._connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone() or (0,)
             first = self._connection.execute(
                 "SELECT line, lower(min(error_type)) FROM reject_errors GROUP BY line ORDER BY line LIMIT 5"
@@ -158,7 +158,7 @@ class Query:
         return counted[0], first
 
     @contextmanager
-    def _worded(self) -> Generator[None]:
+    def _engine_errors(self) -> Generator[None]:
         try:
             yield
         except duckdb.InterruptException as error:
@@ -170,15 +170,15 @@ class Query:
         except duckdb.Error as error:
             raise self._problem(str(error)) from error
 
-    def _problem(self, said: str) -> Exception:
-        if unfit := re.search(r"\bunfit c(\d+) ", said):
+    def _problem(self, message: str) -> Exception:
+        if unfit := re.search(r"\bunfit c(\d+) ", message):
             return Unfit(int(unfit[1]))
-        if "Overflow" in said or "out of range" in said or "Casting value" in said:
-            return TooWide(said)
-        line = re.search(r"[Ll]ine (\d+)|record/value (\d+)", said)
+        if "Overflow" in message or "out of range" in message or "Casting value" in message:
+            return TooWide(message)
+        line = re.search(r"[Ll]ine (\d+)|record/value (\d+)", message)
         if line is not None and self._layout.format == "json lines":
-            return ToolError.of("TT6317", path=self._shown, line=int(line[1] or line[2]))
-        return ToolError.of("TT6319", path=self._shown)
+            return ToolError.of("TT6317", path=self._display_path, line=int(line[1] or line[2]))
+        return ToolError.of("TT6319", path=self._display_path)
 
 
 _FATAL = {
@@ -204,7 +204,7 @@ def check_pattern(pattern: str) -> None:
 
 
 @contextmanager
-def queried(feed: Feed, layout: Layout, shown: str, limits: Limits, run: Running) -> Generator[Query]:
+def open_query(feed: Feed, layout: Layout, display_path: str, limits: TableLimits, run: QueryRun) -> Generator[Query]:
     """An engine that can open the path of ``feed`` alone."""
     connection = duckdb.connect(
         ":memory:", config={"threads": str(limits.threads), "memory_limit": f"{limits.memory_mib}MiB"}
@@ -223,6 +223,6 @@ def queried(feed: Feed, layout: Layout, shown: str, limits: Limits, run: Running
             "lock_configuration = true",
         ):
             connection.execute(f"SET {setting}")
-        yield Query(connection, feed, layout, shown, limits, run)
+        yield Query(connection, feed, layout, display_path, limits, run)
     finally:
         connection.close()

@@ -28,14 +28,14 @@ from tooltrue.errors import ToolError
 
 __all__ = [
     "Both",
-    "Compared",
+    "ColumnComparison",
+    "ColumnMembership",
+    "ColumnSearch",
     "Either",
     "Empty",
-    "Listed",
     "Node",
     "Not",
     "Search",
-    "Searched",
     "Value",
     "columns_of",
     "leaves",
@@ -53,20 +53,20 @@ Search = Literal["contains", "starts with", "ends with", "matches"]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ColumnComparison:
     column: str
     operator: Comparison
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ColumnMembership:
     column: str
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class ColumnSearch:
     column: str
     how: Search
     text: str
@@ -92,7 +92,7 @@ class Either:
     parts: tuple[Node, ...]
 
 
-Leaf = Compared | Listed | Searched | Empty
+Leaf = ColumnComparison | ColumnMembership | ColumnSearch | Empty
 Node = Leaf | Not | Both | Either
 
 
@@ -133,44 +133,44 @@ _SEARCHES = frozenset(("contains", "starts", "ends", "matches"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _FilterToken:
     kind: Literal["value", "name", "sign", "word", "end"]
     text: str
     place: int
     value: Value = ""
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_FilterToken]:
     place = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise ToolError.of(
                 "TT6321", place=place + 1, found=text[place : place + 20], wanted="a name, value or sign"
             )
-        if found.lastgroup is not None:
-            yield _token(found.lastgroup, found[found.lastgroup], place)
-        place = found.end()
-    yield _Token("end", "the end", len(text))
+        if match.lastgroup is not None:
+            yield _token(match.lastgroup, match[match.lastgroup], place)
+        place = match.end()
+    yield _FilterToken("end", "the end", len(text))
 
 
-def _token(kind: str, said: str, place: int) -> _Token:
+def _token(kind: str, text: str, place: int) -> _FilterToken:
     match kind:
         case "number":
-            return _Token("value", said, place, Decimal(said))
+            return _FilterToken("value", text, place, Decimal(text))
         case "single":
-            return _Token("value", said, place, said.replace("''", "'"))
+            return _FilterToken("value", text, place, text.replace("''", "'"))
         case "double":
-            return _Token("value", said, place, said.replace('""', '"'))
+            return _FilterToken("value", text, place, text.replace('""', '"'))
         case "name":
-            return _Token("name", said, place)
+            return _FilterToken("name", text, place)
         case "sign":
-            return _Token("sign", said, place)
+            return _FilterToken("sign", text, place)
         case _:
-            word = said.lower()
+            word = text.lower()
             if word in ("true", "false"):
-                return _Token("value", said, place, word == "true")
-            return _Token("word", word, place) if word in _WORDS else _Token("name", said, place)
+                return _FilterToken("value", text, place, word == "true")
+            return _FilterToken("word", word, place) if word in _WORDS else _FilterToken("name", text, place)
 
 
 def parse(text: str) -> Node:
@@ -183,7 +183,7 @@ def parse(text: str) -> Node:
 class _Parser:
     """A parser by recursive descent, at most :data:`DEPTH` levels deep."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_FilterToken]) -> None:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
@@ -196,10 +196,10 @@ class _Parser:
         return node
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> _FilterToken:
         return self._tokens[self._at]
 
-    def _take(self) -> _Token:
+    def _take(self) -> _FilterToken:
         token = self._next
         self._at += 1
         return token
@@ -216,8 +216,8 @@ class _Parser:
         if not self._skip(text):
             self._fail(f'"{text}"')
 
-    def _fail(self, wanted: str) -> NoReturn:
-        raise ToolError.of("TT6321", place=self._next.place + 1, found=self._next.text[:20], wanted=wanted)
+    def _fail(self, expected: str) -> NoReturn:
+        raise ToolError.of("TT6321", place=self._next.place + 1, found=self._next.text[:20], wanted=expected)
 
     def _either(self) -> Node:
         parts = [self._both()]
@@ -226,18 +226,18 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def _both(self) -> Node:
-        parts = [self._negated()]
+        parts = [self._negation()]
         while self._skip("and"):
-            parts.append(self._negated())
+            parts.append(self._negation())
         return parts[0] if len(parts) == 1 else Both(tuple(parts))
 
-    def _negated(self) -> Node:
+    def _negation(self) -> Node:
         self._depth += 1
         if self._depth > DEPTH:
             raise ToolError.of("TT6322", limit=DEPTH)
         try:
             if self._skip("not"):
-                return Not(self._negated())
+                return Not(self._negation())
             if self._skip("("):
                 node = self._either()
                 self._expect(")")
@@ -251,23 +251,23 @@ class _Parser:
             self._fail('a column, "not" or "("')
         column = self._take().text
         if self._is(*_SIGNS):
-            return Compared(column, _SIGNS[self._take().text], self._value())
+            return ColumnComparison(column, _SIGNS[self._take().text], self._value())
         if self._skip("is"):
             negated = self._skip("not")
             self._expect("empty")
             return Not(Empty(column)) if negated else Empty(column)
         negated = self._skip("not")
-        test = self._named(column)
+        test = self._column_test(column)
         return Not(test) if negated else test
 
-    def _named(self, column: str) -> Leaf:
+    def _column_test(self, column: str) -> Leaf:
         if self._skip("in"):
-            return Listed(column, self._list())
+            return ColumnMembership(column, self._list())
         if not self._is(*_SEARCHES):
             self._fail('a comparison: = != < <= > >= in contains "starts with" "ends with" matches "is empty"')
-        return self._searched(column)
+        return self._text_search(column)
 
-    def _searched(self, column: str) -> Searched:
+    def _text_search(self, column: str) -> ColumnSearch:
         how = self._search(self._take().text)
         text = self._value()
         if not isinstance(text, str):
@@ -275,7 +275,7 @@ class _Parser:
             self._fail("text in quotes")
         if how == "matches" and len(str(text)) > PATTERN:
             raise ToolError.of("TT6323", limit=PATTERN)
-        return Searched(column, how, str(text))
+        return ColumnSearch(column, how, str(text))
 
     def _search(self, word: str) -> Search:
         match word:

@@ -30,7 +30,7 @@ __all__ = [
     "NumbersRead",
     "is_unclear",
     "notations_of",
-    "told_of",
+    "numbers_note",
 ]
 
 NUMBER = r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
@@ -97,9 +97,9 @@ class Notation:
         """The number in ``cell`` as computers write it; ``None`` if it is not a number."""
         if len(cell) > _LONGEST or not _compiled(self.pattern).fullmatch(cell):
             return None
-        found = _compiled(_CORE).search(cell)
+        match = _compiled(_CORE).search(cell)
         sign = "-" if _compiled(_NEGATIVE).search(cell) else ""
-        return sign + (found[0] if found else "").translate(str.maketrans(self.decimal, ".", self._removed))
+        return sign + (match[0] if match else "").translate(str.maketrans(self.decimal, ".", self._removed))
 
     def sql(self, cell: str) -> str:
         """The same as an SQL expression over the column ``cell``, NULL if it is not a number."""
@@ -162,10 +162,10 @@ def _pattern(decimal: Decimal, unit: str) -> str:
 def _unit_of(cell: str) -> str | None:
     """The unit that is written around the digits of ``cell``: empty if there is only a number, ``None`` for any other
     text."""
-    found = _AROUND.fullmatch(cell) if len(cell) <= _LONGEST else None
-    if found is None:
+    match = _AROUND.fullmatch(cell) if len(cell) <= _LONGEST else None
+    if match is None:
         return None
-    text = re.sub(rf"[+()\s{_SPACES}{_MINUS}]", "", found[1] + found[2])
+    text = re.sub(rf"[+()\s{_SPACES}{_MINUS}]", "", match[1] + match[2])
     if text in _SPELLINGS or not text:
         return _SPELLINGS.get(text, "")
     return text if text == _PERCENT or (len(text) == 1 and unicodedata.category(text) == "Sc") else None
@@ -209,7 +209,7 @@ class _Evidence:
             return None
         return "." if self.point >= self.comma else ","
 
-    def decided(self, whole: Decimal | None, likely: Decimal) -> tuple[Notation, bool]:
+    def choose(self, whole: Decimal | None, likely: Decimal) -> tuple[Notation, bool]:
         """The notation of the column, and whether it is only a guess."""
         decimal = whole or self.decimal
         if decimal is not None:
@@ -224,34 +224,34 @@ class Notations:
     """The notations of a file's columns, where they are not plain, and the notes about them in a result."""
 
     by_column: Mapping[str, Notation] = field(default_factory=dict[str, Notation])
-    told: list[NumbersRead] = field(default_factory=list[NumbersRead])
+    notes: list[NumbersRead] = field(default_factory=list[NumbersRead])
     undecided: frozenset[str] = frozenset()
     """Columns without any number in the beginning of the file that has, or may have, decimals."""
 
 
-def notations_of(columns: Iterable[Cells], likely: Decimal, said: Decimal | None) -> Notations:
-    """The notations of ``columns``. ``likely`` decides undecided columns; ``said`` overrides all evidence."""
-    seen = [(column.name, _evidence(column.samples)) for column in columns if not column.typed]
-    numeric = [(name, evidence) for name, evidence in seen if evidence.numeric]
+def notations_of(columns: Iterable[Cells], likely: Decimal, override: Decimal | None) -> Notations:
+    """The notations of ``columns``. ``likely`` decides undecided columns; ``override`` overrides all evidence."""
+    evidence_by_column = [(column.name, _evidence(column.samples)) for column in columns if not column.typed]
+    numeric = [(name, evidence) for name, evidence in evidence_by_column if evidence.numeric]
     decided: set[Decimal] = {evidence.decimal for _, evidence in numeric if evidence.decimal}
-    whole = said or (decided.pop() if len(decided) == 1 else None)
-    found: dict[str, Notation] = {}
-    told: dict[tuple[Decimal, str, bool], list[str]] = {}
+    whole = override or (decided.pop() if len(decided) == 1 else None)
+    notations: dict[str, Notation] = {}
+    groups: dict[tuple[Decimal, str, bool], list[str]] = {}
     for name, evidence in numeric:
-        notation, ambiguous = evidence.decided(said or (None if evidence.decimal else whole), likely)
-        needed = evidence.odd or notation.decimal == "," or said is not None
+        notation, ambiguous = evidence.choose(override or (None if evidence.decimal else whole), likely)
+        needed = evidence.odd or notation.decimal == "," or override is not None
         if needed:
-            found[name] = notation
+            notations[name] = notation
         if needed or ambiguous:
-            told.setdefault((notation.decimal, notation.unit, ambiguous), []).append(name)
-    untold = {name for name, evidence in seen if not evidence.decimal} - {
-        name for names in told.values() for name in names
+            groups.setdefault((notation.decimal, notation.unit, ambiguous), []).append(name)
+    untold = {name for name, evidence in evidence_by_column if not evidence.decimal} - {
+        name for names in groups.values() for name in names
     }
     undecided = frozenset[str]() if whole else frozenset(untold)
-    return Notations(found, [told_of(*key, names) for key, names in told.items()], undecided)
+    return Notations(notations, [numbers_note(*key, names) for key, names in groups.items()], undecided)
 
 
-def told_of(decimal: Decimal, unit: str, ambiguous: bool, names: Sequence[str]) -> NumbersRead:
+def numbers_note(decimal: Decimal, unit: str, ambiguous: bool, names: Sequence[str]) -> NumbersRead:
     """The note of a result on columns that are read alike."""
     read = NumbersRead(columns=list(names[:_NAMED]), decimal=decimal)
     if unit:

@@ -20,20 +20,20 @@ from decimal import Decimal
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.tables.filters import (
     Both,
-    Compared,
+    ColumnComparison,
+    ColumnMembership,
+    ColumnSearch,
     Either,
     Empty,
-    Listed,
     Node,
     Not,
     Search,
-    Searched,
     Value,
     leaves,
 )
 from tooltrue.toolbox.tables.notation import NUMBER, Notation
 
-__all__ = ["FLOAT", "Shape", "Table", "is_number", "shape_of"]
+__all__ = ["FLOAT", "Shape", "TableColumns", "is_number", "shape_of"]
 
 _NUMBER = re.compile(NUMBER)
 MOST = 38
@@ -80,7 +80,7 @@ def _one(number: str) -> Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableColumns:
     """The columns of a file, by name, as expressions. ``natives`` have numbers as the file's own types; the numbers of
     the others are plain, or in the notation of ``notations``."""
 
@@ -93,18 +93,18 @@ class Table:
     def at(self, name: str, where: str) -> int:
         """The number of the column. ``ToolError`` lists the columns that exist."""
         if name not in self.names:
-            known = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
-            raise ToolError.of("TT6330", name=name[:100], where=where, known=known)
+            columns = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
+            raise ToolError.of("TT6330", name=name[:100], where=where, known=columns)
         return self.names.index(name)
 
     def cell(self, name: str, where: str = "$.columns") -> str:
         return f"c{self.at(name, where)}"
 
     def text(self, name: str, where: str = "$.columns") -> str:
-        return f"CAST({self.cell(name, where)} AS VARCHAR)" if name in self.typed else self.cell(name, where)
+        return f"CAST({self.cell(name, where)} AS VARCHAR)" if name in self.typed_value else self.cell(name, where)
 
     @property
-    def typed(self) -> frozenset[str]:
+    def typed_value(self) -> frozenset[str]:
         return frozenset(self.natives) | self.truths
 
     def counts(self, name: str) -> bool:
@@ -122,10 +122,12 @@ class Table:
     def rows(self) -> str:
         """The rows of the file: its cells, and for columns with a notation of their own, also the numbers as plain
         text."""
-        written = "".join(f", {self.notations[n].sql(self.cell(n))} AS {self.written(n)}" for n in self.notations)
-        return f"(SELECT *{written} FROM {{table}})" if written else "{table}"
+        number_texts = "".join(
+            f", {self.notations[n].sql(self.cell(n))} AS {self.number_text(n)}" for n in self.notations
+        )
+        return f"(SELECT *{number_texts} FROM {{table}})" if number_texts else "{table}"
 
-    def written(self, name: str) -> str:
+    def number_text(self, name: str) -> str:
         """The cell with a plainly written number, as a column of :attr:`rows`."""
         at = self.at(name, "$.columns")
         return f"w{at}" if name in self.notations else f"c{at}"
@@ -133,7 +135,7 @@ class Table:
     def number(self, name: str, where: str = "$.columns") -> str:
         """The number in a cell; NULL if it is not a number."""
         column = self.cell(name, where)
-        cell = self.written(name)
+        cell = self.number_text(name)
         shape = self.shape(name)
         if name in self.natives:
             return cell if shape.exact else f"CAST({cell} AS DOUBLE)"
@@ -154,19 +156,19 @@ class Table:
             f"WHEN {number} THEN CAST(error('unfit {column} ' || left({cell}, 20)) AS {kind}) END)"
         )
 
-    def numbered(self, names: Sequence[str], where: str = "") -> str:
+    def numbered_rows(self, names: Sequence[str], where: str = "") -> str:
         """The rows that match ``where``, with the numbers of ``names`` beside their cells, each read once."""
         numbers = "".join(f", {self.number(name)} AS n{self.names.index(name)}" for name in dict.fromkeys(names))
         return f"(SELECT *{numbers} FROM {self.rows}{where})"
 
     def read(self, name: str) -> str:
-        """The number of a cell, as a column of :meth:`numbered`."""
+        """The number of a cell, as a column of :meth:`numbered_rows`."""
         return f"n{self.at(name, '$.columns')}"
 
     def digits(self, name: str) -> str:
         """The most digits before and after the point in the numbers of a column, and whether any is written with an
         exponent."""
-        cell = self.written(name)
+        cell = self.number_text(name)
         plain = f"regexp_full_match({cell}, '{NUMBER}')"
         return (
             f"max(length(regexp_extract({cell}, '^[+-]?([0-9]+)', 1))) FILTER ({plain}), "
@@ -176,12 +178,18 @@ class Table:
 
     # Filters
 
-    def widened(self, node: Node) -> dict[str, Shape]:
+    def widened_shapes(self, node: Node) -> dict[str, Shape]:
         """The shapes, widened to hold also the numbers that ``node`` compares with."""
         shapes = dict(self.shapes)
         for leaf in leaves(node):
             self.at(leaf.column, "$.filter")
-            values = leaf.values if isinstance(leaf, Listed) else (leaf.value,) if isinstance(leaf, Compared) else ()
+            values = (
+                leaf.values
+                if isinstance(leaf, ColumnMembership)
+                else (leaf.value,)
+                if isinstance(leaf, ColumnComparison)
+                else ()
+            )
             for value in values:
                 if isinstance(value, Decimal) and leaf.column in shapes:
                     shapes[leaf.column] = shapes[leaf.column].wide(_one(format(value, "f")))
@@ -198,18 +206,18 @@ class Table:
                 return f"(NOT {self.condition(part, values)})"
             case Empty(column):
                 return f"(coalesce({self.text(column, '$.filter')}, '') = '')"
-            case Listed(column, listed):
-                parts = [self._compared(column, "=", value, values) for value in listed]
+            case ColumnMembership(column, listed):
+                parts = [self._comparison(column, "=", value, values) for value in listed]
                 return "(" + " OR ".join(parts) + ")"
-            case Searched(column, how, text):
+            case ColumnSearch(column, how, text):
                 values.append(text)
                 return f"coalesce({_SEARCHES[how]}({self.text(column, '$.filter')}, CAST(? AS VARCHAR)), false)"
-            case Compared(column, operator, value):
+            case ColumnComparison(column, operator, value):
                 if operator == "!=":
-                    return f"(NOT {self._compared(column, '=', value, values)})"
-                return self._compared(column, operator, value, values)
+                    return f"(NOT {self._comparison(column, '=', value, values)})"
+                return self._comparison(column, operator, value, values)
 
-    def _compared(self, column: str, operator: str, value: Value, values: list[object]) -> str:
+    def _comparison(self, column: str, operator: str, value: Value, values: list[object]) -> str:
         if isinstance(value, bool):
             values.append(str(value).lower())
             return f"coalesce(lower({self.text(column, '$.filter')}) {operator} CAST(? AS VARCHAR), false)"

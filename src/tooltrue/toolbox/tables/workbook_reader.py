@@ -35,12 +35,12 @@ _SHEETS = 50
 Values = Sequence[Any]
 
 
-class _Refused(Exception):
+class _Refusal(Exception):
     """The answer in place of rows: the ``code`` of a sentence, and its facts."""
 
     def __init__(self, code: str, **facts: Any) -> None:
         super().__init__(code)
-        self.said = {"code": code, "facts": facts}
+        self.reply = {"code": code, "facts": facts}
 
 
 def answer() -> None:
@@ -55,8 +55,8 @@ def answer() -> None:
     try:
         _check_size(job)
         head, rows = _sheet(job["sheet"])
-    except _Refused as refused:
-        head, rows = refused.said, iter(())
+    except _Refusal as refused:
+        head, rows = refused.reply, iter(())
     except Exception as error:  # noqa: BLE001 - a stranger's archive: whatever is wrong with it, it cannot be read
         head, rows = {"code": "TT6343", "facts": {"problem": type(error).__name__}}, iter(())
     out.write(json.dumps(head) + "\n")
@@ -69,33 +69,35 @@ def _check_size(job: dict[str, Any]) -> None:
         entries = archive.infolist()
         size, packed = sum(each.file_size for each in entries), max(sum(each.compress_size for each in entries), 1)
     if len(entries) > _ENTRIES or size > job["size"] or size > job["free"] + job["ratio"] * packed:
-        raise _Refused("TT6312", size=size, packed=packed)
+        raise _Refusal("TT6312", size=size, packed=packed)
 
 
-def _sheet(wanted: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
-    """The properties and rows of the sheet ``wanted``, by default of the first one that is not hidden."""
+def _sheet(sheet_name: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
+    """The properties and rows of the sheet ``sheet_name``, by default of the first one that is not hidden."""
     if not openpyxl.DEFUSEDXML:
-        raise _Refused("TT6302", what="xlsx", extra="xlsx")
+        raise _Refusal("TT6302", what="xlsx", extra="xlsx")
     try:
         book = openpyxl.load_workbook(sys.stdin.buffer, read_only=True, data_only=True, keep_links=False)
     except (OSError, KeyError) as error:  # an archive of another kind
-        raise _Refused("TT6310") from error
+        raise _Refusal("TT6310") from error
     sheets = list(book.worksheets)
     names = [sheet.title for sheet in sheets]
-    found = [sheet for sheet in sheets if (sheet.title == wanted if wanted else sheet.sheet_state == "visible")]
-    if not found:
-        raise _Refused("TT6341", sheet=str(wanted)[:100], sheets=", ".join(names[:_SHEETS]))
-    found[0].reset_dimensions()  # the size that a file states may be wrong
-    rows = _filled(found[0].iter_rows(values_only=True))
+    candidates = [
+        sheet for sheet in sheets if (sheet.title == sheet_name if sheet_name else sheet.sheet_state == "visible")
+    ]
+    if not candidates:
+        raise _Refusal("TT6341", sheet=str(sheet_name)[:100], sheets=", ".join(names[:_SHEETS]))
+    candidates[0].reset_dimensions()  # the size that a file states may be wrong
+    rows = _filled_rows(candidates[0].iter_rows(values_only=True))
     beginning = list(islice(rows, _BEGINNING))
     width = max(map(len, beginning), default=0)
     body = beginning[1:]
     typed = [at for at in range(width) if any(_is_number(row[at]) for row in body if at < len(row))]
-    head = {"sheet": found[0].title, "sheets": names[:_SHEETS], "typed": typed}
+    head = {"sheet": candidates[0].title, "sheets": names[:_SHEETS], "typed": typed}
     return head, (_text(row, width) for part in (beginning, rows) for row in part)
 
 
-def _filled(rows: Iterable[Values]) -> Iterator[Values]:
+def _filled_rows(rows: Iterable[Values]) -> Iterator[Values]:
     """The rows that are not empty, up to their last cell."""
     for number, row in enumerate(rows, 1):
         if number > _ROWS:

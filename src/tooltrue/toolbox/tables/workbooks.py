@@ -14,8 +14,8 @@ from typing import Any
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import decode
+from tooltrue.toolbox.tables.decompression import UnpackingBounds
 from tooltrue.toolbox.tables.extras import missing
-from tooltrue.toolbox.tables.unpacking import Bounds
 
 __all__ = ["Sheet", "sheet_of"]
 
@@ -32,7 +32,7 @@ class Sheet:
     name: str
     names: list[str]
     typed: list[int]
-    shown: str
+    display_path: str
     process: subprocess.Popen[bytes]
 
     def stop(self) -> None:
@@ -45,11 +45,13 @@ class Sheet:
         while part := self.process.stdout.read(CHUNK):
             yield part
         if self.process.wait():
-            raise _beyond(self.shown)
+            raise _beyond(self.display_path)
 
 
 @contextmanager
-def sheet_of(fd: int, name: str | None, shown: str, bounds: Bounds, memory_mib: int) -> Generator[Sheet]:
+def sheet_of(
+    fd: int, name: str | None, display_path: str, bounds: UnpackingBounds, memory_mib: int
+) -> Generator[Sheet]:
     """The sheet ``name`` of the workbook ``fd``, or its first one, read within four times ``memory_mib``: the texts of
     all sheets are held at once. ``ToolError`` where it cannot be read."""
     if find_spec("openpyxl") is None or find_spec("defusedxml") is None:
@@ -73,19 +75,21 @@ def sheet_of(fd: int, name: str | None, shown: str, bounds: Bounds, memory_mib: 
     with process:
         try:
             assert process.stdout is not None
-            yield _told(process.stdout.readline(_LINE), shown, process)
+            yield _sheet_in(process.stdout.readline(_LINE), display_path, process)
         finally:
             process.kill()
 
 
-def _told(line: bytes, shown: str, process: subprocess.Popen[bytes]) -> Sheet:
+def _sheet_in(line: bytes, display_path: str, process: subprocess.Popen[bytes]) -> Sheet:
     if not line.endswith(b"\n"):
-        raise _beyond(shown)
-    said: dict[str, Any] = decode(line)
-    if "code" in said:
-        raise ToolError.of(said["code"], path=shown, **said["facts"])
-    return Sheet(said["sheet"], said["sheets"], said["typed"], shown, process)
+        raise _beyond(display_path)
+    reply: dict[str, Any] = decode(line)
+    if "code" in reply:
+        raise ToolError.of(reply["code"], path=display_path, **reply["facts"])
+    return Sheet(reply["sheet"], reply["sheets"], reply["typed"], display_path, process)
 
 
-def _beyond(shown: str) -> ToolError:
-    return ToolError.of("TT6343", path=shown, problem="it is damaged, or needs more memory or time than a file may")
+def _beyond(display_path: str) -> ToolError:
+    return ToolError.of(
+        "TT6343", path=display_path, problem="it is damaged, or needs more memory or time than a file may"
+    )

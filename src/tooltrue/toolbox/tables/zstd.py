@@ -9,13 +9,13 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
-__all__ = ["decompressor"]
+__all__ = ["ZstdDecompressor", "decompressor"]
 
 WINDOW = 27
 """As a power of two: the largest window that the zstd command accepts by default."""
 
 
-class _Decompressor:
+class _ZstdDecompressor:
     """Raises the errors that the decompressors of the standard library raise."""
 
     def __init__(self) -> None:
@@ -40,5 +40,5 @@ class _Decompressor:
             raise ValueError(str(error)) from error
 
 
-def decompressor() -> _Decompressor:
-    return _Decompressor()
+def decompressor() -> _ZstdDecompressor:
+    return _ZstdDecompressor()

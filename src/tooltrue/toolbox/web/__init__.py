@@ -1,14 +1,14 @@
 """The web tools: fetch a page, and get the weather.
 
-``pages`` has ``fetch_url``, ``reading`` converts responses to text (in processes of ``html_reader`` and
+``pages`` has ``fetch_url``, ``document_reader`` converts responses to text (in processes of ``html_reader`` and
 ``pdf_reader``), ``robots`` obeys ``robots.txt``, ``weather`` has ``get_weather``. :mod:`tooltrue.transport.fetch`
 decides where requests may go.
 """
 
 from __future__ import annotations
 
-from tooltrue.toolbox.web.pages import Page, Pages
-from tooltrue.toolbox.web.tools import WebSettings, toolset
+from tooltrue.toolbox.web.pages import WebPage, WebPages
 from tooltrue.toolbox.web.weather import Weather, WeatherReport
+from tooltrue.toolbox.web.web_tools import WebSettings, toolset
 
-__all__ = ["Page", "Pages", "Weather", "WeatherReport", "WebSettings", "toolset"]
+__all__ = ["Weather", "WeatherReport", "WebPage", "WebPages", "WebSettings", "toolset"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["TEXT", "Job", "Unreadable", "answer", "cpu_seconds"]
+__all__ = ["TEXT", "ReaderJob", "Unreadable", "answer", "cpu_seconds"]
 
 TEXT = 5_000_000
 """The most characters of a document that are read."""
@@ -35,7 +35,7 @@ def cpu_seconds(size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReaderJob:
     """The job on standard input: a line of JSON with ``url`` and ``part``, followed by the document."""
 
     url: str
@@ -43,19 +43,19 @@ class Job:
     data: bytes
 
 
-def answer(read: Callable[[Job], dict[str, Any]]) -> None:
+def answer(read: Callable[[ReaderJob], dict[str, Any]]) -> None:
     """Write the result of ``read`` to standard output as JSON: ``title``, ``text``, ``hidden`` and, where there are
     any, ``pages``; or a ``problem``, or the ``code`` of one. The kernel limits memory and time."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    job = Job(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
+    job = ReaderJob(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
     seconds = cpu_seconds(len(job.data))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        said = read(job)
+        result = read(job)
     except Unreadable as error:
-        said = {"code": error.code}
+        result = {"code": error.code}
     except Exception as error:  # noqa: BLE001 - a stranger's document: whatever is wrong with it, it cannot be read
-        said = {"problem": f"it is broken ({type(error).__name__})"}
+        result = {"problem": f"it is broken ({type(error).__name__})"}
     # lone surrogates, which occur in PDFs, cannot be encoded
-    sys.stdout.buffer.write(json.dumps(said, ensure_ascii=False).encode(errors="replace"))
+    sys.stdout.buffer.write(json.dumps(result, ensure_ascii=False).encode(errors="replace"))

@@ -1,10 +1,9 @@
 """The rules of style sheets, read in one pass: selectors and declarations, with their conditions.
 
-Written for :mod:`tooltrue.toolbox.web.hiding`, which only needs to know what a page hides. No resource is fetched,
-``@import`` is followed for ``data:`` addresses alone, and the page is evaluated for a screen of 1280 by 800 pixels, in
-light colours, with a mouse. A condition that cannot be decided this way (``@supports``, ``@container``, other media
-features) marks its rules as unsure: they may hide, but never show an element that another rule hides.
-"""
+Written for :mod:`tooltrue.toolbox.web.hidden_elements`, which only needs to know what a page hides. No resource is
+fetched, ``@import`` is followed for ``data:`` addresses alone, and the page is evaluated for a screen of 1280 by 800
+pixels, in light colours, with a mouse. A condition that cannot be decided this way (``@supports``, ``@container``,
+other media features) marks its rules as unsure: they may hide, but never show an element that another rule hides."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Declared", "Rule", "data_sheet", "declarations", "media_holds", "rules"]
+__all__ = ["Declaration", "StyleRule", "data_sheet", "declarations", "media_holds", "rules"]
 
 NESTED = 16
 """The deepest nesting of blocks. Deeper ones are skipped."""
@@ -36,7 +35,7 @@ _DATA = re.compile(r"data:text/css(?:;[^,;]*)*?(;base64)?,(.*)", re.IGNORECASE |
 _IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?(data:[^"')]+)["']?\s*\)?\s*(.*)""", re.IGNORECASE | re.DOTALL)
 
 
-class Declared(NamedTuple):
+class Declaration(NamedTuple):
     """One declaration: its name in lower case, its value without comments and escapes."""
 
     name: str
@@ -45,14 +44,14 @@ class Declared(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StyleRule:
     selectors: tuple[str, ...]
-    declared: tuple[Declared, ...]
+    declarations: tuple[Declaration, ...]
     sure: bool
 
 
 @dataclass(slots=True)
-class _Block:
+class _RuleBlock:
     """A block that is still open: its selectors, empty outside of rules."""
 
     selectors: tuple[str, ...]
@@ -60,9 +59,9 @@ class _Block:
     texts: list[str]
 
 
-def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[Rule]:
+def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[StyleRule]:
     """The rules of a sheet in their order; those whose condition does not hold are left out."""
-    blocks = [_Block((), holds, [])]
+    blocks = [_RuleBlock((), holds, [])]
     words: list[str] = []
     brackets = 0
     for token in _tokens(css):
@@ -71,36 +70,36 @@ def rules(css: str, holds: Holds = "yes", depth: int = 0) -> Iterator[Rule]:
         elif token in (")", "]"):
             brackets = max(brackets - 1, 0)
         if token == "{" and not brackets:
-            blocks.append(_opened(blocks[-1], _WRAPPED.sub("", "".join(words)).strip(), len(blocks)))
+            blocks.append(_nested_block(blocks[-1], _WRAPPED.sub("", "".join(words)).strip(), len(blocks)))
         elif token == "}":
             brackets = 0
             blocks[-1].texts.append("".join(words))
-            yield from _closed(blocks.pop())
-            blocks = blocks or [_Block((), holds, [])]
+            yield from _rules_of(blocks.pop())
+            blocks = blocks or [_RuleBlock((), holds, [])]
         elif token == ";" and not brackets:
             statement = "".join(words).strip()
             blocks[-1].texts.append(statement)
-            yield from _imported(statement, depth)
+            yield from _imported_rules(statement, depth)
         else:
             words.append(token)
             continue
         words = []
     blocks[-1].texts.append("".join(words))
     while blocks:  # a sheet may end within its blocks
-        yield from _closed(blocks.pop())
+        yield from _rules_of(blocks.pop())
 
 
 def _tokens(css: str) -> Iterator[str]:
-    for found in _TOKEN.finditer(css):
-        if not found[0].startswith("/*"):
-            yield found[0]
+    for token in _TOKEN.finditer(css):
+        if not token[0].startswith("/*"):
+            yield token[0]
 
 
-def _opened(around: _Block, prelude: str, depth: int) -> _Block:
+def _nested_block(around: _RuleBlock, prelude: str, depth: int) -> _RuleBlock:
     if depth > NESTED:
-        return _Block((), "no", [])
+        return _RuleBlock((), "no", [])
     if not prelude.startswith("@"):
-        return _Block(_nested(around.selectors, _split(prelude)), around.holds, [])
+        return _RuleBlock(_nested_selectors(around.selectors, _split(prelude)), around.holds, [])
     named = _AT.match(prelude)
     name = named[1].lower() if named else ""
     holds: Holds = "no"
@@ -110,7 +109,7 @@ def _opened(around: _Block, prelude: str, depth: int) -> _Block:
         holds = "unsure"
     elif name == "layer":
         holds = "yes"
-    return _Block(around.selectors, _both(around.holds, holds), [])
+    return _RuleBlock(around.selectors, _both(around.holds, holds), [])
 
 
 def _both(one: Holds, other: Holds) -> Holds:
@@ -119,28 +118,28 @@ def _both(one: Holds, other: Holds) -> Holds:
     return "unsure" if "unsure" in (one, other) else "yes"
 
 
-def _closed(block: _Block) -> Iterator[Rule]:
+def _rules_of(block: _RuleBlock) -> Iterator[StyleRule]:
     if block.selectors and block.holds != "no":
         declared = tuple(each for text in block.texts for each in declarations(text))
         if declared:
-            yield Rule(block.selectors, declared, block.holds == "yes")
+            yield StyleRule(block.selectors, declared, block.holds == "yes")
 
 
-def _imported(statement: str, depth: int) -> Iterator[Rule]:
-    found = _IMPORT.match(statement)
-    sheet = data_sheet(found[1]) if found and depth < 4 else None
-    if found and sheet:
-        yield from rules(sheet, media_holds(found[2]), depth + 1)
+def _imported_rules(statement: str, depth: int) -> Iterator[StyleRule]:
+    match = _IMPORT.match(statement)
+    sheet = data_sheet(match[1]) if match and depth < 4 else None
+    if match and sheet:
+        yield from rules(sheet, media_holds(match[2]), depth + 1)
 
 
 def data_sheet(address: str) -> str | None:
     """The style sheet in a ``data:`` address, if it is one."""
-    found = _DATA.fullmatch(address.strip())
-    if found is None:
+    match = _DATA.fullmatch(address.strip())
+    if match is None:
         return None
-    data = unquote_to_bytes(found[2])
+    data = unquote_to_bytes(match[2])
     try:
-        return (base64.b64decode(data) if found[1] else data).decode(errors="replace")
+        return (base64.b64decode(data) if match[1] else data).decode(errors="replace")
     except (binascii.Error, ValueError):
         return None
 
@@ -161,7 +160,7 @@ def _split(prelude: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in (*parts, "".join(words)) if part.strip())
 
 
-def _nested(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
+def _nested_selectors(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
     if not around:
         return inner
     outer = around[0] if len(around) == 1 else f":is({','.join(around)})"
@@ -170,7 +169,7 @@ def _nested(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(each.replace("&", outer) if "&" in each else f"{outer} {each}" for each in inner)
 
 
-def declarations(text: str) -> Iterator[Declared]:
+def declarations(text: str) -> Iterator[Declaration]:
     """The declarations of a block, or of a ``style`` attribute."""
     words: list[str] = []
     brackets = 0
@@ -182,17 +181,17 @@ def declarations(text: str) -> Iterator[Declared]:
         name, colon, value = "".join(words).partition(":")
         words = []
         if colon:
-            yield _declared(name.strip(), value.strip())
+            yield _declaration(name.strip(), value.strip())
 
 
-def _declared(name: str, value: str) -> Declared:
+def _declaration(name: str, value: str) -> Declaration:
     important = _IMPORTANT.search(value)
     value = value[: important.start()] if important else value
-    return Declared(_plain(name).lower(), _plain(value).strip().lower(), important is not None)
+    return Declaration(_plain(name).lower(), _plain(value).strip().lower(), important is not None)
 
 
 def _plain(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _character(found[1]) if found[1] else found[2], text) if "\\" in text else text
+    return _ESCAPE.sub(lambda match: _character(match[1]) if match[1] else match[2], text) if "\\" in text else text
 
 
 def _character(number: str) -> str:
@@ -229,8 +228,8 @@ def media_holds(query: str) -> Holds:
     query = re.sub(r"\s+", " ", _plain(query).strip().lower().rstrip(";"))
     if not query:
         return "yes"
-    found = {_query(part.strip()) for part in query.split(",")}
-    return "yes" if "yes" in found else "unsure" if "unsure" in found else "no"
+    verdicts = {_query(part.strip()) for part in query.split(",")}
+    return "yes" if "yes" in verdicts else "unsure" if "unsure" in verdicts else "no"
 
 
 def _query(text: str) -> Holds:
@@ -256,19 +255,19 @@ def _feature(text: str) -> Holds:
         return "yes" if value == _FEATURES[name] else "no"
     least, size = name.startswith("min-"), name.removeprefix("min-").removeprefix("max-")
     if value and size in _SIZES and name != size:
-        return _compared(_SIZES[size], ">=" if least else "<=", value)
-    found = _RANGE.fullmatch(text)
-    if found is None or found[3] not in _SIZES or not (found[2] or found[4]):
+        return _compare_length(_SIZES[size], ">=" if least else "<=", value)
+    match = _RANGE.fullmatch(text)
+    if match is None or match[3] not in _SIZES or not (match[2] or match[4]):
         return "unsure"
     turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
-    left = _compared(_SIZES[found[3]], turned[found[2]], found[1]) if found[2] else "yes"
-    return _both(left, _compared(_SIZES[found[3]], found[4], found[5]) if found[4] else "yes")
+    lower = _compare_length(_SIZES[match[3]], turned[match[2]], match[1]) if match[2] else "yes"
+    return _both(lower, _compare_length(_SIZES[match[3]], match[4], match[5]) if match[4] else "yes")
 
 
-def _compared(size: float, sign: str, value: str) -> Holds:
-    found = _LENGTH.fullmatch(value)
-    if found is None:
+def _compare_length(size: float, sign: str, value: str) -> Holds:
+    match = _LENGTH.fullmatch(value)
+    if match is None:
         return "unsure"
-    other = float(found[1]) * _UNITS[found[2]]
-    held = {"<": size < other, "<=": size <= other, ">": size > other, ">=": size >= other, "=": size == other}
-    return "yes" if held[sign] else "no"
+    other = float(match[1]) * _UNITS[match[2]]
+    comparisons = {"<": size < other, "<=": size <= other, ">": size > other, ">=": size >= other, "=": size == other}
+    return "yes" if comparisons[sign] else "no"

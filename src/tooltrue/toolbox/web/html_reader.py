@@ -1,5 +1,5 @@
-"""Converts an untrusted HTML page to Markdown. Runs in a process of its own (``reading.py`` starts it). Owner of
-html-to-markdown and selectolax.
+"""Converts an untrusted HTML page to Markdown. Runs in a process of its own (``document_reader.py`` starts it). Owner
+of html-to-markdown and selectolax.
 
 Text that a reader of the page would not see is removed: comments, scripts, hidden elements. Pictures are represented by
 their alternative text, without their address, and links to other schemes than web and mail by their text alone.
@@ -15,9 +15,9 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import html_to_markdown
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from tooltrue.toolbox.web.child import TEXT, Job, Unreadable, answer
-from tooltrue.toolbox.web.css import Rule, data_sheet, media_holds, rules
-from tooltrue.toolbox.web.hiding import TooMuch, hidden_nodes
+from tooltrue.toolbox.web.child import TEXT, ReaderJob, Unreadable, answer
+from tooltrue.toolbox.web.css import StyleRule, data_sheet, media_holds, rules
+from tooltrue.toolbox.web.hidden_elements import TooMuch, hidden_nodes
 
 __all__ = ["read_html"]
 
@@ -50,10 +50,10 @@ def read_html(text: str, url: str, part: str) -> dict[str, Any]:
     if part == "main":
         _keep_main(page)
     for image in page.css("img"):
-        shown = _BLANKS.sub(" ", image.attributes.get("alt") or "").strip()
-        image.replace_with(f"[image: {shown}]" if shown else "")
+        alt = _BLANKS.sub(" ", image.attributes.get("alt") or "").strip()
+        image.replace_with(f"[image: {alt}]" if alt else "")
     for link in page.css("a[href]"):
-        _settle(link, url)
+        _resolve_link(link, url)
     html = page.html or ""
     as_it_is = html_to_markdown.PreprocessingOptions(enabled=False, remove_navigation=False, remove_forms=False)
     options = html_to_markdown.ConversionOptions(extract_metadata=False, preprocessing=as_it_is)
@@ -70,9 +70,9 @@ def _drop(page: LexborHTMLParser, selector: str) -> None:
 
 def _drop_hidden(page: LexborHTMLParser) -> int:
     """Remove the elements that a viewer of the page does not see; return the number of removed passages with text."""
-    found, is_linked = _rules(page)
+    page_rules, is_linked = _rules(page)
     try:
-        whole, silent = hidden_nodes(lambda selector: _select(page, selector), found, is_linked=is_linked)
+        whole, silent = hidden_nodes(lambda selector: _select(page, selector), page_rules, is_linked=is_linked)
     except TooMuch:
         raise Unreadable("TT6414") from None
     hidden = sum(_silence(node) for node in silent if node.tag not in _NOT_SHOWN)
@@ -90,22 +90,22 @@ def _select(page: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
         raise ValueError(selector) from error
 
 
-def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
+def _rules(page: LexborHTMLParser) -> tuple[list[StyleRule], bool]:
     """The rules of the page's own style sheets, and whether it has external ones."""
-    found: list[Rule] = []
+    page_rules: list[StyleRule] = []
     is_linked = False
     size = 0
     for node in page.css("style,link[href]"):
-        sheet = node.text() if node.tag == "style" else _linked(node)
+        sheet = node.text() if node.tag == "style" else _sheet_of_link(node)
         is_linked = is_linked or sheet is None
         size += len(sheet or "")
         if size > _SHEETS:
             raise Unreadable("TT6414")
-        found += rules(sheet or "", media_holds(node.attributes.get("media") or ""))
-    return found, is_linked
+        page_rules += rules(sheet or "", media_holds(node.attributes.get("media") or ""))
+    return page_rules, is_linked
 
 
-def _linked(link: LexborNode) -> str | None:
+def _sheet_of_link(link: LexborNode) -> str | None:
     """The style sheet in the ``data:`` address of a link; ``None`` for an external one."""
     if "stylesheet" not in (link.attributes.get("rel") or "").lower().split():
         return ""
@@ -118,24 +118,24 @@ def _silence(node: LexborNode) -> bool:
         node.decompose()
         return False
     words = [child for child in node.iter(include_text=True) if child.is_text_node]
-    said = any((child.text_content or "").strip() for child in words)
+    had_text = any((child.text_content or "").strip() for child in words)
     for child in words:
         child.decompose()
-    return said
+    return had_text
 
 
 def _keep_main(page: LexborHTMLParser) -> None:
     body = page.body
     for selector in ("main", "[role=main]", "article"):
-        found = page.css(selector)
-        if body is not None and len(found) == 1 and len(found[0].text(strip=True)) >= _LEAST:
-            kept = found[0].html or ""
-            body.inner_html = kept
+        nodes = page.css(selector)
+        if body is not None and len(nodes) == 1 and len(nodes[0].text(strip=True)) >= _LEAST:
+            html = nodes[0].html or ""
+            body.inner_html = html
             break
     _drop(page, _AROUND)
 
 
-def _settle(link: LexborNode, url: str) -> None:
+def _resolve_link(link: LexborNode, url: str) -> None:
     """Make the address of a link absolute, or remove the link: one within the page keeps only its text, and one whose
     text is a mere mark, as beside headings, is left out."""
     try:
@@ -153,7 +153,7 @@ def _settle(link: LexborNode, url: str) -> None:
         link.unwrap()
 
 
-def _read(job: Job) -> dict[str, Any]:
+def _read(job: ReaderJob) -> dict[str, Any]:
     return read_html(job.data.decode(), job.url, job.part)
 
 

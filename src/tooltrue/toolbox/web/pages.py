@@ -12,23 +12,24 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.service_client import BUSY, Patience, patient, wait_of
-from tooltrue.toolbox.web.reading import Document, Kind, Part, kind_of, read
+from tooltrue.toolbox.registration import tool
+from tooltrue.toolbox.service_client import BUSY, ServicePatience, wait_of, with_retries
+from tooltrue.toolbox.web.document_reader import Document, Kind, Part, kind_of, read
 from tooltrue.tools.vocabulary import RequestContext, Slice
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue.transport.urls import ascii_url
 
 if TYPE_CHECKING:
     from tooltrue.toolbox.web.robots import Robots
 
-__all__ = ["Page", "Pages"]
+__all__ = ["WebPage", "WebPages"]
 
-_KEPT_SECONDS = 120.0
-_KEPT = 16
+_CACHE_SECONDS = 120.0
+_CACHE_SIZE = 16
 _ACCEPT = "text/markdown, text/html;q=0.9, application/pdf;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1"
 
 
-class Page(TypedDict):
+class WebPage(TypedDict):
     """A document of the web, or a part of it, as text that strangers have written."""
 
     url: Annotated[str, Field(description="Where it came from, after redirects")]
@@ -45,13 +46,13 @@ class Page(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _CacheEntry:
     url: str
     content_type: str
     document: Document
 
 
-class Pages:
+class WebPages:
     """The tool. A document is cached for two minutes per caller, so that its parts are consistent."""
 
     def __init__(
@@ -60,16 +61,26 @@ class Pages:
         *,
         program: str,
         robots: Robots | None = None,
-        patience: Patience | None = None,
+        patience: ServicePatience | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._fetcher = fetcher
         self._program = program
         self._robots = robots
-        self._patience = patience or Patience()
+        self._patience = patience or ServicePatience()
         self._now = now
-        self._kept: OrderedDict[tuple[str, str, Part], tuple[float, _Read]] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str, Part], tuple[float, _CacheEntry]] = OrderedDict()
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        open_world=True,
+        untrusted=True,
+        sends=True,
+        seconds=60.0,
+        title="Fetch a page",
+        examples=({"url": "https://example.com/"}, {"url": "https://example.com/report.pdf", "start": 20000}),
+    )
     async def fetch_url(
         self,
         context: RequestContext,
@@ -85,7 +96,7 @@ class Pages:
         ] = "main",
         start: Annotated[int, "Character to begin with, from next_start of the last result", Field(ge=0)] = 0,
         max_chars: Annotated[int, "Most characters of text in the result", Field(ge=1, le=100_000)] = 20_000,
-    ) -> Page:
+    ) -> WebPage:
         """Fetch a document of the web (获取网页) as text: an HTML page as Markdown, a PDF page by page, text and JSON
         as they are.
 
@@ -96,49 +107,49 @@ class Pages:
         """
         address = _address(url)
         key = (context.principal.id, address, part)
-        found = self._kept_of(key)
-        if found is None:
-            found = await self._read(address, part, context)
-            self._keep(key, found)
-        page = _part(found, url, start, max_chars)
+        entry = self._cache_entry(key)
+        if entry is None:
+            entry = await self._read(address, part, context)
+            self._store(key, entry)
+        page = _part(entry, url, start, max_chars)
         if len(page["text"]) < page["total_chars"]:
-            context.slices.append(Slice.of(found.document.text, start, start + len(page["text"])))
+            context.slices.append(Slice.of(entry.document.text, start, start + len(page["text"])))
         return page
 
-    async def _read(self, url: str, part: Part, context: RequestContext) -> _Read:
+    async def _read(self, url: str, part: Part, context: RequestContext) -> _CacheEntry:
         answer = await self._answer(url, context)
         content_type = answer.headers.get("content-type", "")[:200]
         kind = _readable(answer, content_type)
-        return _Read(answer.url, content_type, await read(kind, content_type, answer.body, answer.url, part))
+        return _CacheEntry(answer.url, content_type, await read(kind, content_type, answer.body, answer.url, part))
 
     async def _check_robots(self, url: str) -> None:
         if self._robots is not None and not await self._robots.allow(url):
             raise ToolError.of("TT6411", url=_brief(url))
 
-    async def _answer(self, url: str, context: RequestContext) -> Answer:
+    async def _answer(self, url: str, context: RequestContext) -> FetchResponse:
         headers = {"accept": _ACCEPT, "user-agent": self._program}
 
-        async def ask() -> Answer:
+        async def ask() -> FetchResponse:
             return await self._fetcher.request(
-                "GET", url, headers=headers, told=context.progress, before=self._check_robots
+                "GET", url, headers=headers, on_progress=context.progress, before=self._check_robots
             )
 
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
-            raise _worded(error, url) from None
+            raise _fetch_error(error, url) from None
         _check_status(answer, url, self._patience)
         return answer
 
-    def _kept_of(self, key: tuple[str, str, Part]) -> _Read | None:
-        until, found = self._kept.get(key, (0.0, None))
-        return found if until > self._now() else None
+    def _cache_entry(self, key: tuple[str, str, Part]) -> _CacheEntry | None:
+        until, entry = self._cache.get(key, (0.0, None))
+        return entry if until > self._now() else None
 
-    def _keep(self, key: tuple[str, str, Part], found: _Read) -> None:
-        self._kept[key] = (self._now() + _KEPT_SECONDS, found)
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+    def _store(self, key: tuple[str, str, Part], entry: _CacheEntry) -> None:
+        self._cache[key] = (self._now() + _CACHE_SECONDS, entry)
+        self._cache.move_to_end(key)
+        while len(self._cache) > _CACHE_SIZE:
+            self._cache.popitem(last=False)
 
 
 def _address(url: str) -> str:
@@ -153,13 +164,13 @@ def _brief(url: str) -> str:
     return url.partition("?")[0][:200]
 
 
-def _worded(error: NotFetched, url: str) -> ToolError:
+def _fetch_error(error: NotFetched, url: str) -> ToolError:
     """The error that tells the model how to proceed."""
     code = {"refused": "TT6402", "malformed": "TT6401", "large": "TT6408", "redirects": "TT6412"}
     return ToolError.of(code.get(error.why, "TT6403"), url=_brief(url), problem=error.facts["problem"])
 
 
-def _check_status(answer: Answer, url: str, patience: Patience) -> None:
+def _check_status(answer: FetchResponse, url: str, patience: ServicePatience) -> None:
     if 200 <= answer.status < 300:
         return
     facts = {"url": _brief(url), "status": answer.status}
@@ -173,23 +184,23 @@ def _check_status(answer: Answer, url: str, patience: Patience) -> None:
     raise ToolError.of("TT6407", **facts)
 
 
-def _readable(answer: Answer, content_type: str) -> Kind:
+def _readable(answer: FetchResponse, content_type: str) -> Kind:
     kind = kind_of(content_type, answer.body)
     if kind == "other":
-        said = content_type.partition(";")[0].strip() or "bytes that are no text"
-        raise ToolError.of("TT6409", url=_brief(answer.url), type=said[:80])
+        media_type = content_type.partition(";")[0].strip() or "bytes that are no text"
+        raise ToolError.of("TT6409", url=_brief(answer.url), type=media_type[:80])
     return kind
 
 
-def _part(found: _Read, url: str, start: int, most: int) -> Page:
-    document = found.document
+def _part(entry: _CacheEntry, url: str, start: int, most: int) -> WebPage:
+    document = entry.document
     size = len(document.text)
     if start > size:
         raise ToolError.of("TT6410", url=_brief(url), start=start, size=size)
     end = min(start + most, size)
-    page = Page(
-        url=found.url,
-        content_type=found.content_type,
+    page = WebPage(
+        url=entry.url,
+        content_type=entry.content_type,
         text=document.text[start:end],
         start=start,
         total_chars=size,

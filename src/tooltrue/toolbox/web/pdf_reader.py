@@ -1,4 +1,5 @@
-"""Extracts the text of an untrusted PDF. Runs in a process of its own (``reading.py`` starts it). Owner of pypdf."""
+"""Extracts the text of an untrusted PDF. Runs in a process of its own (``document_reader.py`` starts it). Owner of
+pypdf."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 import pypdf
 
-from tooltrue.toolbox.web.child import TEXT, Job, answer
+from tooltrue.toolbox.web.child import TEXT, ReaderJob, answer
 
 __all__ = ["read_pdf"]
 
@@ -30,7 +31,7 @@ def read_pdf(data: bytes) -> dict[str, Any]:
     return {"title": title[:300], "text": "\n\n".join(texts)[:TEXT], "pages": len(pdf.pages), "hidden": 0}
 
 
-def _read(job: Job) -> dict[str, Any]:
+def _read(job: ReaderJob) -> dict[str, Any]:
     return read_pdf(job.data)
 
 

@@ -29,23 +29,23 @@ class Robots:
         self._fetcher = fetcher
         self._program = program
         self._now = now
-        self._known: OrderedDict[str, tuple[float, Protego | None]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[float, Protego | None]] = OrderedDict()
 
     async def allow(self, url: str) -> bool:
         """Whether the site lets the program fetch ``url``. It does not while its rules are unreachable (RFC 9309,
         section 2.3.1.4)."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
-        until, rules = self._known.get(site, (0.0, None))
+        until, rules = self._cache.get(site, (0.0, None))
         if until <= self._now():
-            rules = await self._fetched(f"{site}/robots.txt")
+            rules = await self._fetch_rules(f"{site}/robots.txt")
             seconds = _SECONDS_OUT_OF_REACH if rules is None else _SECONDS
-            self._known[site] = (self._now() + seconds, rules)
-            while len(self._known) > _SITES:
-                self._known.popitem(last=False)
+            self._cache[site] = (self._now() + seconds, rules)
+            while len(self._cache) > _SITES:
+                self._cache.popitem(last=False)
         return rules is not None and rules.can_fetch(url, self._program)
 
-    async def _fetched(self, url: str) -> Protego | None:
+    async def _fetch_rules(self, url: str) -> Protego | None:
         try:
             answer = await self._fetcher.request("GET", url)
         except NotFetched:

@@ -13,8 +13,9 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import is_array, is_object
-from tooltrue.toolbox.service_client import Patience, json_of, patient, wait_of
-from tooltrue.transport.fetch import Answer, Fetcher, NotFetched
+from tooltrue.toolbox.registration import tool
+from tooltrue.toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 
 __all__ = ["FORECASTS", "PLACES", "Weather", "WeatherReport"]
 
@@ -113,13 +114,27 @@ class Weather:
     """The tool, over the two services."""
 
     def __init__(
-        self, fetcher: Fetcher, *, places: str = PLACES, forecasts: str = FORECASTS, patience: Patience | None = None
+        self,
+        fetcher: Fetcher,
+        *,
+        places: str = PLACES,
+        forecasts: str = FORECASTS,
+        patience: ServicePatience | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._places = places
         self._forecasts = forecasts
-        self._patience = patience or Patience()
+        self._patience = patience or ServicePatience()
 
+    @tool(
+        effect="read",
+        idempotent=True,
+        open_world=True,
+        sends=True,
+        seconds=60.0,
+        title="Get the weather",
+        examples=({"location": "New York"}, {"location": "北京", "days": 3}),
+    )
     async def get_weather(
         self,
         location: Annotated[
@@ -147,31 +162,33 @@ class Weather:
             "timezone": "auto",
             **_UNITS[units],
         }
-        found = await self._asked(self._forecasts, query)
+        forecast = await self._get_json(self._forecasts, query)
         try:
-            return WeatherReport(place=place, others=others, units=_units(units), now=_now(found), days=_days(found))
+            return WeatherReport(
+                place=place, others=others, units=_units(units), now=_now(forecast), days=_days(forecast)
+            )
         except (KeyError, TypeError, ValueError):
             raise ToolError.of("TT6422", problem="the answer is no forecast") from None
 
     async def _place(self, location: str) -> tuple[Place, list[str]]:
-        if said := _COORDINATES.fullmatch(location):
-            latitude, longitude = float(said[1]), float(said[2])
+        if match := _COORDINATES.fullmatch(location):
+            latitude, longitude = float(match[1]), float(match[2])
             if abs(latitude) > 90 or abs(longitude) > 180:
                 raise ToolError.of("TT6420", location=location)
             return Place(name=location.strip(), latitude=latitude, longitude=longitude), []
-        found = await self._asked(self._places, {"name": location.strip(), "count": 5, "format": "json"})
-        results = found.get("results") if is_object(found) else None
+        answer = await self._get_json(self._places, {"name": location.strip(), "count": 5, "format": "json"})
+        results = answer.get("results") if is_object(answer) else None
         places = [_place(each) for each in results if is_object(each)] if is_array(results) else []
         if not places:
             raise ToolError.of("TT6421", location=location)
-        return places[0], [_named(each) for each in places[1:]]
+        return places[0], [_place_name(each) for each in places[1:]]
 
-    async def _asked(self, url: str, query: Mapping[str, Any]) -> dict[str, Any]:
-        async def ask() -> Answer:
+    async def _get_json(self, url: str, query: Mapping[str, Any]) -> dict[str, Any]:
+        async def ask() -> FetchResponse:
             return await self._fetcher.request("GET", f"{url}?{urlencode(query)}")
 
         try:
-            answer = await patient(ask, self._patience)
+            answer = await with_retries(ask, self._patience)
         except NotFetched as error:
             raise ToolError.of("TT6422", problem=error.facts["problem"]) from None
         if answer.status == 429:
@@ -183,21 +200,21 @@ class Weather:
         return value
 
 
-def _place(found: Mapping[str, Any]) -> Place:
+def _place(result: Mapping[str, Any]) -> Place:
     try:
         place = Place(
-            name=str(found["name"])[:100], latitude=float(found["latitude"]), longitude=float(found["longitude"])
+            name=str(result["name"])[:100], latitude=float(result["latitude"]), longitude=float(result["longitude"])
         )
     except (KeyError, TypeError, ValueError):
         raise ToolError.of("TT6422", problem="the answer is no list of places") from None
-    if region := found.get("admin1"):
+    if region := result.get("admin1"):
         place["region"] = str(region)[:100]
-    if country := found.get("country"):
+    if country := result.get("country"):
         place["country"] = str(country)[:100]
     return place
 
 
-def _named(place: Place) -> str:
+def _place_name(place: Place) -> str:
     return ", ".join(filter(None, (place["name"], place.get("region"), place.get("country"))))
 
 
@@ -207,8 +224,8 @@ def _units(units: Units) -> WeatherUnits:
     return WeatherUnits(temperature="°F", wind_speed="mph", precipitation="inch")
 
 
-def _now(found: Mapping[str, Any]) -> Now:
-    now = found["current"]
+def _now(forecast: Mapping[str, Any]) -> Now:
+    now = forecast["current"]
     return Now(
         time=str(now["time"])[:40],
         condition=_condition(now.get("weather_code")),
@@ -220,8 +237,8 @@ def _now(found: Mapping[str, Any]) -> Now:
     )
 
 
-def _days(found: Mapping[str, Any]) -> list[Day]:
-    daily = found["daily"]
+def _days(forecast: Mapping[str, Any]) -> list[Day]:
+    daily = forecast["daily"]
     columns = [daily["time"], *(daily[name] for name in _DAILY.split(","))]
     return [
         Day(

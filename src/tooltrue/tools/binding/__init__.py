@@ -10,19 +10,36 @@ In reading order: ``settings`` (the author's declarations), ``signature`` (the f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
 from tooltrue.tools.binding.bind import Bound, bind, bind_raw
-from tooltrue.tools.binding.results import json_text
-from tooltrue.tools.binding.settings import Completes, Depends, Settings
-from tooltrue.tools.binding.text import Argument, TextFunction
+from tooltrue.tools.binding.return_values import json_text
+from tooltrue.tools.binding.text_functions import Argument, TextFunction
+from tooltrue.tools.binding.tool_options import Completes, Depends, ToolOptions
 
 __all__ = [
     "Argument",
     "Bound",
     "Completes",
     "Depends",
-    "Settings",
     "TextFunction",
+    "ToolOptions",
     "bind",
     "bind_raw",
     "json_text",
 ]
+
+if TYPE_CHECKING:  # to a type checker ``x: T = Depends(make)`` is a default of the type that ``make`` returns
+    T = TypeVar("T")
+
+    @overload
+    def Depends(make: Callable[..., Coroutine[Any, Any, T]]) -> T: ...
+
+    @overload
+    def Depends(make: Callable[..., T]) -> T: ...
+
+    def Depends(make: Any) -> Any: ...
+
+else:
+    from tooltrue.tools.binding.tool_options import Depends

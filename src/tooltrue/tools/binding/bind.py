@@ -15,16 +15,16 @@ from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
 from tooltrue.protocol.headers import find_mirrors
-from tooltrue.protocol.names import check_meta, is_name
+from tooltrue.protocol.name_rules import check_meta, is_name
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.types import ToolOutcome, Value, replaced
 from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
-from tooltrue.tools.binding.results import Output, is_json_type
+from tooltrue.tools.binding.return_values import Output, is_json_type
 from tooltrue.tools.binding.schemas import arguments_adapter, input_schema, integral
-from tooltrue.tools.binding.settings import Settings
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
+from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import present, structured
-from tooltrue.tools.isolated import AT_ONCE, check_isolated, isolated
+from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
 from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall
@@ -45,7 +45,7 @@ class Bound(Value, frozen=True):
     lane: Lane | None = None
 
 
-def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
+def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) -> Bound:
     """Make a tool of ``function``. Raises ``DefinitionError``, naming the function and the fix."""
     name = settings.name or getattr(function, "__name__", "")
     with located(f"Tool {name!r}", function):
@@ -72,7 +72,11 @@ def _output(returns: Any) -> Output:
 
 
 def _isolated(
-    function: Callable[..., Any], definition: wire.Tool, settings: Settings, signature: Signature, pool: ThreadPool
+    function: Callable[..., Any],
+    definition: wire.ToolDefinition,
+    settings: ToolOptions,
+    signature: Signature,
+    pool: ThreadPool,
 ) -> Bound:
     """Make a tool whose calls run in processes of their own; a thread waits for each."""
     if signature.context is not None or signature.depends:
@@ -84,7 +88,9 @@ def _isolated(
     return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
 
 
-def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
+def bind_raw(
+    handler: Callable[..., Any], definition: wire.ToolDefinition, settings: ToolOptions, pool: ThreadPool
+) -> Bound:
     """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
     is_async = inspect.iscoroutinefunction(handler)
     output_schema = definition.outputSchema
@@ -112,23 +118,23 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
 @contextlib.contextmanager
 def located(what: str, function: Callable[..., Any]) -> Generator[None]:
     """Add the subject and its source location to definition errors."""
-    written = _written(function)
-    place = f" ({written[0]}:{written[1]})" if written else ""
+    source = _source_of(function)
+    place = f" ({source[0]}:{source[1]})" if source else ""
     try:
         yield
     except DefinitionError as error:
         raise error.locate(what + place) from None
 
 
-def _written(function: Callable[..., Any]) -> tuple[str, int] | None:
+def _source_of(function: Callable[..., Any]) -> tuple[str, int] | None:
     """Return the file and line of a function; ``None`` if it is not Python code."""
     code = getattr(inspect.unwrap(plain(function)), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code else None
 
 
 def _definition(
-    name: str, settings: Settings, described: str | None, input_schema: dict[str, Any], output: dict[str, Any] | None
-) -> wire.Tool:
+    name: str, settings: ToolOptions, described: str | None, input_schema: dict[str, Any], output: dict[str, Any] | None
+) -> wire.ToolDefinition:
     if not is_name(name):
         raise DefinitionError.of("TT3007", name=name)
     if settings.effect is not None and settings.effect not in EFFECTS:
@@ -138,7 +144,7 @@ def _definition(
     check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
-    made = wire.Tool(
+    made = wire.ToolDefinition(
         name=name,
         inputSchema=input_schema,
         title=settings.title,
@@ -158,7 +164,11 @@ def _described(description: str | None, deprecated: str) -> str | None:
 
 
 def _tool(
-    function: Callable[..., Any], definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool
+    function: Callable[..., Any],
+    definition: wire.ToolDefinition,
+    settings: ToolOptions,
+    lane: Lane | None,
+    pool: ThreadPool,
 ) -> Tool:
     if definition.inputSchema.get("type") != "object":
         raise DefinitionError.of("TT3009")
@@ -197,7 +207,7 @@ def _tool(
         replaces=settings.old_names,
         deprecated=settings.deprecated,
         excused=dict(settings.excused),
-        written=_written(function),
+        source=_source_of(function),
     )
 
 
@@ -244,14 +254,14 @@ def _runner(
 ) -> Run:
     call = caller(standing_alone(function, signature), signature.is_async, None if signature.is_async else threads)
     convert = _converter(name, signature, adapter)
-    given = injector(signature, threads)
+    inject = injector(signature, threads)
     present = output.present
 
     async def run(call_: ToolCall) -> ToolOutcome:
         arguments = convert(call_.arguments)
         try:
-            if given is not None:
-                arguments = {**arguments, **await given(call_.context)}
+            if inject is not None:
+                arguments = {**arguments, **await inject(call_.context)}
             return present(await call(**arguments))
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)

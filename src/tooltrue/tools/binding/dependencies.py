@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
-from tooltrue.tools.binding.settings import Depends
 from tooltrue.tools.binding.signature import (
     MISSING,
     Signature,
@@ -27,6 +26,7 @@ from tooltrue.tools.binding.signature import (
     parameters_of,
     plain,
 )
+from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = ["Threads", "injector", "refuse_dependencies", "standing_alone"]
@@ -73,13 +73,13 @@ def injector(
     later = _made_later(signature)
 
     async def inject(context: RequestContext) -> dict[str, Any]:
-        given: dict[str, Any] = {} if signature.context is None else {signature.context: context}
+        values: dict[str, Any] = {} if signature.context is None else {signature.context: context}
         for name, maker in makers.items():
             if name in later:
-                given[name] = functools.partial(maker.here, context)
+                values[name] = functools.partial(maker.here, context)
             else:
-                given[name] = await _made(maker, context, threads)
-        return given
+                values[name] = await _made(maker, context, threads)
+        return values
 
     return inject
 

@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 import pydantic
 
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.protocol.questions import InputRequest, check_form, elicitation_form
+from tooltrue.protocol.input_requests import InputRequest, check_form, elicitation_form
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.binding.schemas import adapter_of, integral, write_schema
-from tooltrue.tools.rounds import Answer, Question
+from tooltrue.tools.rounds import Answer, ClientQuestion
 
 __all__ = ["Form"]
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Form(Question[Answer[T]], Generic[T]):
+class Form(ClientQuestion[Answer[T]], Generic[T]):
     """A form to ask a person to fill in (2026-07-28, client/elicitation "Form mode").
 
     ``fields`` is a TypedDict, dataclass or pydantic model of plain fields (text, numbers, yes or no, ``Literal``
@@ -34,17 +34,17 @@ class Form(Question[Answer[T]], Generic[T]):
     message: str
     fields: type[T] | Mapping[str, Any] | None = None
     request: InputRequest = field(init=False, repr=False, compare=False)
-    _read: Callable[[Json], Any] = field(init=False, repr=False, compare=False)
+    _parse: Callable[[Json], Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        schema, read = _fields(self.fields)
+        schema, parse = _fields(self.fields)
         check_form(schema)
         object.__setattr__(self, "request", elicitation_form(self.message, schema))
-        object.__setattr__(self, "_read", read)
+        object.__setattr__(self, "_parse", parse)
 
     def read(self, answer: Mapping[str, Json]) -> Answer[T]:
         accepted = answer["action"] == "accept"
-        value: Any = self._read(answer.get("content", {})) if accepted else None
+        value: Any = self._parse(answer.get("content", {})) if accepted else None
         return Answer(answer["action"], value)
 
 
@@ -113,15 +113,15 @@ def _plain(schema: Json, defs: Mapping[str, Json]) -> Json:
         rest = [option for option in options if option != {"type": "null"}]
         if len(rest) == 1:
             return _plain({**rest[0], **{key: value for key, value in schema.items() if key != "anyOf"}}, defs)
-    kept = {key: value for key, value in schema.items() if key in (*_KEPT, *_KEPT_OF_LISTS)}
-    if kept.get("default", ...) is None:
-        del kept["default"]
+    members = {key: value for key, value in schema.items() if key in (*_KEPT, *_KEPT_OF_LISTS)}
+    if members.get("default", ...) is None:
+        del members["default"]
     if schema.get("format") in _FORMATS:
-        kept["format"] = schema["format"]
+        members["format"] = schema["format"]
     if "const" in schema:
-        kept["enum"] = [schema["const"]]
+        members["enum"] = [schema["const"]]
     if "enum" in schema:
-        kept["enum"] = schema["enum"]
+        members["enum"] = schema["enum"]
     if "items" in schema:
-        kept["items"] = _plain(schema["items"], defs)
-    return kept
+        members["items"] = _plain(schema["items"], defs)
+    return members

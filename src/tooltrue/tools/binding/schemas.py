@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.tools.binding.signature import MISSING, Parameter, Signature, is_depends
+from tooltrue.tools.binding.signature import MISSING, Signature, ToolParameter, is_depends
 
 __all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write_schema"]
 
@@ -28,32 +28,32 @@ class _SchemaWriter(GenerateJsonSchema):
         return False
 
     def date_schema(self, schema: Any) -> dict[str, Any]:
-        return {**super().date_schema(schema), **self._taken("^0{0,3}[1-9]")}
+        return {**super().date_schema(schema), **self._argument_pattern("^0{0,3}[1-9]")}
 
     def datetime_schema(self, schema: Any) -> dict[str, Any]:
-        written = {**super().datetime_schema(schema), **self._taken("^0{0,3}[1-9][0-9]*-..-...(..:){2}[0-5]")}
-        return written if schema.get("tz_constraint") == "aware" else self._given(written)
+        result = {**super().datetime_schema(schema), **self._argument_pattern("^0{0,3}[1-9][0-9]*-..-...(..:){2}[0-5]")}
+        return result if schema.get("tz_constraint") == "aware" else self._without_result_format(result)
 
     def time_schema(self, schema: Any) -> dict[str, Any]:
-        return self._given({**super().time_schema(schema), **self._taken("^(..:){2}[0-5]")})
+        return self._without_result_format({**super().time_schema(schema), **self._argument_pattern("^(..:){2}[0-5]")})
 
     def timedelta_schema(self, schema: Any) -> dict[str, Any]:
-        return self._given(super().timedelta_schema(schema))
+        return self._without_result_format(super().timedelta_schema(schema))
 
     def decimal_schema(self, schema: Any) -> dict[str, Any]:
-        written = super().decimal_schema(schema)
-        for option in written.get("anyOf", ()):
+        result = super().decimal_schema(schema)
+        for option in result.get("anyOf", ()):
             if option.get("type") == "string":
-                option |= self._taken(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
-        return written
+                option |= self._argument_pattern(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+        return result
 
-    def _taken(self, pattern: str) -> dict[str, Any]:
+    def _argument_pattern(self, pattern: str) -> dict[str, Any]:
         """Return a pattern that applies to arguments only."""
         return {"pattern": pattern} if self.mode == "validation" else {}
 
-    def _given(self, written: dict[str, Any]) -> dict[str, Any]:
+    def _without_result_format(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Drop the format from results: they are only promised to be text."""
-        return written if self.mode == "validation" else {"type": written["type"]}
+        return schema if self.mode == "validation" else {"type": schema["type"]}
 
 
 def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, Any]]:
@@ -72,7 +72,7 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
         raise
 
 
-def _check_type(parameter: Parameter) -> None:
+def _check_type(parameter: ToolParameter) -> None:
     """Raise ``DefinitionError`` with the name of the parameter if its type has no JSON form."""
     try:
         adapter_of(parameter.type)
@@ -128,28 +128,28 @@ def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation",
         schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
     except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
         raise DefinitionError.of("TT3006", problem=_reason(error)) from None
-    return _tidy_schema(schema, schema.get("title", ""))
+    return _closed_schema(schema, schema.get("title", ""))
 
 
-def _tidy_schema(schema: Any, own_title: str) -> Any:
+def _closed_schema(schema: Any, own_title: str) -> Any:
     """Close objects without ``additionalProperties``, and drop titles that are only class names."""
     if is_array(schema):
-        return [_tidy_schema(item, "") for item in schema]
+        return [_closed_schema(item, "") for item in schema]
     if not is_object(schema):
         return schema
-    tidy: dict[str, Any] = {}
+    closed: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "title" and value == own_title:
             continue
         if key in ("properties", "$defs"):
-            tidy[key] = {name: _tidy_schema(inner, name) for name, inner in value.items()}
+            closed[key] = {name: _closed_schema(inner, name) for name, inner in value.items()}
         elif key in ("default", "const", "enum", "examples"):
-            tidy[key] = value
+            closed[key] = value
         else:
-            tidy[key] = _tidy_schema(value, "")
-    if tidy.get("type") == "object" and "properties" in tidy:
-        tidy.setdefault("additionalProperties", False)
-    return tidy
+            closed[key] = _closed_schema(value, "")
+    if closed.get("type") == "object" and "properties" in closed:
+        closed.setdefault("additionalProperties", False)
+    return closed
 
 
 def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:
@@ -177,11 +177,11 @@ def _holds_bytes(schema: Any) -> bool:
 
 def _of_bytes(signature: Signature) -> str:
     """Return the first parameter that takes bytes, at any depth."""
-    written = ((one.name, write_schema(adapter_of(one.type), "validation")) for one in signature.parameters)
-    return next(name for name, schema in written if _holds_bytes(schema))
+    schemas = ((one.name, write_schema(adapter_of(one.type), "validation")) for one in signature.parameters)
+    return next(name for name, schema in schemas if _holds_bytes(schema))
 
 
-def _publish_default(parameter: Parameter, property: dict[str, Any]) -> None:
+def _publish_default(parameter: ToolParameter, property: dict[str, Any]) -> None:
     try:
         property["default"] = to_jsonable_python(parameter.default)
     except PydanticSerializationError:

@@ -16,14 +16,14 @@ from typing_extensions import TypeAliasType
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
-from tooltrue.tools.binding.settings import Depends
+from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.docstrings import read_docstring
 from tooltrue.tools.vocabulary import RequestContext
 
 __all__ = [
     "MISSING",
-    "Parameter",
     "Signature",
+    "ToolParameter",
     "dependency_of",
     "is_context",
     "is_depends",
@@ -37,7 +37,7 @@ __all__ = [
 MISSING = inspect.Parameter.empty
 
 
-class Parameter(Value, frozen=True):
+class ToolParameter(Value, frozen=True):
     """``key`` is the name on the wire: the alias, if there is one."""
 
     name: str
@@ -51,7 +51,7 @@ class Signature(Value, frozen=True):
     ``positional`` are the positional-only parameters, in their order.
     """
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ToolParameter, ...]
     context: str | None
     depends: Mapping[str, Depends]
     positional: tuple[str, ...]
@@ -67,12 +67,12 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         raise DefinitionError.of("TT3001")
     hints = _hints(target)
     description, described = read_docstring(inspect.getdoc(_documented(function)))
-    parameters: list[Parameter] = []
+    parameters: list[ToolParameter] = []
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
-    written = parameters_of(function)
-    _check_bound(function, written)
-    for parameter in written:
+    declared = parameters_of(function)
+    _check_bound(function, declared)
+    for parameter in declared:
         annotation = hints.get(parameter.name, MISSING)
         if (dependency := dependency_of(parameter, annotation)) is not None:
             depends[parameter.name] = dependency
@@ -88,7 +88,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         tuple(parameters),
         contexts[0] if contexts else None,
         depends,
-        tuple(parameter.name for parameter in written if parameter.kind is parameter.POSITIONAL_ONLY),
+        tuple(parameter.name for parameter in declared if parameter.kind is parameter.POSITIONAL_ONLY),
         hints.get("return", MISSING),
         description,
         inspect.iscoroutinefunction(target),
@@ -109,11 +109,11 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
         raise DefinitionError.of("TT3036", problem=str(error)) from None
 
 
-def _check_bound(function: Any, written: Sequence[inspect.Parameter]) -> None:
+def _check_bound(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
     """Raise ``DefinitionError`` for a method that is registered inside its class body."""
     outer, _, name = getattr(function, "__qualname__", "").rpartition(".")
     is_within = bool(outer) and not outer.endswith("<locals>")
-    if is_within and not inspect.ismethod(function) and written and written[0].name == "self":
+    if is_within and not inspect.ismethod(function) and parameters and parameters[0].name == "self":
         raise DefinitionError.of("TT3042", kind=outer.rpartition(".")[2], name=name)
 
 
@@ -164,12 +164,12 @@ def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | No
 
     Raises ``DefinitionError`` for two of them, for one of another library, and for ``Depends`` without a call.
     """
-    found = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
-    if not found:
+    dependencies = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
+    if not dependencies:
         return None
-    if len(found) > 1 or not isinstance(found[0], Depends):
+    if len(dependencies) > 1 or not isinstance(dependencies[0], Depends):
         raise DefinitionError.of("TT3018", name=parameter.name)
-    return found[0]
+    return dependencies[0]
 
 
 def _defaults(default: Any) -> tuple[Any, ...]:
@@ -191,7 +191,7 @@ def _defaults_of_field(item: Any) -> tuple[Any, ...]:
     return (*_defaults(item), *item.metadata) if isinstance(item, FieldInfo) else ()
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> Parameter:
+def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> ToolParameter:
     metadata: list[Any] = []
     if get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
@@ -208,7 +208,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     parts = [part for item in rest for part in _without_default(item)]
     type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
     key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
-    return Parameter(parameter.name, key, type_, default)
+    return ToolParameter(parameter.name, key, type_, default)
 
 
 def _words_within(annotation: Any) -> list[str]:
@@ -221,8 +221,10 @@ def _without_default(item: Any) -> Sequence[Any]:
     """Make a parameter's metadata fit a TypedDict: its default is published from the signature instead."""
     if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
         return (item,)
-    said = pydantic.Field(title=item.title, description=item.description, examples=item.examples, alias=item.alias)
-    return (*item.metadata, said)
+    field_info = pydantic.Field(
+        title=item.title, description=item.description, examples=item.examples, alias=item.alias
+    )
+    return (*item.metadata, field_info)
 
 
 def required(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth import grows_in_proportion
+from support.growth import grows_in_proportion
 from tooltrue.client.auth.challenge import Challenge, challenge_of
 
 BEARER = Challenge("bearer", None, None, None)

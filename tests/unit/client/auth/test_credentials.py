@@ -13,9 +13,8 @@ import keyring.backend
 import pytest
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
-from tooltrue.client.auth import ring
 from tooltrue.client.auth.credentials import Credentials, InFiles, InMemory
-from tooltrue.client.auth.ring import InKeyring
+from tooltrue.client.auth.keyring_credentials import InKeyring
 from tooltrue.client.auth.user_store import user_store
 from tooltrue.errors import StateError
 from tooltrue.testing.state import LIMIT
@@ -173,5 +172,5 @@ def test_only_a_keyring_that_keeps_secrets_is_used(
 ):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     backend: Any = type("Backend", (Keyring,), {"priority": priority})()
-    monkeypatch.setattr(ring.keyring, "get_keyring", lambda: backend)
+    monkeypatch.setattr("keyring.get_keyring", lambda: backend)
     assert type(user_store()) is kind

@@ -9,12 +9,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from support.sql.engines import PATIENT, shop
+from support.sql.ordinary import CHANGES
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql.access import Access
 from tooltrue.toolbox.sql.engine import engine_of
 from tooltrue.toolbox.sql.statement import Statement, change_of
-from unit.toolbox.sql.engines import PATIENT, shop
-from unit.toolbox.sql.ordinary import CHANGES
 
 HIDING = Access(writes=True, hidden=("ledger", "users.password*"))
 MORE = (

@@ -22,15 +22,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from support.sql.engines import ENGINES, PATIENT, shop
 from tooltrue import Client, Server
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT, StoppedClock
 from tooltrue.toolbox.sql import Access, toolset
-from tooltrue.toolbox.sql.engine import Session, engine_of
-from tooltrue.toolbox.sql.running import Runner
+from tooltrue.toolbox.sql.engine import EngineSession, engine_of
+from tooltrue.toolbox.sql.runner import Runner
 from tooltrue.toolbox.sql.statement import change_of
-from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
 
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
 WRITES = Access(writes=True)
@@ -193,7 +193,7 @@ def test_what_ends_after_it_was_given_up_changes_nothing(engine: str, tmp_path: 
         runner = Runner(engine_of(url, WRITES, PATIENT), seconds=0.05)
         given_up = threading.Event()
 
-        def work(session: Session) -> None:
+        def work(session: EngineSession) -> None:
             session.run(change_of("DELETE FROM orders", "duckdb", session.catalog()), {}, 1)
             setattr(session, "interrupt", given_up.set)  # noqa: B010 - as an engine that does not listen
             assert given_up.wait(30)
@@ -214,7 +214,7 @@ def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp
         engine = engine_of(url, WRITES, PATIENT)
         runner = Runner(engine, seconds=0.05, patience=0.05, clock=clock)
 
-        def work(session: Session) -> None:
+        def work(session: EngineSession) -> None:
             session.run(change_of("DELETE FROM orders", "sqlite", session.catalog()), {}, 1)
             commit = session.commit
 
@@ -246,12 +246,12 @@ def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_pat
         stopping.release()
         may_end.wait(LIMIT)
 
-    def slow(session: Session) -> None:
+    def slow(session: EngineSession) -> None:
         setattr(session, "interrupt", interrupt)  # noqa: B010 - as an engine whose server is not reached
         working.release()
         assert may_end.wait(LIMIT)
 
-    def deletes(session: Session) -> None:
+    def deletes(session: EngineSession) -> None:
         session.run(change_of("DELETE FROM orders", "sqlite", session.catalog()), {}, 1)
         close = session.close
         setattr(session, "close", lambda: (close(), has_ended.set()))  # noqa: B010 - the real one, and when it was

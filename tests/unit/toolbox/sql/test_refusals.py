@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from support.sql.catalogs import DIALECTS, catalog_of
+from support.sql.engines import ENGINES, PATIENT, shop
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.toolbox.sql import Access, toolset
 from tooltrue.toolbox.sql.engine import engine_of
 from tooltrue.toolbox.sql.statement import Statement, query_of
-from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
-from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 
 WRONG = (
     "SELECT 1 *",

@@ -14,14 +14,14 @@ import pymysql
 import pytest
 from click.testing import CliRunner
 
+from support.sql.engines import ENGINES, PATIENT, run_as_owner, shop
 from tooltrue import Client, Server
 from tooltrue.cli.main import cli
-from tooltrue.client.results import Result
+from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.toolbox.sql import Access, toolset
 from tooltrue.toolbox.sql.engine import engine_of
 from tooltrue.toolbox.sql.statement import Statement
-from unit.toolbox.sql.engines import ENGINES, PATIENT, run_as_owner, shop
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 ONLY = Access(tables=("orders",))
@@ -56,7 +56,7 @@ def call(url: str, access: Access, tool: str, **arguments: Any) -> Result[Any]:
 def rows(url: str, access: Access, sql: str) -> list[list[Any]]:
     result = call(url, access, "run_sql_query", sql=sql)
     assert not result.is_error, result.text
-    value: Mapping[str, Any] = result.structured  # type: ignore[assignment]
+    value: Mapping[str, Any] = result.structured
     return value["rows"]
 
 

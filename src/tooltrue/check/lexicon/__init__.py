@@ -1,0 +1,1 @@
+"""The words by which the rules read descriptions, as data, with their readers."""

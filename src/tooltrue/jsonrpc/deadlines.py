@@ -1,0 +1,87 @@
+"""Time limits for answers, which can be paused together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import Callable, Generator
+
+__all__ = ["Deadlines", "RequestDeadline"]
+
+
+class RequestDeadline:
+    """Calls ``late`` after ``seconds`` without a sign of life, or after ``total`` seconds in any case.
+
+    Paused time does not count. After :meth:`end`, ``late`` is not called. Its argument tells whether ``total`` was
+    reached.
+    """
+
+    __slots__ = ("_late", "_limits", "_remaining", "_seconds", "_since", "_timer", "_whole")
+
+    def __init__(
+        self, seconds: float, total: float, late: Callable[[bool], None], limits: set[RequestDeadline]
+    ) -> None:
+        self._whole = self._seconds = seconds
+        self._remaining = total
+        self._late = late
+        self._limits = limits
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        limits.add(self)
+
+    def go_on(self) -> None:
+        loop = asyncio.get_running_loop()
+        is_total = self._remaining < self._seconds
+        self._since = loop.time()
+        self._timer = loop.call_later(self._remaining if is_total else self._seconds, self._late, is_total)
+
+    def stand_still(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            spent = asyncio.get_running_loop().time() - self._since
+            self._seconds = max(0.0, self._seconds - spent)
+            self._remaining = max(0.0, self._remaining - spent)
+
+    def begin_anew(self) -> None:
+        """Restart ``seconds`` after a sign of life from the other end."""
+        runs = self._timer is not None
+        self.stand_still()
+        self._seconds = self._whole
+        if runs:
+            self.go_on()
+
+    def end(self) -> None:
+        self._limits.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class Deadlines:
+    """The time limits of one end of a connection."""
+
+    def __init__(self) -> None:
+        self._limits: set[RequestDeadline] = set()
+        self._pauses = 0
+
+    def limit(self, seconds: float, late: Callable[[bool], None], total: float = math.inf) -> RequestDeadline:
+        limit = RequestDeadline(seconds, total, late, self._limits)
+        if not self._pauses:
+            limit.go_on()
+        return limit
+
+    @contextlib.contextmanager
+    def paused(self) -> Generator[None]:
+        """Pause all limits while at least one of these contexts is open: the delay is not the other end's."""
+        self._pauses += 1
+        if self._pauses == 1:
+            for limit in self._limits:
+                limit.stand_still()
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            if self._pauses == 0:
+                for limit in self._limits:
+                    limit.go_on()

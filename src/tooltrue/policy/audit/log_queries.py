@@ -1,0 +1,101 @@
+"""Filters and statistics for reading the audit log."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tooltrue.jsonrpc.messages import is_object
+from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log
+
+__all__ = ["Stats", "entries", "matching", "outside", "record_of", "unfinished"]
+
+PAGE = 500
+
+
+async def entries(log: Log, after: int = LOWEST) -> AsyncGenerator[Entry]:
+    """Yield all entries after position ``after``; by default every entry, including those :func:`outside` the chain."""
+    while page := await log.read(after, PAGE):
+        for entry in page:
+            yield entry
+        after = page[-1].position
+
+
+async def outside(log: Log, limit: int) -> tuple[Entry, ...]:
+    """Return the first entries below position 1, where no server writes: another program has put them there."""
+    return tuple(entry for entry in await log.read(LOWEST, limit) if entry.position <= ORIGIN.position)
+
+
+def record_of(entry: Entry) -> dict[str, Any]:
+    """Return the record of an entry, or ``{"kind": "damaged"}`` if it is unreadable; ``verify`` finds such an entry."""
+    try:
+        record: Any = entry.record
+    except ValueError:
+        return {"kind": "damaged"}
+    return record if is_object(record) else {"kind": "damaged"}
+
+
+def matching(globs: Mapping[str, str], since: str = "", until: str = "") -> Callable[[Mapping[str, Any]], bool]:
+    """Return a predicate for records whose members match ``globs``. ``since`` and ``until`` are prefixes
+    of a timestamp, both inclusive."""
+
+    def matches(record: Mapping[str, Any]) -> bool:
+        at = str(record.get("at", ""))
+        if (since and at < since) or (until and at[: len(until)] > until):
+            return False
+        return all(fnmatch.fnmatchcase(str(record.get(name, "")), glob) for name, glob in globs.items())
+
+    return matches
+
+
+async def unfinished(log: Log) -> list[Entry]:
+    """Return the operations with a write-ahead record and no record of their end: they still run, or the process ended
+    in the middle of them."""
+    open: dict[str, Entry] = {}
+    async for entry in entries(log):
+        record = record_of(entry)
+        id = record.get("id")
+        if id and record.get("kind") == "intent":
+            open[id] = entry
+        elif id:
+            open.pop(id, None)
+    return list(open.values())
+
+
+@dataclass
+class Stats:
+    """Counts over records. ``subjects`` and ``callers`` map a name to how often it ended in which way; ``codes`` are
+    those of failures and refusals."""
+
+    records: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    subjects: dict[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
+    callers: dict[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
+    codes: Counter[str] = field(default_factory=Counter[str])
+    milliseconds: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        kind, who = record.get("kind"), str(record.get("who", ""))
+        if kind == "refusals":
+            self.outcomes["refused"] += record["count"]
+            self.callers.setdefault(who, Counter())["refused"] += record["count"]
+            self.codes.update(record["codes"])
+            return
+        outcome = str(record.get("outcome", ""))
+        if not outcome:  # a write-ahead record: its end has a record, or it is unfinished
+            return
+        subject = str(record.get("subject", ""))
+        self.records += 1
+        self.outcomes[outcome] += 1
+        self.callers.setdefault(who, Counter())[outcome] += 1
+        self.subjects.setdefault(subject, Counter())[outcome] += 1
+        self.milliseconds.setdefault(subject, []).append(float(record.get("ms", 0.0)))
+        if code := record.get("code"):
+            self.codes[str(code)] += 1
+
+    def percentile(self, subject: str, share: float) -> float:
+        times = sorted(self.milliseconds[subject])
+        return times[min(len(times) - 1, int(share * len(times)))]

@@ -1,0 +1,72 @@
+"""Effects of tools, as the operator declares them. The hints of a server on its own tools can only make them worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tooltrue.policy.rules.globs import Globs
+from tooltrue.protocol import types as wire
+from tooltrue.protocol.types import ToolOutcome, field, replaced
+from tooltrue.tools.memo import Remembered
+from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
+from tooltrue.tools.vocabulary import Effect, RequestContext, Tool, ToolCall
+
+__all__ = ["declare_effects", "effect_of"]
+
+_KEPT = 10_000
+_ORDER: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
+
+
+def effect_of(declared: Effect, hints: wire.ToolAnnotations | None) -> Effect:
+    """Return the declared effect, or the one that the tool's hints admit, if that is worse."""
+    return _worst([declared, _admitted(hints)])
+
+
+def _worst(effects: Sequence[Effect]) -> Effect:
+    return max(effects, key=_ORDER.index)
+
+
+def _admitted(hints: wire.ToolAnnotations | None) -> Effect:
+    if hints is None or hints.readOnlyHint is not False:
+        return "destructive" if hints is not None and hints.readOnlyHint is None and hints.destructiveHint else "read"
+    if hints.destructiveHint:
+        return "destructive"
+    return "open-world" if hints.openWorldHint else "write"
+
+
+def declare_effects(effects: Mapping[Effect, Globs]) -> Callable[[Provider], Provider]:
+    """Give tools the effects that the operator has declared for their names; of several, the worst."""
+    return (lambda inner: _Declared(inner, effects)) if effects else Wrapper
+
+
+class _Declared(Wrapper, frozen=True):
+    effects: Mapping[Effect, Globs]
+    _cache: dict[str, tuple[Tool, Tool]] = field(default_factory=dict[str, "tuple[Tool, Tool]"])
+    _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        tools = await self.inner.list_tools(context)
+        return self._last.same(tuple(map(self._with_effect, tools)), context.principal.id)
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        return self._with_effect(await self.inner.find_tool(name, context))
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        call, _ = await resolve_call(self, call)
+        return await self.inner.call_tool(call)
+
+    def _with_effect(self, tool: Tool) -> Tool:
+        entry = self._cache.get(tool.name)
+        if entry is None or entry[0] is not tool:
+            if len(self._cache) >= _KEPT:
+                self._cache.clear()
+            entry = self._cache[tool.name] = (tool, self._changed(tool))
+        return entry[1]
+
+    def _changed(self, tool: Tool) -> Tool:
+        declared: list[Effect] = [effect for effect, names in self.effects.items() if names.match(tool.name)]
+        if not declared:
+            return tool
+        effect = effect_of(_worst(declared), tool.definition.annotations)
+        # An effect other than the author's also overrides `read_when`, the author's exceptions for some calls.
+        return tool if effect == tool.effect else replaced(tool, effect=effect, read_when={})

@@ -1,0 +1,46 @@
+"""Rules for tool names and ``_meta`` keys (2026-07-28, server/tools "Tool Names", basic "_meta")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tooltrue.errors import DefinitionError
+
+__all__ = ["DEPRECATED", "REPLACES", "check_meta", "is_name"]
+
+REPLACES = "tooltrue/replaces"
+"""The ``_meta`` key of a tool's former names, which remain callable."""
+DEPRECATED = "tooltrue/deprecated"
+"""The ``_meta`` key of a deprecated tool, and of its results: the replacement to use."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_KEY = re.compile(
+    rf"(?:(?P<prefix>{_LABEL}(?:\.{_LABEL})*)/)?(?P<name>(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?)"
+)
+_RESERVED_LABELS = ("modelcontextprotocol", "mcp")
+_RESERVED_NAMES = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
+
+
+def is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def check_meta(keys: Iterable[object]) -> None:
+    """Raise ``DefinitionError`` unless an author may set these ``_meta`` keys: well-formed and not reserved."""
+    for key in keys:
+        if problem := _key_problem(key):
+            raise DefinitionError.of("TT3035", key=key, problem=problem)
+
+
+def _key_problem(key: object) -> str | None:
+    match = _KEY.fullmatch(key) if isinstance(key, str) else None
+    if match is None or not key:
+        return "it is not a name, with labels and a slash before it or without"
+    labels = (match["prefix"] or "").split(".")
+    # The second label decides: com.example.mcp/ belongs to its owner, dev.mcp.tools/ is reserved.
+    if labels[1:2] and labels[1].lower() in _RESERVED_LABELS:
+        return "its prefix belongs to the protocol"
+    return "it belongs to the protocol" if key in _RESERVED_NAMES else None

@@ -1,0 +1,80 @@
+"""Wrapping of structured results as ``{"result": value}``, for clients that accept objects only; also for schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.protocol.schema.survey import BASE, absolute
+
+__all__ = ["wrapped", "wraps"]
+
+
+def wraps(schema: Mapping[str, Json] | None) -> bool:
+    """Whether results of this schema must be wrapped: session-based revisions allow only objects as structured
+    content."""
+    return schema is not None and schema.get("type") != "object"
+
+
+_WRAPPED = "#/properties/result"
+_DEFINED = ("$defs", "definitions")
+_REFERENCES = ("$ref", "$dynamicRef")
+_VALUES = ("const", "enum", "default", "examples")
+# The keys in these are names chosen by the author, which may coincide with JSON Schema keywords.
+_NAMED = (*_DEFINED, "properties", "patternProperties", "dependentSchemas", "dependencies")
+
+
+def wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The schema of ``{"result": value}`` that accepts exactly the values accepted by ``schema``.
+
+    Its definitions stay at the root, where references look for them, and so does its ``$id``.
+    """
+    moved = _Moved(schema)
+    parts = moved.part(dict(schema), BASE)
+    root = {key: parts.pop(key) for key in ("$schema", *_DEFINED) if key in parts}
+    if moved.document != BASE:
+        root["$id"] = parts.pop("$id")
+    return {**root, "type": "object", "properties": {"result": parts}, "required": ["result"]}
+
+
+class _Moved:
+    """Rewrites the references to the former root in parts of a schema. ``document`` is the root's own address."""
+
+    def __init__(self, schema: Mapping[str, Json]) -> None:
+        # Draft-07, section 8.3: siblings of a $ref are ignored.
+        self._ref_stands_alone = "draft-07" in str(schema.get("$schema"))
+        self.document = self._base(schema, BASE)
+
+    def _base(self, node: Mapping[str, Json], base: str) -> str:
+        """The base address of references in ``node``, given the address ``base`` of the enclosing resource."""
+        id = node.get("$id")
+        if not isinstance(id, str) or id.startswith("#") or (self._ref_stands_alone and "$ref" in node):
+            return base
+        return absolute(base, id).removesuffix("#")
+
+    def part(self, node: Mapping[str, Json], base: str) -> dict[str, Json]:
+        base = self._base(node, base)
+        return {keyword: self._rewrite(keyword, value, base) for keyword, value in node.items()}
+
+    def _rewrite(self, keyword: str, value: Json, base: str) -> Json:
+        if keyword in _VALUES:
+            return value
+        if keyword in _REFERENCES and isinstance(value, str):
+            return self._reference(value, base)
+        if keyword in _NAMED and is_object(value):
+            return {name: self._any(inner, base) for name, inner in value.items()}
+        return self._any(value, base)
+
+    def _any(self, value: Json, base: str) -> Json:
+        if is_array(value):
+            return [self._any(item, base) for item in value]
+        return self.part(value, base) if is_object(value) else value
+
+    def _reference(self, text: str, base: str) -> str:
+        document, _, pointer = absolute(base, text).partition("#")
+        if document != self.document or (pointer and not pointer.startswith("/")):
+            return text  # targets in a part with its own address, and anchors, have moved along
+        if unquote(pointer).split("/")[1:2] in ([word] for word in _DEFINED):
+            return text
+        return text.partition("#")[0] + _WRAPPED + pointer

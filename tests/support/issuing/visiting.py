@@ -1,0 +1,69 @@
+"""A client that signs in: to a server that knows its callers by tokens, with people who always agree."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from support.issuing.server import Issuing
+from support.wire.mounting import Mounts
+from tooltrue import Client, Context, OAuth, Server, SignIn
+from tooltrue.client.auth.credentials import Credentials, InMemory
+from tooltrue.transport.carrier import Auth
+
+__all__ = ["Clock", "registering", "serving", "signing_in", "who_is"]
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+@contextlib.contextmanager
+def serving(mounts: Mounts, issuer: Issuing, **oauth: Any) -> Iterator[str]:
+    """The URL of a server that takes tokens of the issuer for itself: it says who calls, for one."""
+
+    def make(url: str) -> Any:
+        made = Server("guarded", authenticate=OAuth(issuer=issuer.url, resource=url, **oauth))
+
+        @made.tool
+        async def who(context: Context) -> list[str]:
+            """Who calls, and what that may."""
+            return [context.principal.id, *sorted(context.principal.scopes)]
+
+        @made.tool(requires=["write"])
+        async def save() -> str:
+            """Save it."""
+            return "saved"
+
+        @made.tool(requires=["admin", "write"])
+        async def wipe() -> str:
+            """Wipe it."""
+            return "wiped"
+
+        return made.http_app()
+
+    with mounts.mounted_at(make) as url:
+        yield url
+
+
+def registering(issuer: Issuing) -> Issuing:
+    """The issuer, which takes registrations."""
+    issuer.changes |= issuer.registers()
+    return issuer
+
+
+def signing_in(at: Issuing, credentials: Credentials | None = None, **settings: Any) -> SignIn:
+    return SignIn(at.agree, credentials=credentials or InMemory(), **settings)
+
+
+async def who_is(url: str, auth: Auth | None, tool: str = "who") -> Any:
+    async with Client(url, auth=auth) as client:
+        return (await client.call_tool(tool)).value

@@ -1,0 +1,170 @@
+"""Servers in processes of their own, and what one says to them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from tooltrue.protocol import modern, versions
+from tooltrue.testing.state import LIMIT
+
+SERVER = Path(__file__).parents[1] / "journeys" / "server.py"
+META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}}
+
+
+def command(*arguments: str) -> list[str]:
+    """``tooltrue`` with these arguments, whatever the path is."""
+    code = "from tooltrue.cli.main import main; main()"
+    # uvicorn leaves its listening socket to the end of the process.
+    return [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", "-c", code, *arguments]
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_STATE_HOME") if name in os.environ}
+    return {"HOME": "/", **kept, "LC_ALL": "C.UTF-8", **more}
+
+
+def left_of(processes: Sequence[int]) -> list[int]:
+    """Those that live on; one that has been killed may take a moment to die."""
+    deadline = time.monotonic() + LIMIT
+    while (alive := [process for process in processes if is_alive(process)]) and time.monotonic() < deadline:
+        select.select([], [], [], 0.01)
+    return alive
+
+
+def is_alive(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+class Process:
+    """A server's process with pipes at all three ends; ``read`` and ``errors`` wait for a line, bounded."""
+
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+        self.popen = popen
+        self._kept: dict[int, bytes] = {}
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    def _line(self, file: Any) -> bytes:
+        descriptor = file.fileno()
+        kept = self._kept.get(descriptor, b"")
+        deadline = time.monotonic() + LIMIT
+        while b"\n" not in kept:
+            ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"nothing came, beyond {kept!r}"
+            data = os.read(descriptor, 1 << 20)
+            if not data:
+                self._kept[descriptor] = b""
+                return kept
+            kept += data
+        line, _, self._kept[descriptor] = kept.partition(b"\n")
+        return line + b"\n"
+
+    def read(self) -> Any:
+        """The next message; ``None`` at the end."""
+        line = self._line(self.popen.stdout)
+        return json.loads(line) if line else None
+
+    def errors(self) -> str:
+        """The next line on standard error."""
+        return self._line(self.popen.stderr).decode().rstrip("\n")
+
+    def wait_for(self, word: str) -> None:
+        while word not in (line := self.errors()):
+            assert line, f"the process ended without saying {word!r}"
+
+    def say(self, method: str, params: Any = None, id: Any = None) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": {**(params or {}), "_meta": META}}
+        self.raw(json.dumps(message if id is None else {**message, "id": id}).encode() + b"\n")
+
+    def raw(self, data: bytes) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(data)
+        self.popen.stdin.flush()
+
+    def call(self, tool: str, id: Any = 1, /, **arguments: Any) -> None:
+        self.say("tools/call", {"name": tool, "arguments": arguments}, id)
+
+    def result(self, tool: str, id: Any = 1, /, **arguments: Any) -> Any:
+        self.call(tool, id, **arguments)
+        answer = self.read()
+        assert answer["id"] == id
+        return answer["result"]
+
+    def close_input(self) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.close()
+
+    def ended(self) -> int:
+        """The exit code of a process that is about to end."""
+        return self.popen.wait(LIMIT)
+
+
+@contextlib.contextmanager
+def started(arguments: Sequence[str], **settings: Any) -> Iterator[Process]:
+    """A process that is gone in the end, whatever happens."""
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    options = {"env": environment(), **pipes, **settings}
+    popen = cast("subprocess.Popen[bytes]", subprocess.Popen(list(arguments), **options))
+    try:
+        yield Process(popen)
+    finally:
+        popen.kill()
+        popen.wait(LIMIT)
+        for file in (popen.stdin, popen.stdout, popen.stderr):
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()
+
+
+def stdio(**settings: Any) -> contextlib.AbstractContextManager[Process]:
+    return started([sys.executable, "-W", "error", str(SERVER)], **settings)
+
+
+@contextlib.contextmanager
+def http(*options: str, target: str = str(SERVER), **settings: Any) -> Iterator[tuple[str, Process]]:
+    """``tooltrue serve --http`` with its URL, once somebody listens there."""
+    port = free_port()
+    arguments = command("serve", target, "--http", f"127.0.0.1:{port}", *options)
+    with started(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **settings) as process:
+        process.wait_for("tooltrue serves")
+        wait_for_port(port, process)
+        try:
+            yield f"http://127.0.0.1:{port}/mcp", process
+        finally:
+            if process.popen.poll() is None:
+                process.popen.send_signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.popen.wait(5)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for_port(port: int, process: Process) -> None:
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        assert process.popen.poll() is None, "the server has ended"
+        select.select([], [], [], 0.02)
+    raise AssertionError("nobody listens")

@@ -1,0 +1,25 @@
+"""What the judge of statements knows of the shop in the tests."""
+
+from __future__ import annotations
+
+from support.sql.slots import SENTINEL
+from tooltrue.toolbox.sql.access import Access
+from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
+
+__all__ = ["DIALECTS", "catalog_of"]
+
+DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
+
+
+def catalog_of(dialect: str) -> SchemaCatalog:
+    """The catalog of the shop in one dialect: ``ledger``, and a column of ``users``, are hidden."""
+    home = {"postgres": "public", "mysql": "shop"}.get(dialect, "main")
+    access = Access(hidden=("users.password*", SENTINEL))
+    users = ("id", "name", "password_hash")
+    relations = (
+        Relation(home, "orders", "table"),
+        Relation(home, "paid", "view"),
+        Relation(home, "users", "table", columns=users, hides=frozenset({"password_hash"})),
+        Relation(home, SENTINEL, "table"),
+    )
+    return SchemaCatalog(relations, home, access, folds=dialect == "postgres")

@@ -1,0 +1,136 @@
+"""Questions at a terminal: what is typed before one is seen answers nothing, and whatever is not a yes is a no."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from support.guarded_host import Person, Place
+from tooltrue.host.approval_prompts import Always, ApprovalQuestion, EditedArguments, No, Once, ThisSession
+from tooltrue.host.prompters import lines_of, prompting, terminal
+
+
+def question(**arguments: object) -> ApprovalQuestion:
+    """The question that a person would be asked about a call with these arguments."""
+    person = Person(No())
+    place = Place(person)
+    place.add("put", effect="write", schema={"type": "object", "properties": {name: {} for name in arguments}})
+    asyncio.run(place.call("put", **arguments))  # pyright: ignore[reportArgumentType]
+    return person.asked[0]
+
+
+def scripted(*lines: str) -> tuple[Callable[[str], Awaitable[str]], list[str]]:
+    prompts: list[str] = []
+    waiting = list(lines)
+
+    async def read(prompt: str) -> str:
+        prompts.append(prompt)
+        if not waiting:
+            raise EOFError
+        return waiting.pop(0)
+
+    return read, prompts
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (["y"], Once()),
+        (["YES"], Once()),
+        (["是"], Once()),
+        (["s"], ThisSession()),
+        (["once"], Once()),
+        (["Session"], ThisSession()),
+        (["n"], No()),
+        (["no"], No()),
+        (["deny"], No()),
+        ([""], No()),
+        (["n not there"], No("not there")),
+        (["y but not there", "n"], No()),
+        (["what?", "y"], Once()),
+        (["ok", "sure", "yep"], No()),
+        (["e", '{"x": "b"}'], EditedArguments({"x": "b"})),
+        (["e", '{"x": "b", "x": "c"}', "n"], No()),
+        (["e", "[1]", "n"], No()),
+    ],
+)
+def test_what_is_typed_is_what_is_meant(typed: list[str], answer: object):
+    read, prompts = scripted(*typed)
+    shown: list[str] = []
+    asked = question(x="a\u202e")
+    assert asyncio.run(_ask(read, shown, asked)) == answer
+    assert len(prompts) == len(typed)
+    assert asked.text in shown[0]
+    assert '"x" (2): "a\\u202e"' in shown[0]
+
+
+async def _ask(read: Callable[[str], Awaitable[str]], shown: list[str], asked: ApprovalQuestion) -> object:
+    return await prompting(read, shown.append)(asked)
+
+
+def test_a_pattern_lets_those_arguments_differ_that_the_person_names():
+    read, prompts = scripted("a", "x , z")
+    answer = asyncio.run(_ask(read, [], question(x="a", y=1)))
+    assert isinstance(answer, Always)
+    assert "x, y" in prompts[1]
+    assert answer.pattern == {
+        "type": "object",
+        "properties": {"x": True, "z": True, "y": {"const": 1}},
+        "required": ["y"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_terminal_that_is_gone_is_no_answer():
+    read, _ = scripted()
+    with pytest.raises(EOFError):
+        asyncio.run(_ask(read, [], question()))
+
+
+def test_what_was_typed_ahead_answers_no_question():
+    main, other = os.openpty()
+    try:
+        os.write(main, b"y\n")  # before anything was asked
+        shown: list[str] = []
+        read = lines_of(other, shown.append)
+
+        async def scenario() -> str:
+            line = asyncio.ensure_future(read("? "))
+            await asyncio.sleep(0)
+            os.write(main, b"n\n")
+            return await line
+
+        assert asyncio.run(scenario()) == "n"
+    finally:
+        os.close(main)
+        os.close(other)
+
+
+def test_a_question_that_nobody_waits_for_any_more_takes_no_line_from_the_next():
+    main, other = os.openpty()
+    try:
+        read = lines_of(other, lambda text: None)
+
+        async def scenario() -> str:
+            late = asyncio.ensure_future(read("first? "))
+            await asyncio.sleep(0)
+            late.cancel()
+            await asyncio.gather(late, return_exceptions=True)
+            line = asyncio.ensure_future(read("second? "))
+            await asyncio.sleep(0)
+            os.write(main, "s\u00e9\n".encode())
+            return await line
+
+        assert asyncio.run(scenario()) == "s\u00e9"
+    finally:
+        os.close(main)
+        os.close(other)
+
+
+def test_without_a_terminal_there_is_no_front(monkeypatch: pytest.MonkeyPatch):
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        assert terminal() is None
