@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf
-from tooltrue.check.findability import SearchQuestion, findability
-from tooltrue.check.subject import Subject
+from tooltrue_check.findability import SearchQuestion, findability
+from tooltrue_check.subject import Subject
 
 
 def main() -> None:

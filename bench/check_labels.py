@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Literal
 
 from definitions import servers, shelf, table
-from tooltrue.check.card import Level, cards
-from tooltrue.check.findings import rules
 from tooltrue.contract.contract import digest
+from tooltrue_check.card import Level, cards
+from tooltrue_check.findings import rules
 
 LABELS = Path(__file__).parent / "labels"
 FIRST, SECOND, FRESH, DESCRIBED = SAMPLES = "tools", "enriched", "fresh", "described"

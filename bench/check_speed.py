@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf, table
-from tooltrue.check.findings import rules
+from tooltrue_check.findings import rules
 
 
 def main() -> None:

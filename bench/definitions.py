@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tooltrue.check.subject import Shelf, Subject
+from tooltrue_check.subject import Shelf, Subject
 
 
 def servers(files: Iterable[Path]) -> Iterator[tuple[str, list[Any]]]:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf
-from tooltrue.check.card import Level
-from tooltrue.check.findings import rules
-from tooltrue.check.subject import Subject
 from tooltrue.contract.contract import digest
 from tooltrue.jsonrpc.messages import is_object
+from tooltrue_check.card import Level
+from tooltrue_check.findings import rules
+from tooltrue_check.subject import Subject
 
 LABELS = Path(__file__).parent / "labels"
 MOST, FEW, A_SERVER = 20, 30, 4

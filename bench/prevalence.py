@@ -2,7 +2,7 @@
 
 Each server is checked by itself, or with `--together` beside all others, as by a host that has them all. A tool counts
 once for a rule and once for each level of its findings; the last column counts all findings. The table is that of
-docs/measured.md. The cards of `src/tooltrue/check/rules` quote it, and tests/unit/check/test_labels.py compares them.
+docs/measured.md. The cards of the rules quote it, and tests/unit/check/test_labels.py compares them.
 """
 
 import argparse
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from definitions import servers, shelf, table
-from tooltrue.check.card import Card, Level
-from tooltrue.check.findings import rules
-from tooltrue.check.subject import Shelf, Subject
+from tooltrue_check.card import Card, Level
+from tooltrue_check.findings import rules
+from tooltrue_check.subject import Shelf, Subject
 
 
 def main() -> None:

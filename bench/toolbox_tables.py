@@ -40,7 +40,7 @@ print(json.dumps([{"rows": rows, "total": float(total)}]))
 OURS = """
 import asyncio
 from tooltrue import Client, Server
-from tooltrue.toolbox.tables import toolset
+from tooltrue_toolbox.tables import toolset
 async def ask(tool, **arguments):
     async with Client(Server("tables", toolsets=[toolset([path.parent])]), timeout=310) as client:
         return (await client.call_tool(tool, {"path": path.name, **arguments})).value

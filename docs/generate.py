@@ -1,7 +1,7 @@
 """Writes the pages that are tables: `errors.md`, from the words in `tooltrue.wording`; `protocol.md`, from the
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
-`contracts.md`, from the profiles in `src/tooltrue/contract/profiles`; and `rules/`, from the cards in
-`src/tooltrue/check/rules`. The tables of layers, in README.md and three pages, are made from
+`contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; and `rules/`, from the cards in
+`packages/tooltrue-check/src/tooltrue_check/rules`. The tables of layers, in README.md and three pages, are made from
 `tooltrue.policy.pipeline`.
 
     python docs/generate.py
@@ -19,14 +19,14 @@ from string import Formatter
 
 import msgspec
 
-from tooltrue.check.card import Card, cards
-from tooltrue.check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import host_guard
 from tooltrue.policy import pipeline
 from tooltrue.protocol import legacy, modern, versions
 from tooltrue.wording import SENTENCES
+from tooltrue_check.card import Card, cards
+from tooltrue_check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS.parent / "tests"))  # a package of the repository that is not installed
@@ -120,7 +120,7 @@ GROUPS = {
 ERRORS_HEAD = """\
 # Errors
 
-<!-- Made by docs/generate.py from src/tooltrue/wording.py. Change it there. -->
+<!-- Made by docs/generate.py from packages/tooltrue/src/tooltrue/wording.py. Change it there. -->
 
 Every error of tooltrue has a code and a sentence in English and Chinese. A code never changes its meaning and is
 never reused; sentences may be improved. A message that is sent or printed ends in the code in brackets. In a program,
@@ -238,7 +238,7 @@ def _fact(fact: Fact) -> str:
 RULES_HEAD = """\
 # The rules of a check
 
-<!-- Made by docs/generate.py from the cards in src/tooltrue/check/rules. Change it there. -->
+<!-- Made by docs/generate.py from the cards in packages/tooltrue-check/src/tooltrue_check/rules. Change it there. -->
 
 The rules of `tooltrue check` ([check.md](../check.md)). An *error* is wrong for certain, a *warning* nearly always;
 a *hint* may be worth a thought. Each page has the evidence, and when the rule does not apply.
@@ -247,7 +247,8 @@ a *hint* may be worth a thought. Each page has the evidence, and when the rule d
 
 """
 
-RULE_HEAD = "<!-- Made by docs/generate.py from src/tooltrue/check/rules/{name}.toml. Change it there. -->"
+RULES_FOLDER = "packages/tooltrue-check/src/tooltrue_check/rules"
+RULE_HEAD = f"<!-- Made by docs/generate.py from {RULES_FOLDER}/{{name}}.toml. Change it there. -->"
 
 
 def rule_pages() -> dict[str, str]:
@@ -297,7 +298,7 @@ def _of_card(card: Card, language: str) -> Iterator[str]:
 PROTOCOL = """\
 # The protocol
 
-<!-- Made by docs/generate.py from src/tooltrue/protocol and tests/requirements. Change it there. -->
+<!-- Made by docs/generate.py from packages/tooltrue/src/tooltrue/protocol and tests/requirements. Change it there. -->
 
 The features of the Model Context Protocol that a server made with tooltrue supports, by revision. Tools, layers and
 handlers see the newest revision only; a message to an older client is translated on its way out, or left out where the

@@ -13,52 +13,49 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tooltrue
-
-SOURCE = Path(tooltrue.__file__).parent
-PROJECT = SOURCE.parent.parent
-FILES = sorted(SOURCE.rglob("*.py"))
-NAMES = [path.relative_to(SOURCE).as_posix() for path in FILES]
+from support.sources import FILES, ROOT
 
 # package → the files that may import it; each foreign package has one owner
 OWNERS = {
-    "pydantic": ("tools/binding/", "toolbox/"),
+    "pydantic": ("tools/binding/", "tooltrue_toolbox/"),
     "pydantic_core": ("tools/binding/",),
-    "typing_extensions": ("tools/", "toolbox/", "client/call_results.py"),
+    "typing_extensions": ("tools/", "tooltrue_toolbox/", "client/call_results.py"),
     "msgspec": ("jsonrpc/", "protocol/", "tools/content.py", "tools/views.py", "client/"),
     "jsonschema_rs": ("protocol/schema/validator.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
     "httptools": ("transport/http_connection.py",),
-    "click": ("cli/",),
-    "sqlite3": ("state/", "toolbox/database.py", "toolbox/sql/sqlite.py"),
-    "sqlglot": ("toolbox/sql/statement.py",),
-    "duckdb": ("toolbox/sql/duck.py", "toolbox/tables/engine.py"),
-    "psycopg": ("state/postgres.py", "toolbox/sql/postgresql.py"),
-    "pymysql": ("toolbox/sql/mysql.py",),
+    "click": ("cli/", "tooltrue_check/cli/"),
+    "sqlite3": ("state/", "tooltrue_toolbox/database.py", "tooltrue_toolbox/sql/sqlite.py"),
+    "sqlglot": ("tooltrue_toolbox/sql/statement.py",),
+    "duckdb": ("tooltrue_toolbox/sql/duck.py", "tooltrue_toolbox/tables/engine.py"),
+    "psycopg": ("state/postgres.py", "tooltrue_toolbox/sql/postgresql.py"),
+    "pymysql": ("tooltrue_toolbox/sql/mysql.py",),
     "opentelemetry": ("observe/telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py", "client/auth/signing_keys.py"),
     "keyring": ("client/auth/keyring_credentials.py",),
     "openai": ("host/models/openai_sdk.py",),
-    "aiosmtplib": ("toolbox/mail.py",),
+    "aiosmtplib": ("tooltrue_toolbox/mail.py",),
     "anthropic": ("host/models/anthropic_sdk.py",),
     "langchain_core": ("host/adapters/langchain.py",),
     "pydantic_ai": ("host/adapters/pydantic_ai.py",),
-    "matplotlib": ("toolbox/tables/charts.py",),
-    "openpyxl": ("toolbox/tables/workbook_reader.py",),
-    "backports": ("toolbox/tables/zstd.py",),
-    "compression": ("toolbox/tables/zstd.py",),
+    "matplotlib": ("tooltrue_toolbox/tables/charts.py",),
+    "openpyxl": ("tooltrue_toolbox/tables/workbook_reader.py",),
+    "backports": ("tooltrue_toolbox/tables/zstd.py",),
+    "compression": ("tooltrue_toolbox/tables/zstd.py",),
     "pytest": ("testing/plugin.py",),
-    "re2": ("toolbox/re2.py",),
-    "html_to_markdown": ("toolbox/web/html_reader.py",),
-    "selectolax": ("toolbox/web/html_reader.py",),
-    "pypdf": ("toolbox/web/pdf_reader.py",),
-    "rjieba": ("check/chinese_words.py",),
-    "protego": ("toolbox/web/robots.py",),
+    "re2": ("tooltrue_toolbox/re2.py",),
+    "html_to_markdown": ("tooltrue_toolbox/web/html_reader.py",),
+    "selectolax": ("tooltrue_toolbox/web/html_reader.py",),
+    "pypdf": ("tooltrue_toolbox/web/pdf_reader.py",),
+    "rjieba": ("tooltrue_check/chinese_words.py",),
+    "protego": ("tooltrue_toolbox/web/robots.py",),
 }
+
+OURS = {"tooltrue", "tooltrue_check", "tooltrue_toolbox"}
 
 # files that may import by a computed name: the tables of exports, the loader of verbs and rules, and a user's own files
 LAZY = {
@@ -74,7 +71,7 @@ REVISIONS = {
     "protocol/versions.py",
     "wording.py",  # a sentence tells clients since when
     "protocol/schema/words.py",  # examples of dates
-    "toolbox/github/api.py",  # the version of that API
+    "tooltrue_toolbox/github/api.py",  # the version of that API
     "testing/valid_values.py",  # the same
 }
 
@@ -123,29 +120,30 @@ def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 def test_imports_point_downward_only():
     lint = Path(sysconfig.get_path("scripts")) / "lint-imports"
-    done = subprocess.run([lint, "--no-cache"], cwd=PROJECT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
 
 
 def failures(holds: Callable[[str, Code], bool]) -> list[str]:
     """The files of which something does not hold."""
-    return [name for path, name in zip(FILES, NAMES, strict=True) if not holds(name, Code.of(path))]
+    return [name for name, path in FILES.items() if not holds(name, Code.of(path))]
 
 
 def test_a_foreign_package_is_imported_by_its_owner_only():
     def holds(name: str, code: Code) -> bool:
-        foreign = code.packages - set(sys.stdlib_module_names) - {"tooltrue"} | (code.packages & OWNERS.keys())
+        foreign = code.packages - set(sys.stdlib_module_names) - OURS | (code.packages & OWNERS.keys())
         return all(package in OWNERS and name.startswith(OWNERS[package]) for package in foreign)
 
     assert failures(holds) == []
 
 
 def test_every_owner_owns_something_and_every_dependency_is_owned():
-    used = set[str]().union(*(Code.of(path).packages for path in FILES))
+    used = set[str]().union(*(Code.of(path).packages for path in FILES.values()))
     assert OWNERS.keys() - used == set()
-    declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+    projects = [tomllib.loads(path.read_text())["project"] for path in ROOT.glob("packages/*/pyproject.toml")]
+    declared = [line for project in projects for line in project["dependencies"]]
     names = {re.split(r"[<>=~\[; ]", line)[0].replace("-", "_") for line in declared}
-    assert names - OWNERS.keys() == set()
+    assert names - OWNERS.keys() - OURS == set()
 
 
 def hidden(nodes: Iterable[ast.AST], lines: Sequence[str]) -> tuple[int, ...]:
@@ -215,7 +213,7 @@ def function_sizes(nodes: Iterable[ast.AST]) -> Iterator[int]:
 
 
 def test_function_sizes_for_information(record_property: Callable[[str, object], None]):
-    sizes = sorted(size for path in FILES for size in Code.of(path).function_sizes)
+    sizes = sorted(size for path in FILES.values() for size in Code.of(path).function_sizes)
     record_property("functions", len(sizes))
     record_property("median", sizes[len(sizes) // 2])
     record_property("nine in ten", sizes[len(sizes) * 9 // 10])
@@ -231,7 +229,7 @@ _PRINTS = re.compile(
 _MAY_PRINT = re.compile(r"\bclick\b|\bprint\b|_*std(?:out|err)")
 _TERMINAL = {"app.py", "cli/printing.py", "host/prompters.py"}
 """The owners: what they print has been through `protocol/terminal.py`."""
-_NO_TERMINAL = {"testing/hostile/__main__.py", "toolbox/web/child.py"}  # a pipe, and a list of our own names
+_NO_TERMINAL = {"testing/hostile/__main__.py", "tooltrue_toolbox/web/child.py"}  # a pipe, and a list of our own names
 
 
 def printed(module: ast.Module) -> tuple[str, ...]:
@@ -248,6 +246,7 @@ def test_only_the_owners_of_the_terminal_print():
 # functions with parameters that keep their results for good → what bounds the length of their keys
 CACHED = {
     "caching.py:function": "this is the bound",
+    "cli/plugins.py:_plugins": "our own groups",
     "contract/patterns.py:_lexicon": "our own languages",
     "contract/patterns.py:_read": "our own files",
     "contract/patterns.py:_needed": "our own lexicon",
@@ -262,10 +261,11 @@ CACHED = {
     "protocol/characters.py:_bounded": "our own kinds of characters",
     "state/log_thread.py:take": "no key",
     "observe/telemetry.py:_telemetry": "the providers of this process",
-    "toolbox/rooted_paths.py:_matches_secrets": "_is_secret passes long names by",
-    "toolbox/rooted_paths.py:_table": "settings of the operator",
-    "toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
-    "toolbox/tables/notation.py:_pattern": "a sign and a currency",
+    "tooltrue_toolbox/rooted_paths.py:_matches_secrets": "_is_secret passes long names by",
+    "tooltrue_toolbox/rooted_paths.py:_table": "settings of the operator",
+    "tooltrue_toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
+    "tooltrue_toolbox/tables/notation.py:_pattern": "a sign and a currency",
+    "tooltrue_check/findings.py:_rule": "our own rules",
     "tools/binding/forms.py:_of_type": "types of the author",
 }
 
@@ -283,5 +283,5 @@ _CACHE = re.compile(r"(?:functools\.)?(?:lru_)?cache\b")
 
 
 def test_a_cache_is_bounded_by_the_length_of_its_keys():
-    found = {f"{name}:{function}" for path, name in zip(FILES, NAMES, strict=True) for function in Code.of(path).cached}
+    found = {f"{name}:{function}" for name, path in FILES.items() for function in Code.of(path).cached}
     assert found == CACHED.keys()

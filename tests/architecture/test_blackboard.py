@@ -6,14 +6,12 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set
-from pathlib import Path
 
 import pytest
 
-import tooltrue
+from support.sources import FILES
 from tooltrue.tools.vocabulary import CallRecord, ToolCall
 
-SOURCE = Path(tooltrue.__file__).parent
 NOTE = "note"  # the method that appends to ``notes``
 
 
@@ -31,7 +29,7 @@ def table(document: str) -> dict[str, set[str]]:
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in FILES.values():
         if path.parent.name != "evaluation":  # calls there are answers of a model, which no layer sees
             yield path.stem, ast.parse(path.read_text("utf-8"))
 

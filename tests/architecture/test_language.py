@@ -9,13 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-import tooltrue
+from support.sources import FILES, ROOT
 from tooltrue.wording import SENTENCES
 
-SOURCE = Path(tooltrue.__file__).parent
-PROJECT = SOURCE.parent.parent
 GENERATED = ("rules", "errors.md", "protocol.md")
 
 PRONOUN = re.compile(r"\b(?:what|who|whoever|whatever|nobody|nothing|none)\b", re.IGNORECASE)
@@ -33,15 +30,15 @@ def rate(texts: Iterable[str], least: int = 20_000) -> float:
 
 
 def docstrings() -> Iterator[str]:
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in FILES.values():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield ast.get_docstring(node) or ""
 
 
 def pages() -> Iterator[str]:
-    folder = PROJECT / "docs"
-    for path in (PROJECT / "README.md", *sorted(folder.rglob("*.md"))):
+    folder = ROOT / "docs"
+    for path in (ROOT / "README.md", *sorted(folder.rglob("*.md"))):
         if path.parent != folder.parent and path.relative_to(folder).parts[0] in GENERATED:
             continue
         yield path.read_text("utf-8")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import tooltrue
+from support.sources import FILES, ROOT, SOURCES
 
-SOURCE = Path(tooltrue.__file__).parent
-PROJECT = SOURCE.parent.parent
-PAGES = sorted((PROJECT / "docs" / "contributing").glob("*.md"))
+PAGES = sorted((ROOT / "docs" / "contributing").glob("*.md"))
 QUOTED = re.compile(r"`([^`\n]+)`")
 TREE = re.compile(r"```text\n(.*?)```", re.DOTALL)
 
@@ -22,11 +20,7 @@ def names(page: Path) -> set[str]:
 
 
 def modules() -> list[str]:
-    return sorted(
-        path.relative_to(SOURCE).as_posix()
-        for path in SOURCE.rglob("*.py")
-        if path.name not in ("__init__.py", "__main__.py")
-    )
+    return [name for name in FILES if not name.endswith(("__init__.py", "__main__.py"))]
 
 
 def is_named(module: str, named: set[str]) -> bool:
@@ -37,19 +31,22 @@ def is_named(module: str, named: set[str]) -> bool:
 
 
 def test_the_tour_names_every_module_or_its_folder():
-    named = names(PROJECT / "docs" / "contributing" / "tour.md")
+    named = names(ROOT / "docs" / "contributing" / "tour.md")
     assert len(modules()) > 400
     assert [module for module in modules() if not is_named(module, named)] == []
 
 
+ROOTS = (*SOURCES, *(source.parent for source in SOURCES), ROOT)
+
+
 def test_every_path_on_a_page_for_contributors_exists():
-    everything = {path.name for path in SOURCE.rglob("*")}
+    everything = {path.name for source in SOURCES for path in source.rglob("*")}
     gone = [
         (page.name, name)
         for page in PAGES
         for name in sorted(names(page))
         if re.fullmatch(r"[\w./-]+", name) and "NAME" not in name
         if name.endswith((".py", ".md", ".toml")) or "/" in name
-        if not any((root / name).exists() for root in (SOURCE, PROJECT, page.parent)) and name not in everything
+        if not any((root / name).exists() for root in (*ROOTS, page.parent)) and name not in everything
     ]
     assert gone == []

@@ -33,8 +33,8 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import described
 from tooltrue.protocol import versions
 from tooltrue.protocol.schema import SchemaError, compile_schema
-from tooltrue.toolbox.command import read_text
 from tooltrue.transport.http_runner import HEAD_BYTES
+from tooltrue_toolbox.command import read_text
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]

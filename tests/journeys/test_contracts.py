@@ -26,7 +26,7 @@ from tooltrue import (
     ToolError,
 )
 from tooltrue.testing.state import LIMIT
-from tooltrue.toolbox import files
+from tooltrue_toolbox import files
 
 SECRET = "hunter2-" + "x" * 300
 

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from tooltrue.cli.targets import TOOLBOX
-from tooltrue.extras import command_for, install_command
+from tooltrue.cli.plugins import FAMILIES, names_of
+from tooltrue.extras import command_beside, command_for, install_command
+
+PACKAGES = Path(__file__).parents[2] / "packages"
+TOOLBOX = "tooltrue-toolbox"
 
 # These name no command: it would tell the model of a remote caller a path of the server's machine.
 FOR_A_MODEL = ("TT6064", "TT6302")
@@ -70,16 +73,16 @@ def test_without_its_packages_a_tool_names_the_command_that_installs_them(tmp_pa
     )
     said = done.stdout.split("\0")
     for (packages, _, status, code, extra), words, ended in zip(MISSING, said[::2], said[1::2], strict=False):
-        told = f"extra '{extra}'" if code in FOR_A_MODEL else f"Run: {install_command(extra)}"
+        told = f"extra '{extra}'" if code in FOR_A_MODEL else f"Run: {install_command(extra, TOOLBOX)}"
         assert (int(ended), told in words, f"[{code}]" in words) == (status, True, True), (packages, words)
         assert "Traceback" not in words
     assert len(said) == 2 * len(MISSING) + 1, done.stderr
 
 
 def test_each_family_is_an_extra_and_so_is_each_that_is_named() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((PACKAGES / TOOLBOX / "pyproject.toml").read_text("utf-8"))["project"]
     named = {extra for *_, extras in MISSING for extra in extras.split(",")}
-    assert {*TOOLBOX, *named} - {*project["optional-dependencies"]} == set()
+    assert {*names_of(FAMILIES), *named} - {*project["optional-dependencies"]} == set()
 
 
 FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}
@@ -104,7 +107,13 @@ FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}
             "",
             "pip install 'tooltrue[files] @ https://x.example/t.whl'",
         ),
-        (None, "pip", "", "pip install 'SOURCE[files]'"),
+        (
+            {"url": "https://x.example/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}, "subdirectory": "a/b"},
+            "pip",
+            "",
+            "pip install 'tooltrue[files] @ git+https://x.example/r@abc#subdirectory=a/b'",
+        ),
+        (None, "pip", "", "pip install 'SOURCE/tooltrue[files]'"),
     ],
 )
 def test_the_command_fits_how_this_copy_was_installed(
@@ -115,8 +124,46 @@ def test_the_command_fits_how_this_copy_was_installed(
     assert command_for("files", origin, installer, tmp_path) == command
 
 
+CORE: dict[str, Any] = {"url": "file:///src/packages/tooltrue", "dir_info": {}}
+
+
+@pytest.mark.parametrize(
+    ("origin", "installer", "marker", "command"),
+    [
+        (CORE, "pip", "", "pip install /src/packages/tooltrue-check"),
+        (CORE | {"dir_info": {"editable": True}}, "uv", "", "uv pip install -e /src/packages/tooltrue-check"),
+        (
+            CORE,
+            "uv",
+            "uv-receipt.toml",
+            "uv tool install /src/packages/tooltrue --with /src/packages/tooltrue-check",
+        ),
+        (CORE, "pip", "pipx_metadata.json", "pipx inject tooltrue /src/packages/tooltrue-check"),
+        (
+            {"url": "https://x.example/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}, "subdirectory": "a/b"},
+            "pip",
+            "",
+            "pip install 'tooltrue-check @ git+https://x.example/r@abc#subdirectory=packages/tooltrue-check'",
+        ),
+        ({"url": "https://x.example/t.whl", "archive_info": {}}, "pip", "", "pip install SOURCE/tooltrue-check"),
+        (None, "pip", "", "pip install SOURCE/tooltrue-check"),
+    ],
+)
+def test_the_command_for_another_distribution_takes_it_from_the_same_source(
+    tmp_path: Path, origin: dict[str, Any] | None, installer: str, marker: str, command: str
+) -> None:
+    if marker:
+        (tmp_path / marker).touch()
+    assert command_beside("tooltrue-check", origin, installer, tmp_path) == command
+
+
 def test_no_text_sends_a_reader_to_an_index_for_a_package_of_this_name() -> None:
     by_name = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?tooltrue", re.IGNORECASE)
     root = Path(__file__).parents[2]
-    texts = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("src/**/*.py"), *root.glob("examples/**/*.py")]
+    texts = [
+        root / "README.md",
+        *root.glob("docs/**/*.md"),
+        *root.glob("packages/**/*.py"),
+        *root.glob("examples/**/*.py"),
+    ]
     assert [str(path) for path in texts if by_name.search(path.read_text("utf-8"))] == []

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.process
 DESK = """
 from pathlib import Path
 from tooltrue import Server
-from tooltrue.toolbox.files import toolset
+from tooltrue_toolbox.files import toolset
 
 server = Server("desk", toolsets=[toolset([Path(__file__).parent / "papers"])])
 

@@ -18,7 +18,7 @@ from support.wire import servers
 from tooltrue import Server
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.testing import Plan, check_server
-from tooltrue.toolbox.files import toolset
+from tooltrue_toolbox.files import toolset
 
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "examples" / "notes.py"

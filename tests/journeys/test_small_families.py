@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from tooltrue import Client, ConfigurationError
-from tooltrue.cli.families import Family
+from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.targets import Spec, load_server
 
 MAIL = {"--smtp": ("smtp://localhost",), "--mail-from": ("bot@acme.example",), "--mail-to": ("@acme.example",)}
 
 
 def spec(target: str, **said: tuple[str, ...]) -> Spec:
-    return Spec.of(target, Family({f"--{name.replace('_', '-')}": values for name, values in said.items()}))
+    return Spec.of(target, FamilyOptions({f"--{name.replace('_', '-')}": values for name, values in said.items()}))
 
 
 def test_several_are_one_server(tmp_path: Path) -> None:
     target = "catalog,mail,math,settings"
-    server = load_server(Spec.of(target, Family({**MAIL, "--store": (str(tmp_path / "store"),)})))
+    server = load_server(Spec.of(target, FamilyOptions({**MAIL, "--store": (str(tmp_path / "store"),)})))
 
     async def names() -> list[str]:
         async with Client(server) as client:

@@ -20,7 +20,7 @@ from support.sql.engines import ENGINES
 from support.sql.slots import outside_of_quotes
 from support.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
 from support.variants import tried
-from tooltrue.toolbox.sql.statement import Statement, text_with_parameters
+from tooltrue_toolbox.sql.statement import Statement, text_with_parameters
 
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
 FEW = 45

@@ -28,7 +28,7 @@ from tooltrue import (
     prefixed,
     renamed,
 )
-from tooltrue.cli.families import Family
+from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ScopeNeeded
 from tooltrue.policy.rules.rule import Decide
@@ -283,7 +283,7 @@ def test_b24_twin_rules_that_do_something_or_are_for_others_are_served(file: Pat
 
 
 def files_with(root: Path, config: Path) -> Server:
-    return load_server(Spec.of("files", Family({"--root": (str(root),)}), str(config), confirm=False))
+    return load_server(Spec.of("files", FamilyOptions({"--root": (str(root),)}), str(config), confirm=False))
 
 
 ALL = '[[rules]]\nthen = "allow"\n'
@@ -323,7 +323,7 @@ def test_b25_the_files_tools_do_not_write_keys_by_which_somebody_may_call(
     file.write_text(f"[auth]\nkeys = {keys!r}" if where == "[auth]" else ALL)
     withheld = [keys] if where == "an option" else []
     server = load_server(
-        Spec.of("files", Family({"--root": (str(tmp_path),)}), str(file), confirm=False, withheld=withheld)
+        Spec.of("files", FamilyOptions({"--root": (str(tmp_path),)}), str(file), confirm=False, withheld=withheld)
     )
     for mode in ("overwrite", "append"):
         said = outcome(server, "write_file", path="callers.toml", content="[mallory]", mode=mode)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tooltrue.check.card import Level
-from tooltrue.check.findings import RuleFinding, check_contracts
-from tooltrue.check.runtime_checks import beside_tools
 from tooltrue.contract.contract import Contract
+from tooltrue_check.card import Level
+from tooltrue_check.findings import RuleFinding, check_contracts
+from tooltrue_check.runtime_checks import beside_tools
 
 FOLDER = Path(__file__).parent
 CAUGHT: list[str] = [

@@ -23,8 +23,8 @@ from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer
 from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.toolbox.files import Files
 from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, ToolCall
+from tooltrue_toolbox.files import Files
 
 eras = pytest.mark.parametrize("revision", ERAS)
 

@@ -13,12 +13,12 @@ import pytest
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.files import toolset
-from tooltrue.toolbox.files.file_tools import Files
-from tooltrue.toolbox.files.values import Edit
-from tooltrue.toolbox.path_patterns import HARMLESS, NEEDS_APPROVAL, OBEYED, SECRET, PatternGroup
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.files import toolset
+from tooltrue_toolbox.files.file_tools import Files
+from tooltrue_toolbox.files.values import Edit
+from tooltrue_toolbox.path_patterns import HARMLESS, NEEDS_APPROVAL, OBEYED, SECRET, PatternGroup
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 

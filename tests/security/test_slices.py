@@ -14,15 +14,15 @@ from support.website import Said, running
 from tooltrue import Client, Context, ResourceLink, Server
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import TextResource
-from tooltrue.toolbox.command import read_text
-from tooltrue.toolbox.command import toolset as commands
-from tooltrue.toolbox.command.command_tools import SHOWN_CHARACTERS
-from tooltrue.toolbox.files import toolset
-from tooltrue.toolbox.tables.table_tools import toolset as tables
-from tooltrue.toolbox.web.web_tools import WebSettings
-from tooltrue.toolbox.web.web_tools import toolset as web
 from tooltrue.tools.stored_results import CHUNK_BYTES
 from tooltrue.tools.vocabulary import Slice
+from tooltrue_toolbox.command import read_text
+from tooltrue_toolbox.command import toolset as commands
+from tooltrue_toolbox.command.command_tools import SHOWN_CHARACTERS
+from tooltrue_toolbox.files import toolset
+from tooltrue_toolbox.tables.table_tools import toolset as tables
+from tooltrue_toolbox.web.web_tools import WebSettings
+from tooltrue_toolbox.web.web_tools import toolset as web
 
 TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PEM = next(text for kind, text in FAKES if kind == "private-key")

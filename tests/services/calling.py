@@ -10,8 +10,8 @@ from typing import Any
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.service_client import ServicePatience
 from tooltrue.tools.local import LocalToolset
+from tooltrue_toolbox.service_client import ServicePatience
 
 __all__ = ["NOW", "Waits", "call", "calls"]
 

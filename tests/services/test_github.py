@@ -22,12 +22,12 @@ from support.website import Asked, Said, Site, running
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.github import GitHub, GitHubSettings, toolset
-from tooltrue.toolbox.github.api import Api
-from tooltrue.toolbox.github.issue_text import quote_words, without_hidden_text
-from tooltrue.toolbox.github.scope import Scope
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.fetch import Fetcher
+from tooltrue_toolbox.github import GitHub, GitHubSettings, toolset
+from tooltrue_toolbox.github.api import Api
+from tooltrue_toolbox.github.issue_text import quote_words, without_hidden_text
+from tooltrue_toolbox.github.scope import Scope
 
 TEA: dict[str, Any] = {"owner": "octo", "repo": "tea"}
 TOKEN = "of-the-test"
@@ -424,10 +424,10 @@ def test_i11_an_issue_whose_answer_is_lost_is_found_and_not_written_again(lost: 
 
 WRITING = """
 import asyncio, json, sys
-from tooltrue.toolbox.service_client import ServicePatience
-from tooltrue.toolbox.github import GitHub
-from tooltrue.toolbox.github.api import Api
-from tooltrue.toolbox.github.scope import Scope
+from tooltrue_toolbox.service_client import ServicePatience
+from tooltrue_toolbox.github import GitHub
+from tooltrue_toolbox.github.api import Api
+from tooltrue_toolbox.github.scope import Scope
 from tooltrue.transport.fetch import Fetcher
 url, token, tool, arguments = sys.argv[1:]
 patience = ServicePatience()

@@ -11,7 +11,7 @@ from services.calling import Waits, call
 from support.website import Asked, Said, Site, running
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.language import LanguageSettings, toolset
+from tooltrue_toolbox.language import LanguageSettings, toolset
 
 WORDS = {("en", "zh"): {"Good morning": "早上好"}}
 LANGUAGES = [{"code": "en", "name": "English", "targets": ["zh"]}, {"code": "zh", "name": "Chinese", "targets": ["en"]}]

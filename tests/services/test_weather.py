@@ -10,7 +10,7 @@ import pytest
 from services.calling import Waits, call
 from support.website import Asked, Said, Site, running
 from tooltrue.client.call_results import Result
-from tooltrue.toolbox.web import WebSettings, toolset
+from tooltrue_toolbox.web import WebSettings, toolset
 
 PLACES = [
     {"name": "New York", "latitude": 40.71, "longitude": -74.01, "country": "United States", "admin1": "New York"},

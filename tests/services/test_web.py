@@ -18,12 +18,12 @@ from support.variants import tried
 from support.website import Asked, Said, Site, running
 from tooltrue import Client
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.web import WebSettings, toolset
-from tooltrue.toolbox.web.robots import Robots
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.addresses import is_public, parse
 from tooltrue.transport.fetch import Fetcher
 from tooltrue.transport.urls import ascii_url
+from tooltrue_toolbox.web import WebSettings, toolset
+from tooltrue_toolbox.web.robots import Robots
 
 HTML = (("content-type", "text/html; charset=utf-8"),)
 TEXT = (("content-type", "text/plain; charset=utf-8"),)

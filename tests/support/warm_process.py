@@ -21,6 +21,7 @@ import traceback
 from typing import NoReturn
 
 import tooltrue.cli
+import tooltrue_check.cli
 from tooltrue.cli.main import main
 
 sys.path.insert(0, sys.argv[2])
@@ -31,12 +32,18 @@ sys.path.remove(sys.argv[2])
 
 def load() -> None:
     """Import the modules that commands take the longest to import. They start no thread, which a fork would lack."""
-    for module in pkgutil.iter_modules(tooltrue.cli.__path__):
-        importlib.import_module(f"tooltrue.cli.{module.name}")
+    for package in (tooltrue.cli, tooltrue_check.cli):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
     for name in ("Server", "Client", "Host"):
         getattr(tooltrue, name)
-    for name in ("tools.local", "policy.config", "policy.pipeline", "toolbox.files"):
-        importlib.import_module(f"tooltrue.{name}")
+    for name in (
+        "tooltrue.tools.local",
+        "tooltrue.policy.config",
+        "tooltrue.policy.pipeline",
+        "tooltrue_toolbox.files",
+    ):
+        importlib.import_module(name)
     assert os.listdir("/proc/self/task") == [str(os.getpid())]
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from tooltrue.caching import cache_short_texts
-from tooltrue.check.language import searched, stem, words
-from tooltrue.check.subject import ToolParameter
 from tooltrue.contract.contract import place
 from tooltrue.contract.scan import scan
 from tooltrue.policy.audit.argument_masking import Masks
-from tooltrue.toolbox.rooted_paths import PathRules
+from tooltrue_check.language import searched, stem, words
+from tooltrue_check.subject import ToolParameter
+from tooltrue_toolbox.rooted_paths import PathRules
 
 CACHED: dict[str, Callable[[str], object]] = {
     "a path of a definition": lambda text: place(("tools", text)),

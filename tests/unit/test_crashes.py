@@ -102,7 +102,7 @@ def logged(crash: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize("name", sorted(CRASHES))
 def test_a_crash_begins_with_the_authors_frames(name: str, caplog: pytest.LogCaptureFixture) -> None:
     record, text = logged(CRASHES[name], caplog)
-    assert "src/tooltrue" not in text
+    assert "packages/tooltrue/src/tooltrue" not in text
     assert text.count("File ") <= 2
     assert text.splitlines()[2].strip().startswith(f'File "{__file__}"')
     assert text.endswith("ZeroDivisionError: division by zero")
@@ -144,7 +144,7 @@ def test_what_would_end_the_process_begins_with_the_authors_frames_too(
     asyncio.run(main())
     [record] = ours(caplog)
     text = logging.Formatter().format(record)
-    assert "src/tooltrue" not in text
+    assert "packages/tooltrue/src/tooltrue" not in text
     assert text.splitlines()[2].strip().startswith(f'File "{__file__}"')
     assert text.endswith(f"RuntimeError: the tool raised {error.__name__}")
 
@@ -152,4 +152,4 @@ def test_what_would_end_the_process_begins_with_the_authors_frames_too(
 def test_the_author_sees_where_they_called_back_into_ours(caplog: pytest.LogCaptureFixture) -> None:
     _, text = logged(tool("back_into_ours"), caplog)
     assert text.count(f'File "{__file__}"') == 2
-    assert "src/tooltrue" not in text
+    assert "packages/tooltrue/src/tooltrue" not in text

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-import tooltrue
+from support.sources import FILES
 from tooltrue import errors
 from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, TooltrueError, UnknownTool
 
@@ -94,13 +93,10 @@ def test_all_the_scopes_that_are_needed_are_named_once_and_in_one_order():
     assert "read, write" in str(error)
 
 
-SOURCES = Path(tooltrue.__file__).parent
-
-
 @pytest.mark.requirement("ERR-06", "LCLI-10")
 def test_numbers_that_nobody_may_send_any_more_are_where_older_revisions_need_them_and_nowhere_else():
     def files_with(number: str) -> set[str]:
-        return {path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py") if number in path.read_text()}
+        return {name for name, path in FILES.items() if number in path.read_text()}
 
     assert files_with("32042") == set()
     assert files_with("32002") == {"errors.py", "server/legacy.py"}

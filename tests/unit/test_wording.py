@@ -6,20 +6,18 @@ import ast
 import re
 import string
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-import tooltrue
-from tooltrue.check.card import RULES, cards
+from support.sources import FILES, named
 from tooltrue.wording import LANGUAGES, SENTENCES, sentence
+from tooltrue_check.card import RULES, cards
 
-SOURCE = Path(tooltrue.__file__).parent
 CODE = re.compile(r"\bTT\d{4}\b")
 
 
 def used() -> set[str]:
-    files = [path for ending in ("py", "toml") for path in SOURCE.rglob(f"*.{ending}") if path.name != "wording.py"]
+    files = [path for ending in ("py", "toml") for _, path in named(f"*.{ending}") if path.name != "wording.py"]
     files = [path for path in files if path.parent != RULES]  # a rule has its words on its card
     return {code for path in files for code in CODE.findall(path.read_text(encoding="utf-8"))}
 
@@ -37,7 +35,7 @@ def test_every_code_that_has_words_is_used():
 
 
 def test_a_code_has_five_characters_after_its_letters_and_stands_once():
-    source = (SOURCE / "wording.py").read_text(encoding="utf-8")
+    source = FILES["wording.py"].read_text(encoding="utf-8")
     keys = re.findall(r'^    "(TT\d{4})":', source, re.MULTILINE)
     assert sorted(keys) == sorted(SENTENCES)
 
@@ -63,7 +61,7 @@ def test_a_code_that_nobody_knows_is_a_bug():
 
 def calls() -> Iterator[tuple[str, str, set[str]]]:
     """Each call that gives a code and its facts as literals, ``X.of("TT1234", fact=…)``: its place, code and facts."""
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in FILES.values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(func=ast.Attribute(attr="of"), args=[ast.Constant(value=str(code)), *_], keywords=facts):

@@ -31,7 +31,7 @@ from support.toolbox.commands import (
 )
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.command import read, read_text, simple, toolset
+from tooltrue_toolbox.command import read, read_text, simple, toolset
 
 pytestmark = pytest.mark.process
 

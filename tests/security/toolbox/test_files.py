@@ -20,11 +20,11 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files import Edit, FileLimits, Files, toolset
-from tooltrue.toolbox.files.values import Mode
-from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.files import Edit, FileLimits, Files, toolset
+from tooltrue_toolbox.files.values import Mode
+from tooltrue_toolbox.rooted_paths import PathRules
 
 SECRET = "outside-secret"
 

@@ -17,10 +17,10 @@ import pytest
 
 from support.variants import tried
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files import Edit, FileLimits, Files
-from tooltrue.toolbox.files.patterns import Glob
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.files import Edit, FileLimits, Files
+from tooltrue_toolbox.files.patterns import Glob
 
 SECRET = "outside-secret"
 CONTEXT = RequestContext(LOCAL, SILENT, agreed=True)

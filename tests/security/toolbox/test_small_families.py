@@ -14,8 +14,8 @@ import pytest
 from support.variants import tried
 from tooltrue import Client, RpcError, Server
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.math import toolset as math_toolset
-from tooltrue.toolbox.settings import Settings
+from tooltrue_toolbox.math import toolset as math_toolset
+from tooltrue_toolbox.settings import Settings
 from unit.toolbox.test_catalog import ids, search
 from unit.toolbox.test_mail import MAIL, SENDER, Post, drafted, read, sent
 

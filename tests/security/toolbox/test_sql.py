@@ -22,12 +22,12 @@ from support.sql.engines import ENGINES, PATIENT, held_open, shop
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.registration import settings_of
-from tooltrue.toolbox.sql import Access, Database, SqlLimits, toolset
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Statement
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import UNTRUSTED
+from tooltrue_toolbox.registration import settings_of
+from tooltrue_toolbox.sql import Access, Database, SqlLimits, toolset
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import Statement
 
 GUARDED = Access(hidden=("ledger", "users.password*"), mighty_roles=True)
 """The role has all rights, so that the judge of statements is the only wall: ``test_walls`` has the other."""

@@ -10,9 +10,9 @@ import pytest
 from support.sql.engines import PATIENT, shop
 from support.sql.ordinary import EVERYWHERE, QUERIES
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Kind, Statement, query_of
+from tooltrue_toolbox.sql.access import Access
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import Kind, Statement, query_of
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 MACROS = (

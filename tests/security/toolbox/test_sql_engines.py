@@ -15,10 +15,10 @@ import pytest
 from support.sql.engines import ENGINES, PATIENT, held_open, shop
 from support.sql.slots import SLOTS, attacks
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import SchemaCatalog
-from tooltrue.toolbox.sql.engine import EngineSession, engine_of
-from tooltrue.toolbox.sql.statement import change_of, query_of
+from tooltrue_toolbox.sql.access import Access
+from tooltrue_toolbox.sql.catalog import SchemaCatalog
+from tooltrue_toolbox.sql.engine import EngineSession, engine_of
+from tooltrue_toolbox.sql.statement import change_of, query_of
 
 SECRETS = ("zz-hidden-hash", "918273645")
 MORE = (

@@ -23,10 +23,10 @@ from support.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_ow
 from support.variants import tried
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql import Access, Database, toolset
-from tooltrue.toolbox.sql.engine import Engine, EngineSession, engine_of
-from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
 from tooltrue.tools.vocabulary import UNTRUSTED
+from tooltrue_toolbox.sql import Access, Database, toolset
+from tooltrue_toolbox.sql.engine import Engine, EngineSession, engine_of
+from tooltrue_toolbox.sql.statement import Statement, change_of, query_of
 
 NO_CONTEXT: Any = None  # these calls neither ask nor report
 OPEN = Access(writes=True, mighty_roles=True)

@@ -13,9 +13,9 @@ import pytest
 from support.sql.engines import PATIENT, run_as_owner, shop
 from support.variants import tried
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Statement, query_of
+from tooltrue_toolbox.sql.access import Access
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import Statement, query_of
 
 HIDING = Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True)
 HOSTILE = {

@@ -15,8 +15,8 @@ from support.sql.catalogs import DIALECTS, catalog_of
 from support.sql.ordinary import CHANGES, EVERYWHERE, QUERIES
 from support.sql.slots import SENTINEL, SLOTS, attacks, outside_of_quotes
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.catalog import SchemaCatalog
-from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
+from tooltrue_toolbox.sql.catalog import SchemaCatalog
+from tooltrue_toolbox.sql.statement import Statement, change_of, query_of
 
 ALL = pytest.mark.parametrize("dialect", DIALECTS)
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")

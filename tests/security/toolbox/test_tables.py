@@ -13,9 +13,9 @@ import pytest
 from support.growth import grows_in_proportion
 from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.decompression import Packing, UnpackingBounds, unpack
-from tooltrue.toolbox.tables.filters import parse
-from tooltrue.toolbox.tables.layout import TableLimits
+from tooltrue_toolbox.tables.decompression import Packing, UnpackingBounds, unpack
+from tooltrue_toolbox.tables.filters import parse
+from tooltrue_toolbox.tables.layout import TableLimits
 
 SMALL = TableLimits(row_bytes=10_000, columns=50, memory_mib=64, bounds=UnpackingBounds(size=8 << 20, free=1 << 20))
 

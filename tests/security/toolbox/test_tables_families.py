@@ -19,9 +19,9 @@ from support.variants import tried
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables.decompression import Packing, UnpackingBounds, unpack
-from tooltrue.toolbox.tables.layout import TableLimits
-from tooltrue.toolbox.tables.table_tools import toolset
+from tooltrue_toolbox.tables.decompression import Packing, UnpackingBounds, unpack
+from tooltrue_toolbox.tables.layout import TableLimits
+from tooltrue_toolbox.tables.table_tools import toolset
 from unit.toolbox.test_workbooks import book
 
 SMALL = TableLimits(row_bytes=10_000, columns=50, groups=10, bounds=UnpackingBounds(size=8 << 20, free=1 << 20))

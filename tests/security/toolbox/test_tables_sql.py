@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.variants import tried
-from tooltrue.toolbox.tables.table_tools import Rows, Tables
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.tables.table_tools import Rows, Tables
 
 FRAGMENTS = (
     "'", "''", '"', '""', "`", "\\", "\\'", ";", "--", "/*", "*/", "#", "$$", "$1", "?", "{table}", "{0}", "%s", "\0",

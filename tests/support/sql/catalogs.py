@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from support.sql.slots import SENTINEL
-from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.catalog import Relation, SchemaCatalog
+from tooltrue_toolbox.sql.access import Access
+from tooltrue_toolbox.sql.catalog import Relation, SchemaCatalog
 
 __all__ = ["DIALECTS", "catalog_of"]
 

@@ -27,8 +27,8 @@ import pymysql
 import pytest
 
 from support.postgres import database as postgres_database
-from tooltrue.toolbox.sql import Access, SqlLimits
-from tooltrue.toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql import Access, SqlLimits
+from tooltrue_toolbox.sql.engine import engine_of
 
 __all__ = ["ENGINES", "PATIENT", "SHOP", "held_open", "owner_of", "run_as_owner", "shop"]
 

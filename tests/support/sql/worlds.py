@@ -16,10 +16,10 @@ from typing import Any
 
 from support.sql.engines import PATIENT, owner_of, shop
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql import Access, Database
-from tooltrue.toolbox.sql.catalog import SchemaCatalog
-from tooltrue.toolbox.sql.engine import Engine, EngineSession, StatementOutcome
-from tooltrue.toolbox.sql.statement import Statement, change_of, query_of
+from tooltrue_toolbox.sql import Access, Database
+from tooltrue_toolbox.sql.catalog import SchemaCatalog
+from tooltrue_toolbox.sql.engine import Engine, EngineSession, StatementOutcome
+from tooltrue_toolbox.sql.statement import Statement, change_of, query_of
 
 __all__ = ["HIDING", "OPEN", "SECRETS", "UNSAID", "Told", "World", "asked", "worlds"]
 

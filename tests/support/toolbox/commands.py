@@ -13,8 +13,8 @@ from typing import Any, cast
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.command import read_text, toolset
-from tooltrue.toolbox.sandbox.process import what_holds
+from tooltrue_toolbox.command import read_text, toolset
+from tooltrue_toolbox.sandbox.process import what_holds
 
 __all__ = [
     "ANYTHING",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue.toolbox import rooted_paths as confined
-from tooltrue.toolbox.files import Files
-from tooltrue.toolbox.openat2 import beneath
+from tooltrue_toolbox import rooted_paths as confined
+from tooltrue_toolbox.files import Files
+from tooltrue_toolbox.openat2 import beneath
 
 WAYS = ["in one call", "name by name"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
-from tooltrue.toolbox.rooted_paths import PathRules
-from tooltrue.toolbox.tables.layout import TableLimits
-from tooltrue.toolbox.tables.table_tools import toolset
+from tooltrue_toolbox.rooted_paths import PathRules
+from tooltrue_toolbox.tables.layout import TableLimits
+from tooltrue_toolbox.tables.table_tools import toolset
 
 
 def result_of(

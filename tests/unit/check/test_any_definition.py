@@ -6,9 +6,9 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tooltrue.check.findings import RuleFinding, rules
-from tooltrue.check.subject import Shelf, Subject
 from tooltrue.jsonrpc.messages import is_array, is_object
+from tooltrue_check.findings import RuleFinding, rules
+from tooltrue_check.subject import Shelf, Subject
 
 ODD: Final[list[Any]] = [None, True, 7, "", "{id}", "use get_it", "参数：id", "!", [], [None], ["id", 1], {"": {}}]
 WHOLE: Final[dict[str, Any]] = {

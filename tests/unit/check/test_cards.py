@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.check.card import RULES, Card, Example, cards
-from tooltrue.check.findings import Rule, RuleFinding, rules
-from tooltrue.check.subject import Shelf, Subject
 from tooltrue.wording import SENTENCES
+from tooltrue_check.card import RULES, Card, Example, cards
+from tooltrue_check.findings import Rule, RuleFinding, rules
+from tooltrue_check.subject import Shelf, Subject
 
 ALL = [pytest.param(card, rule, id=card.name) for card, rule in rules()]
 

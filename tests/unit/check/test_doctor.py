@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.check.card import cards
-from tooltrue.check.doctor.counters import Bounded, Spread
-from tooltrue.check.doctor.diagnosis_page import as_page
-from tooltrue.check.doctor.diagnosis_text import as_json, as_text
-from tooltrue.check.doctor.log_figures import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, LogFigures
-from tooltrue.check.doctor.symptoms import EXPLAIN, Diagnosis, Symptom, diagnose
-from tooltrue.check.findings import check_contracts
 from tooltrue.contract.contract import Contract
+from tooltrue_check.card import cards
+from tooltrue_check.doctor.counters import Bounded, Spread
+from tooltrue_check.doctor.diagnosis_page import as_page
+from tooltrue_check.doctor.diagnosis_text import as_json, as_text
+from tooltrue_check.doctor.log_figures import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, LogFigures
+from tooltrue_check.doctor.symptoms import EXPLAIN, Diagnosis, Symptom, diagnose
+from tooltrue_check.findings import check_contracts
 
 NOON = datetime(2026, 7, 28, 12, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tooltrue.check.findability import QuestionOrigin, SearchQuestion, description_questions, find, findability
-from tooltrue.check.subject import Subject
+from tooltrue_check.findability import QuestionOrigin, SearchQuestion, description_questions, find, findability
+from tooltrue_check.subject import Subject
 
 
 def tool(name: str, description: str, server: str = "ours") -> Subject:

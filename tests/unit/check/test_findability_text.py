@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tooltrue.check.findability import SearchQuestion, find, findability
-from tooltrue.check.findability_text import hit_lines, lines
-from tooltrue.check.subject import Subject
+from tooltrue_check.findability import SearchQuestion, find, findability
+from tooltrue_check.findability_text import hit_lines, lines
+from tooltrue_check.subject import Subject
 
 
 def tool(name: str, description: str, server: str = "ours") -> Subject:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.check.json_fixes import put
-from tooltrue.check.positions import Positions
 from tooltrue.contract.contract import Path
+from tooltrue_check.json_fixes import put
+from tooltrue_check.positions import Positions
 
 TEXT = """\
 {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue.check.card import cards
+from tooltrue_check.card import cards
 
 ROOT = Path(__file__).parents[3]
 LABELS = ROOT / "bench" / "labels"

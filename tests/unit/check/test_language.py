@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.check.language import stem
-from tooltrue.check.lexicon.cues import cue
-from tooltrue.check.lexicon.verbs import READS, VERBS, WRITES, verbs
-from tooltrue.check.subject import ToolText
+from tooltrue_check.language import stem
+from tooltrue_check.lexicon.cues import cue
+from tooltrue_check.lexicon.verbs import READS, VERBS, WRITES, verbs
+from tooltrue_check.subject import ToolText
 
 
 @pytest.mark.parametrize(

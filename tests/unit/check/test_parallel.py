@@ -30,7 +30,7 @@ def definitions() -> list[dict[str, Any]]:
 def judged(file: Path, processes: int) -> str:
     """The report of a process of its own, in which ``processes`` share the work."""
     program = (
-        "import tooltrue.check.parallel as parallel\n"
+        "import tooltrue_check.parallel as parallel\n"
         f"parallel.process_count = lambda: {processes}\n"
         "from tooltrue.cli.main import main\n"
         "main()"
@@ -51,7 +51,7 @@ def test_several_processes_find_what_one_finds(tmp_path: Path):
 
 def run(body: str) -> subprocess.CompletedProcess[str]:
     """A process that has one thread, as the command has."""
-    program = f"import os, signal\nfrom tooltrue.check.parallel import *\nfirst = os.getpid()\n{body}"
+    program = f"import os, signal\nfrom tooltrue_check.parallel import *\nfirst = os.getpid()\n{body}"
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.check.python_fixes import ValueEdit, put
+from tooltrue_check.python_fixes import ValueEdit, put
 
 DEFAULT = ("inputSchema", "properties", "n", "default")
 LEAST = ("inputSchema", "properties", "n", "minimum")

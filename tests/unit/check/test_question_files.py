@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.check.question_files import corpus_in, questions_in
-from tooltrue.check.subject import Subject
 from tooltrue.errors import ConfigurationError
+from tooltrue_check.question_files import corpus_in, questions_in
+from tooltrue_check.subject import Subject
 
 TOOLS = [Subject("a", {"name": "send"}), Subject("b", {"name": "send"}), Subject("b", {"name": "read"})]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tooltrue.check.search import ToolIndex, query_terms
-from tooltrue.check.subject import Subject
+from tooltrue_check.search import ToolIndex, query_terms
+from tooltrue_check.subject import Subject
 
 
 def tool(name: str, description: str, *, title: str | None = None, **parameters: str) -> Subject:

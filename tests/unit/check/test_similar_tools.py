@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tooltrue.check.similar_tools import confusable, names_alike
-from tooltrue.check.subject import Subject
+from tooltrue_check.similar_tools import confusable, names_alike
+from tooltrue_check.subject import Subject
 
 
 def tool(name: str, description: str, *parameters: str, server: str = "server") -> Subject:

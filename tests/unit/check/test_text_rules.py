@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tooltrue.check.card import Level
-from tooltrue.check.findings import RuleFinding, check_contracts
 from tooltrue.contract.contract import Contract
+from tooltrue_check.card import Level
+from tooltrue_check.findings import RuleFinding, check_contracts
 
 
 def tool(name: str, description: str, /, **parameters: dict[str, Any]) -> dict[str, Any]:

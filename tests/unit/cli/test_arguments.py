@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tooltrue.cli.call_verb import read_arguments
-from tooltrue.cli.families import Family
-from tooltrue.cli.targets import Spec, apart, is_ours, load_server
+from tooltrue.cli.families import FamilyOptions
+from tooltrue.cli.targets import Spec, is_ours, load_server, with_distinct_names
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.terminal import printable
 from tooltrue.protocol.types import ToolDefinition
@@ -88,9 +88,9 @@ def test_a_command_is_recognised(target: str):
     ("spec", "code", "told"),
     [
         (Spec("files"), "TT4001", "--root"),
-        (Spec("files", Family({"--root": ("/no/such/folder",)})), "TT6001", "directory"),
+        (Spec("files", FamilyOptions({"--root": ("/no/such/folder",)})), "TT6001", "directory"),
         (Spec("nowhere.py"), "TT4002", "no such file"),
-        (Spec("nowhere.py", Family({"--access": ("read",)})), "TT4008", "--access"),
+        (Spec("nowhere.py", FamilyOptions({"--access": ("read",)})), "TT4008", "--access"),
         (Spec("no_such_module_of_ours:server"), "TT4002", "no module"),
         (Spec("json:server"), "TT4002", "no Server is called"),
         (Spec("json:"), "TT4002", "found: none"),
@@ -123,7 +123,7 @@ def _nothing() -> None:
     """Do nothing."""
 
 
-def test_families_whose_tools_have_one_name_are_told_apart() -> None:
+def test_families_whose_tools_have_one_name_are_told_with_distinct_names() -> None:
     def family(*names: str) -> LocalToolset:
         tools = LocalToolset()
         for name in names:
@@ -132,14 +132,14 @@ def test_families_whose_tools_have_one_name_are_told_apart() -> None:
 
     async def main() -> list[str]:
         context = RequestContext(LOCAL, SILENT)
-        parts = apart({"one": family("find", "list"), "other": family("find", "make")})
+        parts = with_distinct_names({"one": family("find", "list"), "other": family("find", "make")})
         return [tool.name for tool in await combined(*parts).list_tools(context)]
 
     assert asyncio.run(main()) == ["list", "make", "one_find", "other_find"]
 
 
 def test_several_families_are_one_server(tmp_path: Path) -> None:
-    server = load_server(Spec.of("files,command", Family({"--root": (str(tmp_path),), "--allow": ("pwd",)})))
+    server = load_server(Spec.of("files,command", FamilyOptions({"--root": (str(tmp_path),), "--allow": ("pwd",)})))
 
     async def main() -> list[str]:
         return [tool.name for tool in await server.provider.list_tools(RequestContext(LOCAL, SILENT))]
@@ -164,5 +164,5 @@ def test_an_option_that_no_family_of_the_target_has_is_refused(
     target: str, said: dict[str, tuple[str, ...]], code: str
 ) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        load_server(Spec.of(target, Family(said)))
+        load_server(Spec.of(target, FamilyOptions(said)))
     assert caught.value.code == code

@@ -14,10 +14,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import tooltrue.cli
+from support.sources import FILES
 from tooltrue.cli.chinese_help import key_of, translated
 from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES, USAGE
+from tooltrue.cli.families import FamilyOption, families_of
 from tooltrue.cli.main import cli
+from tooltrue.cli.plugins import FAMILIES, names_of
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[str, click.Command]]:
@@ -48,6 +50,12 @@ def keys(path: str) -> set[str]:
     return {key for key, text in texts.items() if text} | {key for key, one in shown(command).items() if one.help}
 
 
+def family_options() -> list[FamilyOption]:
+    """The options of all installed families."""
+    every = families_of(",".join(names_of(FAMILIES))).values()
+    return list(dict.fromkeys(option for family in every for option in family.options))
+
+
 # -- the catalogue -----------------------------------------------------------------------------------------------------
 
 
@@ -64,7 +72,8 @@ def test_no_chinese_text_is_left_over():
     assert {path: left for path, texts in COMMANDS.items() if (left := texts.keys() - used[path])} == {}
     assert SHARED.keys() <= {key for path, names in used.items() for key in names - COMMANDS[path].keys()}
     options = [one for command in EVERY.values() for one in shown(command).values()]
-    assert PLACEHOLDERS.keys() <= {one.metavar for one in options}
+    of_families = {option.placeholder for option in family_options()}
+    assert PLACEHOLDERS.keys() <= {one.metavar for one in options} | of_families
     assert DEFAULTS.keys() == {one.show_default for one in options if isinstance(one.show_default, str)}
     assert TYPES.keys() <= {one.type.name for command in EVERY.values() for one in command.params}
 
@@ -79,8 +88,8 @@ def test_a_shared_text_stands_for_one_english_text():
 
 
 def test_every_error_on_usage_has_a_chinese_text_and_none_is_left_over():
-    folder = Path(tooltrue.cli.__file__).parent
-    source = "".join(file.read_text() for file in folder.glob("*.py") if file.name != "chinese_texts.py")
+    modules = [path for name, path in FILES.items() if "cli/" in name and path.name != "chinese_texts.py"]
+    source = "".join(path.read_text() for path in modules)
     said = re.findall(r'\b(?:misuse|usage_text)\(\s*"([^"]+)"', source)
     assert {*said} == {*USAGE}
     assert "click.UsageError(" not in source.replace("return click.UsageError(usage_text(text))", "")
@@ -189,6 +198,7 @@ def all_texts() -> Iterator[str]:
     tables: tuple[Mapping[str, str], ...] = (*COMMANDS.values(), SHARED, USAGE)
     for table in tables:
         yield from table.values()
+    yield from (option.chinese for option in family_options())
 
 
 def test_no_chinese_text_holds_english():

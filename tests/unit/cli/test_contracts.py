@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tooltrue.cli.contracts import lock_of
 from tooltrue.cli.main import cli
 from tooltrue.contract import lock as locks
 from tooltrue.contract.diff import Bump, Class, ContractChange, Diff
 from tooltrue.contract.diff_phrases import class_counts, grows
+from tooltrue_check.cli.contracts import lock_of
 
 SERVER = '''
 from tooltrue import Server

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tooltrue import Client
-from tooltrue.cli.families import Family
+from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.targets import Spec, files_of, load_server
 
 PRIVATE = ("shared.db", "shared.db-wal", "callers.txt", "sealing.txt", "agreed.db")
@@ -31,7 +31,7 @@ def codes(root: Path, *paths: str, **arguments: Any) -> list[str]:
     """For each path the code of the refusal to read and to write it; empty where there is none."""
     keys = [str(root / "callers.txt"), os.path.relpath(root / "sealing.txt")]
     withheld = [*keys, *files_of(f"sqlite://{root}/shared.db")]
-    spec = Spec.of("files", Family({"--root": (str(root),)}), confirm=False, withheld=withheld)
+    spec = Spec.of("files", FamilyOptions({"--root": (str(root),)}), confirm=False, withheld=withheld)
     found: list[str] = []
 
     async def once() -> None:

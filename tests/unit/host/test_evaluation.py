@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ConfigurationError, ModelError, ModelRateLimited, ModelUnavailable
-from tooltrue.host.evaluation.argument_verdicts import Schemas, fields
-from tooltrue.host.evaluation.grades import Comparison, Evaluation
-from tooltrue.host.evaluation.model_answers import ModelAnswer, ModelCall, StoredAnswers
-from tooltrue.host.evaluation.model_queries import QuerySettings, QuestionOutcome, ask_all
-from tooltrue.host.evaluation.question_file import EvaluationQuestion, ExpectedCall
-from tooltrue.host.evaluation.statistics import Share, exact_p
-from tooltrue.host.evaluation.tool_choice import made
 from tooltrue.host.exposed_tools import ExposedTools
 from tooltrue.host.models.failures import unreachable
 from tooltrue.host.models.model import ModelMessage, ToolUse, Turn
+from tooltrue_check.evaluation.argument_verdicts import Schemas, fields
+from tooltrue_check.evaluation.grades import Comparison, Evaluation
+from tooltrue_check.evaluation.model_answers import ModelAnswer, ModelCall, StoredAnswers
+from tooltrue_check.evaluation.model_queries import QuerySettings, QuestionOutcome, ask_all
+from tooltrue_check.evaluation.question_file import EvaluationQuestion, ExpectedCall
+from tooltrue_check.evaluation.statistics import Share, exact_p
+from tooltrue_check.evaluation.tool_choice import made
 
 SCHEMAS: Schemas = {"find": {"properties": {"limit": {"type": "integer", "default": 10}}}}
 FIND = EvaluationQuestion("where?", (ExpectedCall("find", {"key": "a"}),), place="q:1")

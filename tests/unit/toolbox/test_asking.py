@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.toolbox.service_client import wait_of
+from tooltrue_toolbox.service_client import wait_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.toolbox.catalog import SAMPLE, Catalog, read_products, toolset
 from tooltrue.tools.local import LocalToolset
+from tooltrue_toolbox.catalog import SAMPLE, Catalog, read_products, toolset
 
 USUAL = {"sort": "relevance", "limit": 10, "in_stock": False}
 SHOP = Catalog(read_products(SAMPLE.read_text("utf-8"), "sample"))

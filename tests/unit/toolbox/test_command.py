@@ -14,20 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.sources import SOURCES
 from support.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 from tooltrue import Client, Server
 from tooltrue._internal.processes import descendants
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
-from tooltrue.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
-from tooltrue.toolbox.completion import wait_until_done
-from tooltrue.toolbox.rooted_paths import Folders
-from tooltrue.toolbox.sandbox import process
-from tooltrue.toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run
+from tooltrue_toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
+from tooltrue_toolbox.completion import wait_until_done
+from tooltrue_toolbox.rooted_paths import Folders
+from tooltrue_toolbox.sandbox import process
+from tooltrue_toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run
 
 LINES = entry("lines", "wc", "-l", arguments=FILES)
-SOURCE = str(Path(__file__).parents[3] / "src")
+PATHS = [str(source.parent) for source in SOURCES]
+SOURCE = os.pathsep.join(PATHS)
 
 
 @pytest.fixture
@@ -256,19 +258,19 @@ async def _ended(process: int) -> None:
 @pytest.mark.skipif("seccomp" not in HOLDS, reason="needs seccomp, to take the namespaces away")
 def test_a_machine_that_lacks_a_hold_says_so_and_refuses_where_it_is_required(root: Path, tmp_path: Path) -> None:
     look = (
-        f"import sys; sys.path.insert(0, {SOURCE!r}); from tooltrue.toolbox.sandbox.process import what_holds; "
+        f"import sys; sys.path[:0] = {PATHS!r}; from tooltrue_toolbox.sandbox.process import what_holds; "
         "print(*what_holds())"
     )
-    inside = python("look", look, effect="write").replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
+    inside = python("look", look, effect="write").replace("readable = [", f"readable = [{json.dumps(PATHS)[1:-1]}, ")
     found = call(served(root, inside), "look").value["stdout"].split()
     assert found == [name for name in HOLDS if name != "namespaces"]
 
 
 FALLBACK = """
 import asyncio, os, sys
-sys.path.insert(0, sys.argv[-1])
+sys.path[:0] = sys.argv[-1].split(os.pathsep)
 from pathlib import Path
-from tooltrue.toolbox.sandbox.process import SandboxBounds, SandboxJob, run
+from tooltrue_toolbox.sandbox.process import SandboxBounds, SandboxJob, run
 
 def line(file):
     try:
@@ -297,7 +299,7 @@ asyncio.run(main())
 def test_without_namespaces_too_nothing_is_left(root: Path) -> None:
     begun = "sleep 300.41 & setsid sleep 300.41 & (setsid sh -c 'sleep 300.41 & sleep 300.41' &) ; "
     more = {"arguments": [{"name": "text", "many": True}], "dashes": False, "processes": 200, "seconds": 180}
-    inside = python("inside", FALLBACK, **more).replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
+    inside = python("inside", FALLBACK, **more).replace("readable = [", f"readable = [{json.dumps(PATHS)[1:-1]}, ")
     many = "for i in $(seq 60); do sleep 300.41 & done; wait"
     value = call(served(root, inside), "inside", begun + "echo done", begun + "wait", many, SOURCE).value
     assert value["stdout"].splitlines()[:2] == ["False exit 0", "False time 0"], value
@@ -306,10 +308,10 @@ def test_without_namespaces_too_nothing_is_left(root: Path) -> None:
 
 KILLED = """
 import asyncio, os, signal, sys, time
-sys.path.insert(0, sys.argv[-1])
+sys.path[:0] = sys.argv[-1].split(os.pathsep)
 from pathlib import Path
 from tooltrue._internal.processes import descendants
-from tooltrue.toolbox.sandbox import process
+from tooltrue_toolbox.sandbox import process
 
 process._GRACE_SECONDS = 0.1
 
@@ -350,7 +352,7 @@ def test_without_namespaces_too_a_program_does_not_outlive_its_supervisor_and_no
     root: Path,
 ) -> None:
     inside = python("inside", KILLED, arguments=[{"name": "text", "many": True}], dashes=False, seconds=180)
-    inside = inside.replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
+    inside = inside.replace("readable = [", f"readable = [{json.dumps(PATHS)[1:-1]}, ")
     value = call(served(root, inside), "inside", "echo begun; exec sleep 300.43", "sleep 300.43 & echo begun; wait", SOURCE).value  # fmt: skip  # noqa: E501
     assert value["stdout"].splitlines() == ["False lost 0", "False lost 1"], value
 

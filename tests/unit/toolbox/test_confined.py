@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from support.toolbox.refusals import refused
 from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.toolbox import rooted_paths as confined
-from tooltrue.toolbox.rooted_paths import Folders, PathRules, Target
+from tooltrue_toolbox import rooted_paths as confined
+from tooltrue_toolbox.rooted_paths import Folders, PathRules, Target
 
 pytestmark = pytest.mark.usefixtures("way")
 

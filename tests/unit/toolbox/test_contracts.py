@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tooltrue import toolbox
-from tooltrue.check.report import judge
-from tooltrue.check.source import ToolSource
-from tooltrue.cli.check_sources import sources_of
-from tooltrue.cli.families import Family
-from tooltrue.cli.targets import TOOLBOX
+import tooltrue_toolbox as toolbox
+from tooltrue.cli.families import FamilyOptions, families_of
+from tooltrue.cli.plugins import FAMILIES, names_of
 from tooltrue.wording import SENTENCES
+from tooltrue_check.cli.check_sources import sources_of
+from tooltrue_check.report import judge
+from tooltrue_check.source import ToolSource
 
 SETTINGS = {
     "command": {"--allow": "git status"},
@@ -38,6 +38,8 @@ search_products send_email set_config translate update_record upsert_record writ
 
 PAGES = Path(__file__).parents[3] / "docs" / "toolbox"
 
+TOOLBOX = names_of(FAMILIES)
+
 
 def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[ToolSource]:
     """What these families show, set up in an empty folder."""
@@ -47,11 +49,11 @@ def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access:
         database.execute("CREATE TABLE tea (name TEXT)")
     said: dict[str, tuple[str, ...]] = {}
     for family in families.split(","):
-        rooted = {"--root": "served"} if "--root" in TOOLBOX[family].options else {}
+        rooted = {"--root": "served"} if "--root" in {one.name for one in families_of(family)[family].options} else {}
         said |= {option: (value,) for option, value in {**rooted, **SETTINGS.get(family, {})}.items()}
     if access is not None:
         said["--access"] = (access,)
-    sources, unjudged = sources_of([families], Family(said), timeout=30.0)
+    sources, unjudged = sources_of([families], FamilyOptions(said), timeout=30.0)
     assert not unjudged
     return list(sources)
 
@@ -109,13 +111,13 @@ OF_WRITERS = {
 
 def modules_of(family: str) -> set[Path]:
     """The modules of the toolbox that a family is made of, imported or loaded by name."""
-    found, waiting = set[Path](), [f"toolbox.{family}"]
+    found, waiting = set[Path](), [f"tooltrue_toolbox.{family}"]
     while waiting:
         path = TOOLBOX_SOURCE.parent.joinpath(*waiting.pop().split("."))
         for module in (path.with_suffix(".py"), *path.glob("*.py")):
             if module.exists() and module not in found:
                 found.add(module)
-                waiting += re.findall(r"\b(toolbox(?:\.\w+)+)", module.read_text())
+                waiting += re.findall(r"\b(tooltrue_toolbox(?:\.\w+)+)", module.read_text())
     return found
 
 

@@ -21,10 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.toolbox.refusals import refused
-from tooltrue.toolbox.encodings import HEAD, encoding_of, text_encoding_of
-from tooltrue.toolbox.files import Edit, FileContent, FileLimits, Files, SearchResult
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.encodings import HEAD, encoding_of, text_encoding_of
+from tooltrue_toolbox.files import Edit, FileContent, FileLimits, Files, SearchResult
 
 CHINESE = "城市，名称\r\n北京市的数据分析\r\n上海 main 表格\r\n第四行\r\n"
 WESTERN = "Größe und Maß\r\nCafé Zoë für Åse\r\nmain déjà vu\r\nEnde\r\n"

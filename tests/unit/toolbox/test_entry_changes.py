@@ -19,10 +19,10 @@ from support.toolbox.refusals import refused
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.files import FileLimits, Files, entry_changes, file_writer, toolset
-from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.files import FileLimits, Files, entry_changes, file_writer, toolset
+from tooltrue_toolbox.rooted_paths import PathRules
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
@@ -515,7 +515,7 @@ def test_d23_what_is_no_picture_is_not_shown_as_one(root: Path, data: bytes) -> 
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from tooltrue.toolbox.files import Edit, Files, entry_changes, file_writer
+from tooltrue_toolbox.files import Edit, Files, entry_changes, file_writer
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 place, tool, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

@@ -21,7 +21,11 @@ from hypothesis import strategies as st
 
 from support.toolbox.refusals import refused
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files import (
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue.wording import SENTENCES
+from tooltrue_toolbox.files import (
     DirectoryListing,
     Edit,
     FileContent,
@@ -30,12 +34,8 @@ from tooltrue.toolbox.files import (
     entry_changes,
     file_writer,
 )
-from tooltrue.toolbox.registration import add_tools
-from tooltrue.toolbox.rooted_paths import PathRules
-from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.null import SILENT
-from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from tooltrue.wording import SENTENCES
+from tooltrue_toolbox.registration import add_tools
+from tooltrue_toolbox.rooted_paths import PathRules
 
 
 def small(root: Path, **limits: int) -> Files:
@@ -596,7 +596,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files import Files
+from tooltrue_toolbox.files import Files
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     Files([Path(sys.argv[1])]).write_file("a", "x" * 10000, mode="overwrite")

@@ -11,7 +11,7 @@ import pytest
 
 from tooltrue import Client, Server
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.files import FileLimits, toolset
+from tooltrue_toolbox.files import FileLimits, toolset
 
 BEFORE_ALL_CHANGES = Confirm(effects=frozenset({"write", "destructive"}))
 EDITS = [{"old_text": "one", "new_text": "two"}]

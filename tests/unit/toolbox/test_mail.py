@@ -29,9 +29,9 @@ from hypothesis import strategies as st
 
 from tooltrue import Client, ConfigurationError, Server, ToolError
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.toolbox.mail import PASSWORD, Mail, MailServer, toolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import Principal, RequestContext
+from tooltrue_toolbox.mail import PASSWORD, Mail, MailServer, toolset
 
 SENDER = "bot@acme.example"
 ALLOWED = ("ann@example.com", "@acme.example")
@@ -502,7 +502,7 @@ def test_a_call_that_is_cancelled_ends_the_conversation_with_the_mail_server() -
 
 SENDING = """
 import asyncio, sys
-from tooltrue.toolbox.mail import Mail, MailServer
+from tooltrue_toolbox.mail import Mail, MailServer
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 mail = Mail(MailServer("127.0.0.1", int(sys.argv[1]), "none"), "bot@acme.example", ["@acme.example"])

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.arithmetic import LONGEST, evaluate
-from tooltrue.toolbox.math import calculate, calculate_sum, toolset
+from tooltrue_toolbox.arithmetic import LONGEST, evaluate
+from tooltrue_toolbox.math import calculate, calculate_sum, toolset
 
 
 def value(expression: str, digits: int = 28) -> str:

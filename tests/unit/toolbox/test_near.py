@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tooltrue import Client, Server
-from tooltrue.toolbox import rooted_paths as confined
-from tooltrue.toolbox.files import toolset as files
-from tooltrue.toolbox.tables import layout
-from tooltrue.toolbox.tables.table_tools import toolset as tables
 from tooltrue.wording import SENTENCES
+from tooltrue_toolbox import rooted_paths as confined
+from tooltrue_toolbox.files import toolset as files
+from tooltrue_toolbox.tables import layout
+from tooltrue_toolbox.tables.table_tools import toolset as tables
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.toolbox.tabling import ask
-from tooltrue.toolbox.tables import notation
-from tooltrue.toolbox.tables.notation import Notation
+from tooltrue_toolbox.tables import notation
+from tooltrue_toolbox.tables.notation import Notation
 
 
 def total(root: Path, *cells: str, delimiter: str = "\t", **arguments: Any) -> tuple[object, Any]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.files.patterns import Glob, Ignores
+from tooltrue_toolbox.files.patterns import Glob, Ignores
 
 
 def fits(pattern: str, path: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tooltrue.toolbox.registration import add_tools, preview_of, settings_of, tool
 from tooltrue.tools.local import LocalToolset
+from tooltrue_toolbox.registration import add_tools, preview_of, settings_of, tool
 
 
 class Notes:

@@ -18,11 +18,11 @@ from support.toolbox.refusals import refused
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT
-from tooltrue.toolbox.files import FileLimits, Files, SearchResult, file_search, toolset
-from tooltrue.toolbox.files.values import CHUNK
-from tooltrue.toolbox.rooted_paths import PathRules
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue_toolbox.files import FileLimits, Files, SearchResult, file_search, toolset
+from tooltrue_toolbox.files.values import CHUNK
+from tooltrue_toolbox.rooted_paths import PathRules
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_what_is_no_linear_expression_is_refused(files: Files, pattern: str) -> 
 
 
 def test_without_the_extra_regular_expressions_name_it(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tooltrue.toolbox.re2", None)  # as if it could not be imported
+    monkeypatch.setitem(sys.modules, "tooltrue_toolbox.re2", None)  # as if it could not be imported
     with pytest.raises(ToolError, match="need the extra 'files'"):
         find(files, content="x", regex=True)
     assert paths(find(files, content="nothing here")) == ["notes.md"]

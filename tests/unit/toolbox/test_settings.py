@@ -21,7 +21,7 @@ import pytest
 from support.toolbox.refusals import refused
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.settings import SettingLimits, Settings, toolset
+from tooltrue_toolbox.settings import SettingLimits, Settings, toolset
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -221,8 +221,8 @@ def test_writers_in_threads_lose_nothing(settings: Settings) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from tooltrue.toolbox import database
-from tooltrue.toolbox.settings import Settings
+from tooltrue_toolbox import database
+from tooltrue_toolbox.settings import Settings
 database._PATIENCE = database._SECONDS = 120.0  # the file is not handed on in turn, and one writer may wait for long
 settings = Settings(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):

@@ -18,10 +18,10 @@ import pytest
 from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.tables.feed import open_feed
-from tooltrue.toolbox.tables.layout import Layout, ReadAs, TableLimits
-from tooltrue.toolbox.tables.table_tools import toolset
-from tooltrue.toolbox.tables.zstd import ZstdDecompressor
+from tooltrue_toolbox.tables.feed import open_feed
+from tooltrue_toolbox.tables.layout import Layout, ReadAs, TableLimits
+from tooltrue_toolbox.tables.table_tools import toolset
+from tooltrue_toolbox.tables.zstd import ZstdDecompressor
 
 SALES = """city,year,amount,note
 Oslo,2024,12.50,first

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.toolbox.refusals import refused
-from tooltrue.toolbox.files import Edit, FileLimits, Files
-from tooltrue.toolbox.files.text_edits import TextChange, apply_changes, unified_diff
+from tooltrue_toolbox.files import Edit, FileLimits, Files
+from tooltrue_toolbox.files.text_edits import TextChange, apply_changes, unified_diff
 
 
 def test_an_edit_replaces_and_shows_what_it_did(files: Files, root: Path) -> None:

@@ -16,9 +16,9 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.pipeline import standard
 from tooltrue.protocol.types import CallToolResult
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.toolbox.files import FileLimits, toolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
+from tooltrue_toolbox.files import FileLimits, toolset
 
 EDIT = {"path": "AGENTS.md", "edits": [{"old_text": "one", "new_text": "two"}]}
 WRITE = {"path": "CLAUDE.md", "content": "obey"}

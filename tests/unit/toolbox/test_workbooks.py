@@ -15,9 +15,9 @@ import pytest
 
 from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.tables import workbooks
-from tooltrue.toolbox.tables.decompression import UnpackingBounds
-from tooltrue.toolbox.tables.layout import TableLimits
+from tooltrue_toolbox.tables import workbooks
+from tooltrue_toolbox.tables.decompression import UnpackingBounds
+from tooltrue_toolbox.tables.layout import TableLimits
 
 SALES: list[list[Any]] = [
     ["city", "day", "amount", "paid", "at", "code"],

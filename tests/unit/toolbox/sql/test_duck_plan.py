@@ -12,9 +12,9 @@ import pytest
 from support.sql.engines import PATIENT, shop
 from support.sql.ordinary import CHANGES
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql.access import Access
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Statement, change_of
+from tooltrue_toolbox.sql.access import Access
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import Statement, change_of
 
 HIDING = Access(writes=True, hidden=("ledger", "users.password*"))
 MORE = (

@@ -27,10 +27,10 @@ from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ToolError
 from tooltrue.testing.state import LIMIT, StoppedClock
-from tooltrue.toolbox.sql import Access, toolset
-from tooltrue.toolbox.sql.engine import EngineSession, engine_of
-from tooltrue.toolbox.sql.runner import Runner
-from tooltrue.toolbox.sql.statement import change_of
+from tooltrue_toolbox.sql import Access, toolset
+from tooltrue_toolbox.sql.engine import EngineSession, engine_of
+from tooltrue_toolbox.sql.runner import Runner
+from tooltrue_toolbox.sql.statement import change_of
 
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
 WRITES = Access(writes=True)
@@ -427,9 +427,9 @@ def test_a_call_that_is_cancelled_stops_the_database(engine: str, tmp_path: Path
 
 KILLED = """
 import asyncio, sys
-from tooltrue.toolbox.sql import Access, SqlLimits
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import change_of
+from tooltrue_toolbox.sql import Access, SqlLimits
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import change_of
 
 engine = engine_of(sys.argv[1], Access(writes=True), SqlLimits(seconds=60))
 session = engine.open(writes=True)

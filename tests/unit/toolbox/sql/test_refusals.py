@@ -12,9 +12,9 @@ from support.sql.catalogs import DIALECTS, catalog_of
 from support.sql.engines import ENGINES, PATIENT, shop
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
-from tooltrue.toolbox.sql import Access, toolset
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Statement, query_of
+from tooltrue_toolbox.sql import Access, toolset
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import Statement, query_of
 
 WRONG = (
     "SELECT 1 *",

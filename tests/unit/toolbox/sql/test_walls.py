@@ -19,9 +19,9 @@ from tooltrue import Client, Server
 from tooltrue.cli.main import cli
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
-from tooltrue.toolbox.sql import Access, toolset
-from tooltrue.toolbox.sql.engine import engine_of
-from tooltrue.toolbox.sql.statement import Statement
+from tooltrue_toolbox.sql import Access, toolset
+from tooltrue_toolbox.sql.engine import engine_of
+from tooltrue_toolbox.sql.statement import Statement
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 ONLY = Access(tables=("orders",))

@@ -1,0 +1,42 @@
+"""The origin of a contract on the command line: a lock file, a dump of tools, or a server."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tooltrue.cli.families import FamilyOptions
+from tooltrue.cli.server_connection import target_of
+from tooltrue.client.client import Client, Target
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.lock import Lock
+from tooltrue_check.cli.dumps import Gather, bytes_of, lock_in
+
+__all__ = ["fetch_lock", "lock_of"]
+
+
+def lock_of(
+    source: str, family: FamilyOptions | None = None, timeout: float = 30.0, gather: Gather = Contract.of
+) -> Lock:
+    """The contract of SOURCE: read from a file, else listed from a server."""
+    path = Path(source)
+    is_file_name = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
+    if is_file_name or (path.is_file() and path.suffix != ".py"):
+        return lock_in(bytes_of(path), path, gather)
+    return asyncio.run(fetch_lock(target_of(source, family), timeout, gather))
+
+
+async def fetch_lock(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:
+    """The definitions that a server publishes now: tools, instructions, and prompts and resources if it has any.
+    ``settings`` are those of :class:`Client`."""
+    async with Client(target, timeout=timeout, **settings) as client:
+        facts = client.facts
+        has_prompts, has_resources = "prompts" in facts.capabilities, "resources" in facts.capabilities
+        contract = gather(
+            await client.list_tools(),
+            facts.instructions or None,
+            prompts=await client.list_prompts() if has_prompts else (),
+            resources=[*await client.list_resources(), *await client.list_templates()] if has_resources else (),
+        )
+        return Lock(contract, facts.name, facts.version)

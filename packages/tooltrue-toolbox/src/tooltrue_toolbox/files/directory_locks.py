@@ -1,0 +1,45 @@
+"""An advisory lock on directories, across processes: several servers may serve one folder, or parts of it.
+
+The kernel holds the lock, on the directory itself, so that it disappears when a process is killed. Only our own servers
+take it; a change by an editor is noticed through the version of the file instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
+
+from tooltrue._internal.file_lock import locked
+from tooltrue.errors import ToolError
+from tooltrue_toolbox.rooted_paths import Spot
+
+__all__ = ["directory_locks"]
+
+
+@contextmanager
+def directory_locks(*spots: Spot, seconds: float) -> Generator[None]:
+    """Hold the advisory locks of the directories of ``spots`` for a change. ``ToolError`` when another process keeps
+    one longer than ``seconds``. A directory on a file system without locks is used unlocked."""
+    with ExitStack() as opened:
+        # In a fixed order, so that two moves cannot deadlock; and each directory once.
+        for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
+            with suppress(OSError):
+                if not locked(fd, seconds):
+                    raise ToolError.of("TT6084", path=spot.display_path, seconds=seconds)
+        yield
+
+
+def _directories(spots: tuple[Spot, ...], opened: ExitStack) -> Generator[tuple[int, Spot]]:
+    for spot in spots:
+        try:
+            fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
+        except PermissionError:
+            continue  # a directory may be writable without being readable
+        opened.callback(os.close, fd)
+        yield fd, spot
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino

@@ -1,0 +1,221 @@
+"""Changes of names and not of content: directories created, entries moved, entries deleted.
+
+A move is one step of the system, and so is the first step of deleting a directory, which renames it before its entries
+are removed. So a process that dies leaves either all or none of it under the old name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+
+from tooltrue.errors import ToolError
+from tooltrue_toolbox.files.directory_walk import Walk
+from tooltrue_toolbox.files.file_writer import Growth, sync_directory
+from tooltrue_toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
+from tooltrue_toolbox.openat2 import rename_new
+from tooltrue_toolbox.rooted_paths import DEPTH, Folder, Spot, Target
+
+__all__ = ["Deletion", "check_source", "delete", "deletion_of", "make_directory", "move"]
+
+
+def kind_of(status: os.stat_result) -> Kind:
+    return KINDS.get(stat.S_IFMT(status.st_mode), "other")
+
+
+def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
+    """Create the directory, and the missing ones above it."""
+    make = growth.maker(target.display_path)
+    with target.folder.find(target.names, target.display_path, "write", make=make) as spot:
+        if (status := spot.status()) is None:
+            make(spot.name, spot.fd)
+            sync_directory(spot)
+        elif not stat.S_ISDIR(status.st_mode):
+            raise ToolError.of("TT6067", path=target.display_path)
+        return CreatedDirectory(path=target.display_path, created=status is None)
+
+
+def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
+    """Move ``source``. ``ToolError`` when the destination exists, or when the source may not be moved."""
+    kind = check_source(source, source_folder)
+    try:
+        _rename(source, destination, is_directory=kind == "directory")
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        raise ToolError.of("TT6067", path=destination.display_path) from error
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise ToolError.of("TT6067", path=destination.display_path) from error
+        if error.errno == errno.EINVAL:
+            raise ToolError.of("TT6068", path=source.display_path) from error
+        if error.errno == errno.EXDEV:
+            raise ToolError.of("TT6069", path=source.display_path) from error
+        raise
+    sync_directory(destination)
+    sync_directory(source)
+    return MovedEntry(source=source.display_path, path=destination.display_path, type=kind)
+
+
+def check_source(source: Spot, folder: Folder) -> Kind:
+    """The kind of entry that would be moved. ``ToolError`` for one that may not be moved, ``FileNotFoundError`` for a
+    missing one."""
+    status = _there(source)
+    if not stat.S_ISDIR(status.st_mode):
+        source.must_be_plain(status)
+    elif folder.holds_closed(source.names) or _holds_secrets(source, folder):
+        raise ToolError.of("TT6030", path=source.display_path)
+    return kind_of(status)
+
+
+def _holds_secrets(spot: Spot, folder: Folder) -> bool:
+    """Whether a directory holds an entry that would no longer count as a secret once the directory is renamed."""
+    if not folder.rules.may_hold_secrets(spot.names):
+        return False
+    with spot.directory() as fd:
+        entries = Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names)
+        return any(folder.rules.denial_at(entry.names, "read") for entry in entries)
+
+
+def _there(spot: Spot) -> os.stat_result:
+    """The status of the entry at ``spot``; ``FileNotFoundError`` if it is missing."""
+    status = spot.status()
+    if status is None:
+        raise FileNotFoundError(errno.ENOENT, "")
+    return status
+
+
+def _rename(source: Spot, destination: Spot, *, is_directory: bool) -> None:
+    try:
+        rename_new(source.name, destination.name, source.fd, destination.fd)
+    except NotImplementedError:
+        _rename_otherwise(source, destination, is_directory=is_directory)
+
+
+def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) -> None:
+    """Move where the system cannot rename without replacing: a file gets a second name and then loses the first. A
+    directory can only replace an empty one."""
+    if is_directory:
+        if destination.status() is not None:
+            raise FileExistsError
+        os.rename(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd)
+        return
+    os.link(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd, follow_symlinks=False)
+    os.unlink(source.name, dir_fd=source.fd)
+
+
+# Deleting
+
+_UNDELETABLE_CODES: dict[Closed | None, str] = {"file system": "TT6028", "permission": "TT6033"}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """The extent of a deletion."""
+
+    kind: Kind
+    entries: int
+    bytes: int
+
+    @property
+    def is_directory(self) -> bool:
+        return self.kind == "directory"
+
+
+def deletion_of(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
+    """The extent of deleting ``spot``. ``ToolError`` for an entry that may not be deleted, or not in one call."""
+    status = _there(spot)
+    kind = kind_of(status)
+    if kind == "other":
+        raise ToolError.of("TT6024", path=spot.display_path)
+    if kind != "directory":
+        return Deletion(kind, 1, status.st_size if kind == "file" else 0)
+    if spot.name == "." or folder.holds_closed(spot.names):
+        raise ToolError.of("TT6030" if folder.holds_closed(spot.names) else "TT6070", path=spot.display_path)
+    with spot.directory() as fd:
+        return _inside(fd, spot, folder, recursive, limits)
+
+
+def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
+    entries = size = 0
+    if not folder.owns(os.fstat(fd)):
+        raise ToolError.of("TT6028", path=spot.display_path)
+    for entry in Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names):
+        display_path = "/".join((spot.display_path, *entry.way))
+        if not recursive:
+            raise ToolError.of("TT6071", path=spot.display_path)
+        if entry.closed is not None or folder.rules.denial_at(entry.names, "write"):
+            raise ToolError.of(_UNDELETABLE_CODES.get(entry.closed, "TT6072"), path=display_path)
+        entries += 1
+        size += entry.status.st_size if stat.S_ISREG(entry.status.st_mode) else 0
+        if entries > limits.delete_entries or len(entry.way) > DEPTH:
+            raise ToolError.of("TT6073", path=spot.display_path, limit=limits.delete_entries)
+    return Deletion("directory", entries + 1, size)
+
+
+def delete(spot: Spot, deletion: Deletion) -> None:
+    """Delete the entry. A directory is renamed first, so that it disappears at once; one that cannot be deleted gets
+    its name back: ``OSError`` if it is still complete, ``ToolError`` if a part is gone."""
+    if not deletion.is_directory:
+        os.unlink(spot.name, dir_fd=spot.fd)
+        sync_directory(spot)
+        return
+    leaving = _beside(spot, f".{secrets.token_hex(8)}.deleted")
+    os.rename(spot.name, leaving.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
+    sync_directory(spot)
+    removal = _Removal(os.fstat(spot.fd).st_dev)
+    try:
+        removal.remove(leaving.name, spot.fd)
+    except OSError as error:
+        remaining = spot if _is_back(leaving, spot) else leaving
+        if remaining is spot and not removal.removed:
+            raise
+        problem = errno.errorcode.get(error.errno or 0, "unknown")
+        raise ToolError.of(
+            "TT6085", path=spot.display_path, removed=removal.removed, problem=problem, left=remaining.display_path
+        ) from error
+
+
+def _beside(spot: Spot, name: str) -> Spot:
+    """Another name in the directory of ``spot``, which keeps ownership of the descriptor."""
+    display_path = "/".join((*spot.display_path.split("/")[:-1], name))
+    return Spot(spot.fd, (*spot.names[:-1], name), display_path, spot.rules)
+
+
+def _is_back(leaving: Spot, spot: Spot) -> bool:
+    """Give a directory its name back. Return whether it did: the name may have been taken since."""
+    try:
+        _rename(leaving, spot, is_directory=stat.S_ISDIR(_there(leaving).st_mode))
+    except OSError:
+        return False
+    sync_directory(spot)
+    return True
+
+
+@dataclass(slots=True)
+class _Removal:
+    """A directory during its removal, and the number of its entries that are gone."""
+
+    device: int
+    removed: int = 0
+
+    def remove(self, name: str, parent: int) -> None:
+        """Remove the directory with all its entries, including those added since they were counted. A mount is
+        refused."""
+        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            if os.fstat(fd).st_dev != self.device:
+                raise OSError(errno.EXDEV, "")
+            with os.scandir(fd) as scan:
+                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scan]
+            for inner, is_directory in entries:
+                if is_directory:
+                    self.remove(inner, fd)
+                else:
+                    os.unlink(inner, dir_fd=fd)
+                    self.removed += 1
+        finally:
+            os.close(fd)
+        os.rmdir(name, dir_fd=parent)
+        self.removed += 1

@@ -1,0 +1,345 @@
+"""File changes: new content is written beside the name, then moved there.
+
+A reader, a crash or a full disk sees the old file or the new one, and never half of it. Bytes are kept as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from tooltrue.errors import ToolError
+from tooltrue_toolbox.encodings import HEAD
+from tooltrue_toolbox.files.text_codec import text_codec_of
+from tooltrue_toolbox.files.values import CHUNK, FileLimits, Mode, WriteEncoding, WrittenFile, version_of
+from tooltrue_toolbox.openat2 import rename_new
+from tooltrue_toolbox.rooted_paths import Maker, Spot, Target
+
+__all__ = [
+    "Content",
+    "Growth",
+    "OldFile",
+    "append",
+    "check_version",
+    "check_write",
+    "content_of",
+    "create",
+    "opened_to_replace",
+    "replace",
+    "resolve_for_writing",
+    "resolve_with_parents",
+    "sync_directory",
+]
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LINKS = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP))
+
+
+@dataclass(slots=True)
+class Growth:
+    """The space that all calls have added, less what they deleted, so that many small calls cannot fill a disk."""
+
+    limits: FileLimits
+    bytes: int = 0
+    entries: int = 0
+
+    def check(self, display_path: str, more_bytes: int, more_entries: int = 0) -> None:
+        """``ToolError`` when there is no room for the addition."""
+        if more_bytes > 0 and more_bytes > self.bytes_left:
+            raise ToolError.of("TT6065", path=display_path, left=self.bytes_left, limit=self.limits.added_bytes)
+        if more_entries > self.entries_left:
+            raise ToolError.of("TT6066", path=display_path, limit=self.limits.added_entries)
+
+    def add(self, more_bytes: int, more_entries: int = 0) -> None:
+        self.bytes += more_bytes
+        self.entries += more_entries
+
+    def maker(self, display_path: str) -> Maker:
+        """A callback that creates the directories on the way to ``display_path``, as long as there is room."""
+
+        def make(name: str, parent: int) -> None:
+            self.check(display_path, 0, 1)
+            os.mkdir(name, dir_fd=parent)
+            self.add(0, 1)
+
+        return make
+
+    @property
+    def bytes_left(self) -> int:
+        return max(0, self.limits.added_bytes - self.bytes)
+
+    @property
+    def entries_left(self) -> int:
+        return max(0, self.limits.added_entries - self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes to write; ``is_text`` where they were given as text."""
+
+    data: bytes
+    is_text: bool
+
+
+def content_of(content: str, encoding: WriteEncoding, limit: int) -> Content:
+    # The size of base64 is checked before it is decoded.
+    size = len(content) * 3 // 4 - 2 if encoding == "base64" else len(content)
+    data = b"" if size > limit else _bytes(content, encoding)
+    if max(size, len(data)) > limit:
+        raise ToolError.of("TT6051", size=max(size, len(data)), limit=limit)
+    return Content(data, encoding != "base64")
+
+
+def _bytes(content: str, encoding: WriteEncoding) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True) if encoding == "base64" else content.encode(encoding)
+    except UnicodeEncodeError as error:
+        other = "utf-8" if encoding == "ascii" else "base64"
+        raise ToolError.of("TT6053", encoding=encoding, position=error.start + 1, other=other) from error
+    except (binascii.Error, ValueError) as error:
+        raise ToolError.of("TT6052") from error
+
+
+def resolve_for_writing(target: Target) -> Spot:
+    """Resolve ``target`` for writing. ``ToolError`` where the directory is missing."""
+    try:
+        return target.folder.find(target.names, target.display_path, "write")
+    except FileNotFoundError as error:
+        raise ToolError.of("TT6056", path=target.display_path) from error
+
+
+def resolve_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
+    """Resolve ``target`` for writing and create missing directories, if there is room for them and a file of ``size``
+    bytes."""
+    try:
+        return target.folder.find(target.names, target.display_path, "write")
+    except FileNotFoundError:
+        growth.check(target.display_path, size, 1)
+    return target.folder.find(target.names, target.display_path, "write", make=growth.maker(target.display_path))
+
+
+def check_version(spot: Spot, status: os.stat_result | None, expected: str) -> None:
+    if expected and (status is None or version_of(status) != expected):
+        raise ToolError.of("TT6055", path=spot.display_path)
+
+
+def check_write(
+    spot: Spot, content: Content, mode: Mode, if_version: str, limits: FileLimits, growth: Growth
+) -> os.stat_result | None:
+    """The status of the entry at ``spot``, if any. ``ToolError`` where ``content`` cannot be written there in this
+    ``mode``."""
+    data = content.data
+    status = spot.status()
+    if mode == "create" or status is None:
+        check_version(spot, status, if_version)
+        _check_free(spot, status)
+        growth.check(spot.display_path, len(data), 1)
+        return None
+    with opened_to_replace(spot, if_version) as old:
+        if mode == "append":
+            _check_growth(spot, old, data, limits)
+            _check_encoding(spot, old, content)
+        growth.check(spot.display_path, len(data) - (0 if mode == "append" else status.st_size))
+    return status
+
+
+def _check_growth(spot: Spot, old: OldFile, data: bytes, limits: FileLimits) -> None:
+    size = old.status.st_size + len(data)
+    if size > limits.file_bytes:
+        raise ToolError.of("TT6054", path=spot.display_path, size=size, limit=limits.file_bytes)
+
+
+def _check_encoding(spot: Spot, old: OldFile, content: Content) -> None:
+    """``ToolError`` where a text would be appended in UTF-8 to one in another encoding."""
+    codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
+    if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
+        return
+    raise ToolError.of("TT6039", path=spot.display_path, encoding=codec.encoding)
+
+
+def _check_free(spot: Spot, status: os.stat_result | None) -> None:
+    if status is not None:
+        spot.must_be_plain(status)
+        raise ToolError.of("TT6050", path=spot.display_path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A new file beside the spot it is meant for."""
+
+    fd: int
+    name: str
+    spot: Spot
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self.fd, rest) :]
+
+    def copy(self, old: int) -> None:
+        offset = 0
+        while part := os.pread(old, CHUNK, offset):
+            self.write(part)
+            offset += len(part)
+
+    def publish(self) -> None:
+        """Give the draft its name if that is free; ``FileExistsError`` otherwise."""
+        os.fsync(self.fd)
+        try:
+            rename_new(self.name, self.spot.name, self.spot.fd, self.spot.fd)
+        except NotImplementedError:
+            self._publish_otherwise()
+        sync_directory(self.spot)
+
+    def _publish_otherwise(self) -> None:
+        try:
+            self._link()
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            self._move_reserved()
+
+    def _link(self) -> None:
+        here = self.spot.fd
+        os.link(self.name, self.spot.name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
+        # At once: with two names the file would read as a hard link, after a crash for good.
+        os.unlink(self.name, dir_fd=here)
+
+    def _move_reserved(self) -> None:
+        """Take the name with an empty file first: the only way on a file system without hard links (FAT)."""
+        os.close(os.open(self.spot.name, _NEW, 0o600, dir_fd=self.spot.fd))
+        try:
+            self._move()
+        except OSError:
+            os.unlink(self.spot.name, dir_fd=self.spot.fd)
+            raise
+
+    def replace(self) -> None:
+        """Give the draft its name, replacing the file that has it now."""
+        os.fsync(self.fd)
+        self._move()
+        sync_directory(self.spot)
+
+    def _move(self) -> None:
+        os.rename(self.name, self.spot.name, src_dir_fd=self.spot.fd, dst_dir_fd=self.spot.fd)
+
+    def result(self, created: bool, data: bytes) -> WrittenFile:
+        status = os.fstat(self.fd)
+        return WrittenFile(
+            path=self.spot.display_path,
+            created=created,
+            bytes_written=len(data),
+            size=status.st_size,
+            version=version_of(status),
+        )
+
+
+@contextmanager
+def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
+    """A draft for ``spot``, removed unless it was given its name."""
+    name = f".{secrets.token_hex(8)}.tmp"
+    fd = os.open(name, _NEW, permissions, dir_fd=spot.fd)
+    try:
+        yield _Draft(fd, name, spot)
+    finally:
+        os.close(fd)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=spot.fd)
+
+
+def sync_directory(spot: Spot) -> None:
+    """Make a new name survive a power loss, where the directory can be opened for that."""
+    # The file is in place already: a failure from here on must not be reported as a failure of the write.
+    with suppress(OSError):
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def create(spot: Spot, status: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
+    """Create a file at ``spot``. ``ToolError`` when an entry exists there."""
+    _check_free(spot, status)
+    growth.check(spot.display_path, len(data), 1)
+    with _draft(spot, 0o666) as draft:  # less the umask, like any new file
+        draft.write(data)
+        try:
+            draft.publish()
+        except FileExistsError as error:
+            raise ToolError.of("TT6050", path=spot.display_path) from error
+        growth.add(len(data), 1)
+        return draft.result(True, data)
+
+
+@dataclass(frozen=True, slots=True)
+class OldFile:
+    """A file that is to be replaced, and its status before anything was read from it."""
+
+    fd: int
+    status: os.stat_result
+
+
+@contextmanager
+def opened_to_replace(spot: Spot, expected: str) -> Generator[OldFile]:
+    """The file at ``spot``, which must have the ``expected`` version. It is opened for writing although it is only
+    read, so that the system decides whether it may change."""
+    with spot.file(os.O_RDWR) as fd:
+        old = OldFile(fd, os.fstat(fd))
+        check_version(spot, old.status, expected)
+        yield old
+
+
+def append(spot: Spot, old: OldFile, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
+    """Replace ``old`` by a new file: its content followed by ``data``."""
+    _check_growth(spot, old, data, limits)
+    return replace(spot, old, data, growth, after=old.fd)
+
+
+def replace(spot: Spot, old: OldFile, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
+    """Replace ``old``, which stands at ``spot``, by a new file with its owner, permissions and attributes. The content
+    is ``data``, preceded by that of ``after`` if given. ``ToolError`` when ``old`` has changed since it was opened."""
+    more = len(data) - (0 if after is not None else old.status.st_size)
+    growth.check(spot.display_path, more)
+    with _draft(spot, 0o600) as draft:
+        if after is not None:
+            draft.copy(after)
+        draft.write(data)
+        _keep_attributes(old, draft.fd)
+        check_version(spot, spot.status(), version_of(old.status))
+        draft.replace()
+        growth.add(more)
+        return draft.result(False, data)
+
+
+def _keep_attributes(old: OldFile, new: int) -> None:
+    before = old.status
+    permissions = stat.S_IMODE(before.st_mode) & 0o777  # not setuid and setgid: the content is another
+    try:
+        os.fchown(new, before.st_uid, before.st_gid)
+    except PermissionError:
+        if os.fstat(new).st_gid != before.st_gid:
+            permissions &= ~0o070  # the rights of one group are not for another
+    # A lost attribute fails the write: without its access list, its mask would become the rights of the group.
+    for name in _attributes(old.fd):
+        if name.startswith("user.") or name == "system.posix_acl_access":
+            os.setxattr(new, name, os.getxattr(old.fd, name))
+    os.fchmod(new, permissions)
+
+
+def _attributes(fd: int) -> list[str]:
+    """The names of the file's extended attributes; empty on a file system without them."""
+    try:
+        return os.listxattr(fd)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        return []

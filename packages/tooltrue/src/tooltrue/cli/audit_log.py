@@ -1,0 +1,166 @@
+"""Selection of an audit log, and display and parsing of its records."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tooltrue.app import Server
+from tooltrue.cli.families import families_of
+from tooltrue.cli.language import current_language
+from tooltrue.cli.output import show_rows
+from tooltrue.cli.printing import tell, tell_data
+from tooltrue.cli.targets import Spec, is_ours, load_server
+from tooltrue.errors import ConfigurationError, ParseError, StateError
+from tooltrue.jsonrpc.messages import decode, is_object
+from tooltrue.policy.audit.log_queries import record_of
+from tooltrue.state.log import Entry, Log
+from tooltrue.state.places import audit_file, beside, state_folder
+from tooltrue.state.urls import open_log
+from tooltrue.wording import sentence
+
+__all__ = ["Which", "key_file", "line", "place_of", "records_in", "show", "with_log"]
+
+T = TypeVar("T")
+
+
+def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
+    """Run ``use`` with the log at this URL, and return its result. ConfigurationError if there is no log."""
+    path = beside(place, "")
+    if path and not Path(path).is_file():  # opening it would create it
+        raise ConfigurationError.of("TT7015", what=path, known=_log_names())
+
+    async def run() -> T:
+        async with open_log(place) as log:
+            return await use(log)
+
+    return asyncio.run(run())
+
+
+@dataclass(frozen=True)
+class Which:
+    """The selected log: that of a target, of a server by its name, or the one at a URL. At most one is given."""
+
+    target: str | None = None
+    server: str | None = None
+    url: str | None = None
+
+    def place(self, *, newest: bool = False) -> str:
+        """The URL of the log. Without a selection: that of the only log, or with ``newest`` of the one written last,
+        with a note on standard error. ConfigurationError otherwise."""
+        options = [one for one in (self.target, self.server, self.url) if one is not None]
+        if len(options) > 1:
+            raise ConfigurationError.of("TT7017")
+        if self.target is not None:
+            return _log_of(self.target)
+        if self.server is not None:
+            return place_of(self.server)
+        return self.url or _only(newest=newest)
+
+
+def place_of(server: str) -> str:
+    """The URL of the default log of a server of this name."""
+    return f"sqlite://{audit_file(server)}"
+
+
+def _only(*, newest: bool) -> str:
+    paths = sorted(_files())
+    if not paths or (len(paths) > 1 and not newest):
+        raise ConfigurationError.of("TT7016", known=_log_names())
+    if len(paths) == 1:
+        return f"sqlite://{paths[0]}"
+    *others, last = sorted(paths, key=lambda path: asyncio.run(_last_record_time(path)))
+    other_names = ", ".join(path.stem for path in reversed(others))
+    tell(sentence("TT7018", current_language(), {"log": last.stem, "others": other_names}), fg="yellow", err=True)
+    return f"sqlite://{last}"
+
+
+async def _last_record_time(path: Path) -> str:
+    """The time of the last record in a log. The file's own time is no substitute: reading a log may change it too."""
+    with contextlib.suppress(ConfigurationError, StateError):
+        async with open_log(f"sqlite://{path}") as log:
+            for entry in await log.read((await log.head()).position - 1, 1):
+                return str(record_of(entry).get("at", ""))
+    return ""
+
+
+def _log_of(target: str) -> str:
+    """The log of a tooltrue server, by its target: other servers keep no log here."""
+    server = _server_of(target)
+    audit = None if server is None else server.settings.audit
+    if audit is None or not audit.is_kept or not isinstance(audit.to, str):
+        raise ConfigurationError.of("TT7019", target=target, known=_log_names())
+    return audit.to
+
+
+def _server_of(target: str) -> Server | None:
+    if families_of(target):  # the name determines the log: its folders are not needed
+        return Server("-".join(Spec(target).names))
+    return load_server(Spec(target)) if is_ours(target) else None
+
+
+def _files() -> Iterable[Path]:
+    return (state_folder() / "audit").glob("*.db")
+
+
+def _log_names() -> str:
+    return ", ".join(sorted(path.stem for path in _files())) or "none"
+
+
+def key_file(path: str | None) -> Path:
+    return Path(path) if path else state_folder() / "audit" / "key"
+
+
+def show(records: Iterable[Entry], as_json: bool) -> None:
+    if as_json:
+        for entry in records:
+            tell_data(entry.text)
+    else:
+        show_rows([_row(entry) for entry in records])
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    record = record_of(entry)
+    if "count" in record:  # a summary of several operations
+        return _columns(entry, record, f"{record['count']} {record.get('kind', '')}", "")
+    outcome = " ".join(str(record[name]) for name in ("outcome", "code", "rule") if record.get(name))
+    subject = f"{record.get('kind', '')} {record.get('subject', '')}".strip()
+    arguments = json.dumps(record["arguments"], ensure_ascii=False) if record.get("arguments") else ""
+    return _columns(entry, record, subject, outcome or "begins", arguments[:200])
+
+
+def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...]:
+    cells = (str(entry.position), str(record.get("at", ""))[:19], str(record.get("who", "")), *rest)
+    return (*cells, *[""] * (6 - len(cells)))
+
+
+def line(entry: Entry) -> str:
+    """An entry as a line of JSON: the fields that are hashed, and the hash."""
+    rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
+    return f'{{"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
+
+
+def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+    """Read the output of `audit export` or `audit search --json`: each record with its line number; None for a line
+    that is not a record. Blank lines are skipped. ConfigurationError if the file cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            for number, line in enumerate(opened, 1):
+                if line.strip():
+                    yield number, _record(line)
+    except OSError as error:
+        raise ConfigurationError.of("TT9006", file=str(path), problem=error.strerror) from None
+
+
+def _record(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        data = decode(line)
+    except ParseError:
+        return None
+    record = data["record"] if is_object(data) and is_object(data.get("record")) else data
+    return record if is_object(record) and isinstance(record.get("kind"), str) else None

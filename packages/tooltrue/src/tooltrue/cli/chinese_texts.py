@@ -1,0 +1,521 @@
+"""The Chinese help of all commands, and the Chinese of Click's own texts. Data for :mod:`tooltrue.cli.chinese_help`.
+
+The keys of ``COMMANDS`` are paths such as ``"audit tail"``. Below each are ``help`` (the docstring), ``short`` (the
+line in the list of commands), ``epilog``, and the help of each option by its longest spelling. An option that has the
+same English help in several commands stands in ``SHARED``. Names of positional arguments (TARGET, FILE) stay as they
+are: documentation and errors use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["CLICK", "COMMANDS", "DEFAULTS", "PLACEHOLDERS", "SHARED", "TYPES", "USAGE"]
+
+_TARGET_OF_LIST = (
+    "TARGET 是自有服务器（工具箱名称、FILE.py、module:NAME）、URL、带引号的命令，或服务器配置文件"
+    "（mcpServers JSON、TOML）。"
+)
+
+COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {
+        "help": "启动、列出、调用、检查和测试模型上下文协议（MCP）的工具，并决定谁可以使用它们。",
+        "epilog": (
+            "退出码：0 完成 · 1 工具以错误应答，或检查未通过 · 2 用法或设置有误 · 3 对端违反或拒绝协议 · "
+            "4 无连接：无法启动、无法连接，或未及时得到应答"
+        ),
+        "--version": "显示版本并退出。",
+        "--lang": "帮助和错误的语言。默认：取自区域设置。",
+        "--debug": "记录工具崩溃时的所有栈帧，而不只是作者代码的栈帧。",
+    },
+    "approvals": {
+        "short": "处理等待人工审批的调用。",
+        "help": "列出、查看、批准和拒绝等待人工同意的调用。",
+        "--store": "工单的存储。默认：$TOOLTRUE_APPROVALS，否则为您自己的文件。",
+    },
+    "approvals allow": {
+        "short": "批准工单所述的调用。",
+        "help": "显示 TICKET 并允许其调用执行；之后由调用方重新发起该调用。",
+        "--once": "一小时内允许一次完全相同的调用。此为默认。",
+        "--session": "一天内允许所有完全相同的调用。",
+        "--pattern": "一天内允许参数符合此 JSON Schema 的所有调用。",
+        "--credential": "用凭据文件代替终端确认。默认：$TOOLTRUE_CREDENTIAL。",
+    },
+    "approvals credential": {
+        "short": "创建凭据，用于没有终端的场合。",
+        "help": "将新凭据写入 FILE，只有您本人可读。请存放在任何工具都读不到的地方。",
+    },
+    "approvals deny": {
+        "short": "拒绝工单所述的调用，或撤回已给的批准。",
+        "help": "拒绝 TICKET 的调用；此前由它给出的批准随之失效。",
+        "--reason": "拒绝的原因，供模型阅读。",
+    },
+    "approvals list": {
+        "short": "列出等待审批和已获批准的调用。",
+        "help": "列出尚未处理或仍允许调用的工单，最早的在前。",
+    },
+    "approvals show": {
+        "short": "显示完整的工单。",
+        "help": "显示 TICKET：完整列出每个参数，不可见字符以转义形式写出。",
+    },
+    "audit": {
+        "short": "查看并验证服务器的审计日志。",
+        "help": "查看并验证当前用户的服务器所写的审计日志。",
+    },
+    "audit export": {
+        "short": "以 JSON Lines 格式导出全部记录。",
+        "help": "以 JSON Lines 格式输出全部记录及其哈希值。",
+        "--after": "仅输出此位置之后的记录。",
+    },
+    "audit prune": {
+        "short": "删除某日期之前的记录。",
+        "help": "删除 DATE 之前的记录。会留下一条签名记录，使其余记录仍可验证。",
+        "--before": "日期，UTC。",
+        "--key": "签名所用的密钥；不存在时自动创建。默认：当前用户的密钥。",
+    },
+    "audit search": {
+        "short": "查找符合条件的记录。",
+        "help": (
+            "显示符合所有选项的记录；查找 TARGET 的日志，未指定时为最近写入的日志。\n\n"
+            "通配符：* 代表任意文本，? 代表一个字符。"
+        ),
+        "--who": "调用方：主体的标识。",
+        "--subject": "被调用的工具、提示或 URI。",
+        "--called": "通过工具的这个旧名称发起的调用；'?*' 代表任意旧名称。",
+        "--kind": "记录的类型：call、read、follow、get、complete、intent、refusals、pruned、seal。",
+        "--effect": "调用的影响：read、write、destructive、open-world。",
+        "--outcome": "调用的结果：ok、error、refused、asked、cancelled、abandoned。",
+        "--code": "错误代码：TT…。",
+        "--rule": "作出决定的规则。",
+        "--trace": "所属的追踪。",
+        "--instance": "所属的服务器：'NAME (INSTANCE)'。",
+        "--since": "从此时起：YYYY-MM-DD，其后可加 THH:MM；UTC。",
+        "--until": "到此时为止，含当天或当分钟。",
+        "--unfinished": "仅显示已开始但没有结果的调用。",
+        "-n": "最多显示的记录数。",
+        "--json": "以 JSON Lines 格式输出记录。",
+    },
+    "audit stats": {
+        "short": "统计调用。",
+        "help": "按结果、工具、调用方和错误统计 TARGET 的日志；未指定时为最近写入的日志。",
+        "--since": "从此时起，写法同 search。",
+    },
+    "audit tail": {
+        "short": "显示最后的记录。",
+        "help": "显示自有服务器 TARGET 的最后几条记录；未指定时为最近写入的日志。",
+        "-n": "显示的记录数。",
+        "--follow": "继续显示此后写入的记录。",
+        "--json": "以 JSON Lines 格式输出记录。",
+    },
+    "audit verify": {
+        "short": "验证日志是否完整。",
+        "help": "检查日志是否被更改、删除、移动或截断。如有，或找不到封存标记，退出码为 1。",
+        "--seal": "存放在别处的封存标记。默认：SQLite 日志旁的文件。",
+        "--key": "清理日志时签名所用的密钥。默认：当前用户的密钥。",
+        "--unsealed": "接受没有封存标记的日志：其末尾可能已被截断。",
+    },
+    "call": {
+        "short": "调用工具。",
+        "help": (
+            "用 KEY=VALUE 形式的参数调用 TARGET 的 TOOL。\n\n"
+            "如果架构要求文本，值即为文本，否则按 JSON 解析；KEY:=VALUE 总是按 JSON 解析。"
+        ),
+        "--args": "以一个 JSON 对象给出全部参数；'-' 表示从标准输入读取。",
+        "--timeout": "等待的秒数。",
+        "--yes": "对所有询问回答“是”，并采用其默认值。",
+        "--json": "以 JSON 输出完整结果。",
+    },
+    "chat": {
+        "short": "与使用工具的模型对话。",
+        "help": (
+            "与 MODEL 对话，模型可以调用 TARGET 的工具：服务器配置文件中的所有服务器，或单个服务器。\n\n"
+            "在终端中为连续对话，/help 列出可用命令。不在终端中，或使用 --json 时：标准输入即为唯一的问题，"
+            "模型未能完成回答时退出码为 1。"
+        ),
+        "--config": "服务器配置文件：mcpServers JSON 或 TOML。等同于 TARGET。",
+        "--timeout": "等待服务器启动的秒数。",
+        "--system": "给模型的系统提示。",
+        "--steps": "每个问题最多允许的模型应答次数。",
+        "--no-stream": "等待完整的应答：用于不能流式传输调用的端点。",
+        "--json": "从标准输入读取问题；每行输出一个事件。",
+        "--rules": "运营者的规则和设置，例如 tooltrue.toml。",
+    },
+    "check": {
+        "short": "在模型使用之前找出工具的问题。",
+        "help": (
+            "检查每个 TARGET 的工具：自有服务器、URL、带引号的命令、宿主的服务器配置文件、tools/list 的 JSON 转储，"
+            "或锁文件。\n\n"
+            "如有问题达到 --fail-on 的级别，退出码为 1；如有服务器无法检查，退出码为该故障的退出码。"
+        ),
+        "--for": "报告这些客户端和模型服务商如何处理这些工具：以逗号分隔的名称，或 all。",
+        "--level": "报告的最低级别。",
+        "--select": "仅使用此规则：代码、代码前缀、名称或组。可重复。",
+        "--ignore": "不使用此规则，写法同上。可重复。",
+        "--fail-on": "使命令失败的最低级别。",
+        "--verbose": "text：显示每条规则的依据。",
+        "--summary": "text：仅显示摘要。",
+        "--config": "运营者的文件，其中的 [[check.excused]] 列出可以接受的问题。",
+        "--baseline": "已知问题：仅报告其余问题。",
+        "--write-baseline": "将当前所有问题写入 --baseline 的文件。",
+        "--fix": "在规则有把握之处，修改 tools/list 的转储和自有的 Python 文件。",
+        "--dry-run": "与 --fix 同用：仅显示将作的修改。",
+        "--explain": "显示某条规则的全部说明，不作检查。",
+        "--timeout": "等待服务器的秒数。",
+    },
+    "diff": {
+        "short": "显示服务器契约的变化。",
+        "help": (
+            "比较契约 OLD 与 NEW：锁文件、tools/list 的 JSON 转储，或服务器。\n\n"
+            "如有变化达到或超过 --fail-on 的类别，退出码为 1。"
+        ),
+        "--fail-on": "使命令失败的最低类别。",
+    },
+    "doctor": {
+        "short": "找出工具在使用中的问题。",
+        "help": (
+            "读取服务器的审计日志，指出其工具在使用中的问题。\n\n"
+            "LOG 是当前用户的服务器名称、文件或 URL，同 audit；也可以是 `audit export` 的输出（.jsonl）。"
+            "未指定时使用唯一的日志。给出 --target 时，check 的规则会指出定义中需要查看的位置，"
+            "并可得知哪些工具从未被调用。"
+        ),
+        "--target": "服务器，写法同 check。可重复。",
+        "--since": "从此时起：7d、12h、30m 之前，或 YYYY-MM-DD[THH:MM]；UTC。",
+        "--patience": "调用方在失败后这么久没有再调用，即视为放弃。",
+        "--output": "将报告写入此文件。",
+        "--timeout": "等待服务器的秒数。",
+    },
+    "eval": {
+        "short": "查看模型为问题选择哪个工具。",
+        "help": (
+            "向 MODEL 提供 TARGET 的工具，逐一提出文件中的问题，报告它选择的工具和参数。除非使用 --run，"
+            "否则不执行任何工具。TARGET 的写法同 check；使用 --run 时同 chat。\n\n"
+            "回答保存在文件中：已有回答的问题不再提出，因此中断后可以继续。结果低于 --fail-under 时退出码为 1；"
+            "仍有问题没有回答时为 4。"
+        ),
+        "--questions": "问题，JSON Lines 格式。",
+        "--against": "用这些工具（例如锁文件）提出相同的问题，并作比较。",
+        "--renamed": "与 --against 同用：同一工具的新旧名称。可重复。",
+        "--answers": "保存回答的文件。默认：--questions 的文件名加 .answers.jsonl。",
+        "--repeat": "每个问题提出的次数。",
+        "--concurrency": "同时提出的问题数。",
+        "--system": "每个问题之前给模型的系统提示。",
+        "--temperature": "随每个请求发送。默认：由端点决定。",
+        "--run": "在宿主的防护之下执行模型的调用。",
+        "--rules": "与 --run 同用：运营者的规则，例如 tooltrue.toml。",
+        "--fail-under": "完全正确的回答低于此比例时失败。",
+        "--timeout": "等待服务器的秒数。",
+    },
+    "find": {
+        "short": "查看搜索能否找到这些工具。",
+        "help": (
+            "按用途搜索每个 TARGET 的每个工具，与工具众多的宿主一样按词语搜索。\n\n"
+            "问题取自 --queries，未指定时取自每个工具的自述。TARGET 的写法同 check。"
+            "显示先找到其他工具的问题及起决定作用的词语，以及难以区分的工具。"
+        ),
+        "--among": "一同参与搜索的其他工具：每行一个服务器的 JSON、转储或锁文件。可重复。",
+        "--queries": '问题，每行一个：{"tool": NAME, "query": TEXT}。',
+        "--query": "仅显示这些词语找到的工具。",
+        "--fail-beyond": "如有工具不在前 N 个之内，则失败。",
+    },
+    "inspect": {
+        "short": "显示服务器的信息及其防护。",
+        "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
+    },
+    "inventory": {
+        "short": "列出各处配置的服务器。",
+        "help": (
+            "列出已知宿主的配置文件中的服务器：您的主目录和每个 PATH（项目目录或文件）。未指定时为当前目录。"
+            "不启动任何服务器。"
+        ),
+    },
+    "keys": {
+        "short": "创建 HTTP 调用方的密钥。",
+        "help": "创建 HTTP 调用方的密钥，用于：tooltrue serve … --http … --keys FILE。",
+    },
+    "keys list": {
+        "short": "显示文件中的密钥。",
+        "help": "显示每个密钥的名称、权限范围和有效期。",
+    },
+    "keys new": {
+        "short": "创建密钥，并且仅显示一次。",
+        "help": "创建名为 NAME 的密钥，将其摘要写入文件，并显示密钥。密钥本身不保存。",
+        "--scope": "密钥的权限范围。可重复。",
+        "--days": "有效天数。默认：直到从文件中删除。",
+    },
+    "list": {
+        "short": "列出服务器的工具。",
+        "help": f"列出 TARGET 的工具、资源或提示。\n\n{_TARGET_OF_LIST}",
+        "--resources": "改为列出资源和资源模板。",
+        "--prompts": "改为列出提示。",
+    },
+    "lock": {
+        "short": "保存服务器的契约。",
+        "help": (
+            "将 TARGET 每个工具的每个字段写入文件，供评审时阅读。\n\n"
+            "TARGET 是自有服务器（工具箱名称、FILE.py、module:NAME）、URL，或带引号的命令。"
+        ),
+        "--file": "要写入的文件。",
+    },
+    "login": {
+        "short": "登录服务器。",
+        "help": (
+            "在浏览器中登录 URL 的服务器。此后其他命令以您的身份使用它，直到 `tooltrue logout`。\n\n"
+            "服务器签发的令牌保存在系统密钥环中，或只有您本人可读的文件中。"
+        ),
+        "--client-id": "本客户端在该服务器的授权服务器处的标识。",
+        "--client-secret-env": "存放客户端密钥的环境变量。",
+        "--issuer": "登记此标识的授权服务器；不会向其他授权服务器出示。",
+        "--scope": "额外申请的权限范围。可重复。",
+        "--trust": "位于专用网络的签发者。可重复。",
+        "--port": "浏览器返回的端口。默认：任意空闲端口。",
+        "--no-browser": "仅显示登录页面的地址。",
+        "--timeout": "等待用户完成登录的秒数。",
+    },
+    "logout": {
+        "short": "退出服务器的登录。",
+        "help": "退出 URL 的服务器：删除已保存的令牌，并在其签发者处撤销。",
+    },
+    "pins": {
+        "short": "审阅服务器的变更。",
+        "help": (
+            "显示 FILE 中的服务器最近一次启动时所发布、尚未被接受的内容：每项变更及其类别，以及其中疑似投毒之处。"
+            "未经接受的内容不会提供给任何人。如有待接受的内容，退出码为 1。"
+        ),
+        "--accept": "接受 SERVER 当前发布的内容：给出的每个 TOOL，未给出时为全部。",
+        "--yes": "与 --accept 同用：不作询问，用于脚本。",
+    },
+    "policy": {
+        "short": "检查、解释和试用规则。",
+        "help": "检查、解释和试用 tooltrue.toml 等文件中的规则。",
+    },
+    "policy check": {
+        "short": "找出规则文件中的问题。",
+        "help": (
+            "检查 FILE：未知的键、无效的架构、永远不会匹配的规则。\n\n"
+            "给出自有服务器 TARGET 时，还检查其中不存在的工具、资源、提示和参数名称。"
+            "对疑似不合本意的规则的提示不算错误。"
+        ),
+    },
+    "policy explain": {
+        "short": "说明由哪条规则决定某次调用，以及原因。",
+        "help": (
+            "说明 FILE 中的规则如何决定以 KEY=VALUE 参数对服务器 TARGET 的 TOOL 的调用。\n\n"
+            "不执行任何调用。调用会被允许时退出码为 0，否则为 1。"
+        ),
+        "--principal": "调用方。",
+        "--scope": "调用方拥有的权限范围。可重复。",
+        "--resource": "TOOL 是资源的 URI。",
+        "--prompt": "TOOL 是提示的名称。",
+        "--config": "规则文件。",
+    },
+    "policy simulate": {
+        "short": "用规则文件重放审计日志。",
+        "help": (
+            "用 FILE 中的规则重放审计日志的记录，并统计各种决定的数量。\n\n"
+            "如果规则需要读取的参数在记录中已被遮盖或截断，则该记录无法判定。不执行任何调用，也不作任何更改。"
+        ),
+        "--log": "审计日志，或其 JSON Lines 格式的记录。",
+        "--server": "这些记录所属的服务器，用于含有 `server` 的规则。",
+        "--changes": "仅显示决定会有变化的记录。",
+        "--config": "规则文件。",
+    },
+    "serve": {
+        "short": "通过标准输入输出或 HTTP 启动工具服务。",
+        "help": "启动 TARGET 的服务：工具箱名称（files、command），或 FILE.py、FILE.py:NAME、package.module:NAME。",
+        "--http": "在此地址提供 Streamable HTTP，代替标准输入输出；':8000' 表示回环地址。",
+        "--workers": "HTTP：进程数。",
+        "--allow-host": "HTTP：另行接受的主机名。可重复。",
+        "--sse": "HTTP：在 /sse 同时提供已弃用的 HTTP+SSE 传输。",
+        "--no-confirm": "执行破坏性工具之前不询问任何人：用于由宿主询问用户的情形。",
+        "--state": "HTTP：各工作进程共享状态的存储；多台机器用 redis://…。默认：私有的 SQLite 文件。",
+        "--sealing-key-file": "HTTP：封装客户端所持状态的密钥；多台机器须使用相同的密钥。",
+        "--connections": "HTTP：每个工作进程同时打开的连接数。默认：2000。",
+        "--connections-per-address": "HTTP：每个地址的连接数。默认：总数的一半。",
+        "--metrics": "HTTP：在 /metrics 提供 Prometheus 指标。",
+        "--drain": "HTTP：从 SIGTERM 到停止的秒数。",
+        "--log-format": "json：每次操作记录一行。",
+        "--keys": "HTTP：接受持有此文件中密钥的调用方；参见 'tooltrue keys'。",
+        "--oauth": "HTTP：接受持有此签发者令牌的调用方。可重复。",
+        "--resource": "OAuth：客户端所知的本服务器端点。",
+        "--scope": "OAuth：每个请求都需要的权限范围。可重复。",
+        "--introspection": "OAuth：以此客户端的身份向签发者查询不透明令牌；其密钥在 $TOOLTRUE_CLIENT_SECRET 中。",
+        "--introspection-endpoint": "OAuth：在此查询令牌，代替签发者元数据中的端点。",
+        "--trust-proxy": (
+            "HTTP：受信任的代理，或代理所在的网络：信任其 --user-header，或与 --public 同用时信任其给出的客户端地址。"
+        ),
+        "--user-header": "代理：给出调用方名称的请求头。",
+        "--scopes-header": "代理：给出调用方权限范围的请求头。",
+        "--demand-header": "代理：必须具有此值的请求头（mTLS）。可重复。",
+        "--public": "HTTP：接受所有调用方，仅以地址区分。",
+    },
+    "test": {
+        "short": "测试服务器是否符合其契约。",
+        "help": (
+            "用生成的参数调用每个 TARGET 的工具，报告不符合契约之处。\n\n"
+            "仅调用声明为只读的工具，且不调用声明会访问服务器以外服务的工具，除非用 --effects、--destructive "
+            "或 --open-world 放宽。"
+        ),
+        "--tool": "仅调用名称匹配的工具。可重复。",
+        "--effects": "调用哪类工具。",
+        "--destructive": "即使此工具可能造成破坏，也调用它。可重复。",
+        "--varies": "允许此只读工具对相同的调用给出不同的结果。可重复。",
+        "--open-world": "也调用会访问服务器以外服务的工具，且调用多次。",
+        "--seed": "决定所生成的参数。",
+        "--calls": "每个工具的有效调用次数。",
+        "--seconds": "每次调用的时限（秒）。",
+        "--in-flight": "同时进行的调用数。",
+        "--p95": "如果某工具的每二十次调用中有一次超过此时间，则失败。",
+    },
+    "trust": {
+        "short": "批准服务器配置文件中的命令。",
+        "help": (
+            "显示 FILE 中每个 SERVER 的命令（未指定时为全部），并请求批准。\n\n"
+            "批准的正是所显示的内容：任何单词、目录或变量的变化都需要重新批准。"
+        ),
+        "--yes": "批准所显示的全部内容，用于脚本。",
+        "--list": "列出已批准的命令。",
+        "--revoke": "撤回一项批准，以其摘要的开头指定。",
+        "--json": "与 --list 同用：以 JSON 输出。",
+    },
+    "wrap": {
+        "short": "将宿主的服务器置于本服务器之后。",
+        "help": (
+            "输出一份配置，供宿主代替 FILE 中的服务器：由一个服务器启动它们，并记录每次调用。\n\n"
+            "请将输出的配置交给宿主以代替 FILE，并保留 FILE：该服务器要读取它。使用 --observe 时，本命令就是该服务器："
+            "检查、净化并记录每次调用，不作任何询问。"
+        ),
+        "--observe": "在标准输入输出上提供所有服务器，记录每次调用，不作任何询问。",
+    },
+}
+
+SHARED: Final[Mapping[str, str]] = {
+    # several commands
+    "--base-url": "兼容 OpenAI 的端点；其密钥在 $TOOLTRUE_MODEL_KEY 中。",
+    "--config": "运营者的规则和设置，例如 tooltrue.toml。",
+    "--file": "保存密钥的文件。",
+    "--format": "报告的格式。",
+    "--json": "以 JSON 输出。",
+    "--log": "日志本身：sqlite:PATH 或 postgresql://…",
+    "--model": "PROVIDER:MODEL；使用 --base-url 时为 MODEL。",
+    "--output": "将报告写入此文件。",
+    "--revision": "仅使用此协议版本。默认：双方都支持的最新版本。",
+    "--server": "此名称的服务器的日志。",
+    "--timeout": "等待应答的秒数。",
+}
+
+PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "ADDRESS": "地址",
+    "CLIENT": "客户端",
+    "CODE": "代码",
+    "COMMAND": "命令",
+    "DATE": "日期",
+    "DIGEST": "摘要",
+    "DIR": "目录",
+    "FILE": "文件",
+    "FILE|URL": "文件|URL",
+    "GLOB": "通配符",
+    "HOST:PORT": "主机:端口",
+    "HOW": "方式",
+    "ID": "标识",
+    "ISSUER": "签发者",
+    "MINUTES": "分钟数",
+    "MODEL": "模型",
+    "NAME": "名称",
+    "NAME=VALUE": "名称=值",
+    "NAMES": "名称列表",
+    "NUMBER": "数值",
+    "OLD=NEW": "旧名称=新名称",
+    "OWNER/REPO": "所有者/仓库",
+    "PATTERN": "通配符",
+    "PERCENT": "百分比",
+    "POSITION": "位置",
+    "RULE": "规则",
+    "SCHEMA": "架构",
+    "SCOPE": "权限范围",
+    "SECONDS": "秒数",
+    "TARGET": "目标",
+    "TEXT": "文本",
+    "TIME": "时间",
+    "URL|FILE": "URL|文件",
+    "WORDS": "词语",
+}
+"""Placeholders of the values of options."""
+
+DEFAULTS: Final[Mapping[str, str]] = {"60, or that of the file": "60，或文件中的值"}
+"""Defaults of options that are described in words."""
+
+TYPES: Final[Mapping[str, str]] = {
+    "file": "文件",
+    "float range": "数值",
+    "integer": "整数",
+    "integer range": "整数",
+    "path": "路径",
+    "text": "文本",
+}
+"""Click's names of types: placeholders of options that declare none, and words in errors."""
+
+USAGE: Final[Mapping[str, str]] = {
+    " or ": " 或 ",
+    "--accept needs a SERVER.": "--accept 需要 SERVER。",
+    "--dry-run goes with --fix, --write-baseline with --baseline FILE.": (
+        "--dry-run 须与 --fix 同用，--write-baseline 须与 --baseline FILE 同用。"
+    ),
+    "--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.": (
+        "--for 只能与 --fail-on、--format text|json|html、-o、-v、--summary、--timeout 同用。"
+    ),
+    "--renamed takes OLD=NEW.": "--renamed 的值应为 OLD=NEW。",
+    "Error: {message}": "错误：{message}",
+    "FILE, --list or --revoke DIGEST is needed.": "需要 FILE、--list 或 --revoke DIGEST。",
+    "Missing argument 'TARGET...'.": "缺少参数 'TARGET...'。",
+    "{value!r} is no number that can be counted with.": "{value!r} 不是可以计算的数值。",
+}
+"""Errors of this package on the use of a command, by their English text."""
+
+CLICK: Final[Mapping[str, str]] = {
+    # help
+    "COMMAND [ARGS]...": "命令 [参数]...",
+    "Commands": "命令",
+    "Example: ": "示例：",
+    "Options": "选项",
+    "Positional arguments": "参数",
+    "Show this message and exit.": "显示此帮助并退出。",
+    "Usage:": "用法：",
+    "[OPTIONS]": "[选项]",
+    "default: {default}": "默认：{default}",
+    "env var: {var}": "环境变量：{var}",
+    "required": "必需",
+    # errors
+    "(Did you mean one of: {possibilities}?)": "您是否想用以下之一：{possibilities}？",
+    "(Possible options: {possibilities})": "您是否想用以下之一：{possibilities}？",
+    "Argument {name!r} takes {nargs} values.": "参数 {name!r} 需要 {nargs} 个值。",
+    "Did you mean {possibility}?": "您是否想用 {possibility}？",
+    "Error: {message}": "错误：{message}",
+    "Got unexpected extra argument ({args})": "多余的参数（{args}）。",
+    "Got unexpected extra arguments ({args})": "多余的参数（{args}）。",
+    "Invalid value for {param_hint}: {message}": "{param_hint} 的值无效：{message}",
+    "Invalid value: {message}": "值无效：{message}",
+    "Missing argument": "缺少参数",
+    "Missing command.": "缺少命令。",
+    "Missing option": "缺少选项",
+    "Missing parameter": "缺少参数",
+    "No such command {name!r}.": "没有命令 {name!r}。",
+    "No such option {name!r}.": "没有选项 {name!r}。",
+    "No such option: {name}": "没有选项 {name}。",
+    "Option {name!r} does not take a value.": "选项 {name!r} 不接受值。",
+    "Option {name!r} requires an argument.": "选项 {name!r} 需要一个值。",
+    "Option {name!r} requires {nargs} arguments.": "选项 {name!r} 需要 {nargs} 个值。",
+    "Try '{command} {option}' for help.": "用 '{command} {option}' 查看帮助。",
+    "{name} {filename!r} does not exist.": "{name} {filename!r} 不存在。",
+    "{name} {filename!r} is a directory.": "{name} {filename!r} 是目录。",
+    "{name} {filename!r} is a file.": "{name} {filename!r} 是文件。",
+    "{name} {filename!r} is not readable.": "{name} {filename!r} 不可读。",
+    "{name} {filename!r} is not writable.": "{name} {filename!r} 不可写。",
+    "{value!r} does not match the format {format}.": "{value!r} 不符合格式 {format}。",
+    "{value!r} does not match the formats {formats}.": "{value!r} 不符合以下任一格式：{formats}。",
+    "{value!r} is not a valid {number_type}.": "{value!r} 不是有效的{number_type}。",
+    "{value!r} is not one of {choices}.": "{value!r} 不是以下之一：{choices}。",
+    "{value!r} is not {choice}.": "{value!r} 不是 {choice}。",
+    "{value} is not in the range {range}.": "{value} 不在范围 {range} 之内。",
+}
+"""Click's messages, by their English text, which differs between its versions."""

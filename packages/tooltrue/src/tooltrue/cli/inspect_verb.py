@@ -1,0 +1,173 @@
+"""``tooltrue inspect``: the state of a server, its limits, and the origin of each setting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tooltrue.app import Server
+from tooltrue.cli.families import FamilyOptions, TargetVerb
+from tooltrue.cli.numbers import SECONDS
+from tooltrue.cli.output import show_json, show_rows
+from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.server_connection import connected, revision_option, target_of
+from tooltrue.cli.terminal_host import TYPED, is_config, opened, speaking_only
+from tooltrue.client.client import Target
+from tooltrue.client.eras import ServerFacts
+from tooltrue.protocol import versions
+from tooltrue.protocol.types import ToolDefinition
+from tooltrue.tools.meta_keys import CONFINED_BY, WALLS
+
+__all__ = ["command"]
+
+
+@click.command("inspect", cls=TargetVerb, short_help="Show a server and its guards.")
+@click.argument("target")
+@click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@revision_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    target: str, family: FamilyOptions, config: str | None, timeout: float, revision: str | None, as_json: bool
+) -> None:
+    """Inspect TARGET.
+
+    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
+    (mcpServers JSON, TOML).
+    """
+    if is_config(target):
+        host = asyncio.run(_look_at_all(target, timeout, revision))
+        show_json(host) if as_json else _show_host(host)
+        return
+    resolved_target = target_of(target, family, config)
+    facts, tools = asyncio.run(_look(resolved_target, timeout, revision))
+    report = {
+        "server": _server(facts),
+        "tools": len(tools),
+        "guard": _guard(resolved_target),
+        "exceptions": asyncio.run(_exceptions(resolved_target)),
+        "held": _confinement(resolved_target, tools),
+        "walls": _walls(resolved_target, tools),
+    }
+    show_json(report) if as_json else _show(report)
+
+
+async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[ToolDefinition]]:
+    async with connected(target, timeout=timeout, revision=revision) as client:
+        return client.facts, await client.list_tools()
+
+
+async def _look_at_all(file: str, timeout: float, revision: str | None) -> dict[str, Any]:
+    """The servers of a file: their states, their tools, and the definitions that are quarantined or suspicious."""
+    async with opened(file if revision is None else speaking_only(file, revision), timeout, **TYPED) as host:
+        return {
+            "servers": [
+                {
+                    "label": one.name,
+                    "state": one.state,
+                    "reason": None if one.reason is None else one.reason.say(),
+                    "tools": one.tools,
+                    "server": f"{one.server} {one.version}".strip(),
+                    "revision": one.revision,
+                }
+                for one in host.servers
+            ],
+            "tools": [
+                {"name": row.alias, "server": row.server, "tool": row.name, "effect": row.tool.effect}
+                for row in host.rows
+            ],
+            "quarantined": [
+                {"server": one.server, one.kind: one.name, "reason": one.problem.say()} for one in host.quarantined
+            ],
+            "suspicious": [
+                {"server": one.server, one.kind: one.name, "findings": [finding.data() for finding in one.findings]}
+                for one in host.suspicions
+            ],
+        }
+
+
+def _show_host(report: dict[str, Any]) -> None:
+    names = ("label", "state", "tools", "revision", "server")
+    show_rows([tuple(str(server[name]) for name in names) for server in report["servers"]])
+    tell("\nWhat stands behind each name", bold=True)
+    show_rows([(row["name"], row["server"], row["tool"], row["effect"]) for row in report["tools"]])
+    if report["quarantined"]:
+        tell("\nWhat nobody gets to see", bold=True)
+        show_rows([tuple(one.values()) for one in report["quarantined"]])
+    if report["suspicious"]:
+        tell("\nWhat is suspicious in what is seen", bold=True)
+        for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
+            show_rows([(server, name, finding["path"], finding["text"]) for finding in findings])
+
+
+def _server(facts: ServerFacts) -> dict[str, Any]:
+    return {
+        "name": facts.name,
+        "version": facts.version,
+        "revision": facts.revision,
+        "supported": list(facts.supported),
+        "capabilities": sorted(facts.capabilities),
+        "instructions": facts.instructions,
+    }
+
+
+def _guard(target: Target) -> list[dict[str, str]]:
+    """The layers of a tooltrue server, outermost first. Those of other servers cannot be seen from outside."""
+    if not isinstance(target, Server):
+        return []
+    return [{"layer": layer, "state": state, "from": origin} for layer, state, origin in target.guard()]
+
+
+async def _exceptions(target: Target) -> list[dict[str, str]]:
+    """The tools of a tooltrue server for which its author has set exceptions."""
+    if not isinstance(target, Server):
+        return []
+    return [{"tool": tool, "setting": setting} for tool, setting in await target.exceptions()]
+
+
+def _confinement(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
+    """The confinement of the programs that a tool of a tooltrue server starts on this machine. Claims of other
+    servers are ignored."""
+    claims = [(tool.name, (tool.meta or {}).get(CONFINED_BY)) for tool in tools] if isinstance(target, Server) else []
+    return [
+        {"tool": name, "by": ", ".join(by) or "nothing: the kernel has none of what could hold them"}
+        for name, by in claims
+        if by is not None
+    ]
+
+
+def _walls(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
+    """The barriers between the statements of a tool of a tooltrue server and the data hidden from them."""
+    claims = [(tool.name, (tool.meta or {}).get(WALLS)) for tool in tools] if isinstance(target, Server) else []
+    return [{"tool": name, "walls": "; ".join(walls)} for name, walls in claims if walls is not None]
+
+
+def _show(report: dict[str, Any]) -> None:
+    server = report["server"]
+    tell(one_line(f"{server['name'] or '(unnamed)'} {server['version']}"), bold=True)
+    newest = "modern" if server["revision"] in versions.MODERN else "legacy"
+    show_rows(
+        [
+            ("speaks", f"{server['revision']} ({newest})"),
+            ("also", ", ".join(name for name in server["supported"] if name != server["revision"]) or "nothing else"),
+            ("offers", ", ".join(server["capabilities"]) or "nothing"),
+            ("tools", str(report["tools"])),
+        ]
+    )
+    if report["guard"]:
+        tell("\nThe way of a call, outermost first", bold=True)
+        show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+        if report["exceptions"]:
+            tell("\nTools that differ", bold=True)
+            show_rows([(row["tool"], row["setting"]) for row in report["exceptions"]])
+        if report["held"]:
+            tell("\nWhat holds the programs that a tool starts", bold=True)
+            show_rows([(row["tool"], row["by"]) for row in report["held"]])
+        if report["walls"]:
+            tell("\nWhat keeps statements from what is hidden", bold=True)
+            show_rows([(row["tool"], row["walls"]) for row in report["walls"]])
+    else:
+        tell("\nWhat guards this server cannot be seen from outside.")

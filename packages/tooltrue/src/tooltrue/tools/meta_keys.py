@@ -1,0 +1,11 @@
+"""Keys in the ``_meta`` of a tool that ``tooltrue inspect`` shows, for tools that say how they are confined."""
+
+from __future__ import annotations
+
+__all__ = ["CONFINED_BY", "WALLS"]
+
+CONFINED_BY = "tooltrue/held-by"
+"""The measures that confine the programs that a tool starts: a list of strings."""
+
+WALLS = "tooltrue/walls"
+"""The walls that keep the statements of a tool from hidden data."""
