@@ -1,4 +1,4 @@
-"""Writes the pages that are tables: `errors.md`, from the words in `tooltrue.wording`; `protocol.md`, from the
+"""Writes the pages that are tables: `errors.md`, from the catalogues `wording.py`; `protocol.md`, from the
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
 `contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; and `rules/`, from the cards in
 `packages/tooltrue-check/src/tooltrue_check/rules`. The tables of layers, in README.md and three pages, are made from
@@ -24,7 +24,7 @@ from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import host_guard
 from tooltrue.policy import pipeline
 from tooltrue.protocol import legacy, modern, versions
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_check.card import Card, cards
 from tooltrue_check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 
@@ -33,6 +33,8 @@ sys.path.append(str(DOCS.parent / "tests"))  # a package of the repository that 
 
 from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
 from security import table as attacks  # noqa: E402
+
+load_catalogues()
 
 
 def pages() -> dict[str, str]:
@@ -120,7 +122,7 @@ GROUPS = {
 ERRORS_HEAD = """\
 # Errors
 
-<!-- Made by docs/generate.py from packages/tooltrue/src/tooltrue/wording.py. Change it there. -->
+<!-- Made by docs/generate.py from the catalogues, packages/**/wording.py. Change it there. -->
 
 Every error of tooltrue has a code and a sentence in English and Chinese. A code never changes its meaning and is
 never reused; sentences may be improved. A message that is sent or printed ends in the code in brackets. In a program,

@@ -59,6 +59,7 @@ OURS = {"tooltrue", "tooltrue_check", "tooltrue_toolbox"}
 
 # files that may import by a computed name: the tables of exports, the loader of verbs and rules, and a user's own files
 LAZY = {
+    "wording.py",  # the catalogues
     "__init__.py",
     "testing/__init__.py",
     "_internal/computed_imports.py",
@@ -69,7 +70,7 @@ LAZY = {
 # files whose code, not only prose, may name a revision
 REVISIONS = {
     "protocol/versions.py",
-    "wording.py",  # a sentence tells clients since when
+    "protocol/wording.py",  # a sentence tells clients since when
     "protocol/schema/words.py",  # examples of dates
     "tooltrue_toolbox/github/api.py",  # the version of that API
     "testing/valid_values.py",  # the same
@@ -265,7 +266,6 @@ CACHED = {
     "tooltrue_toolbox/rooted_paths.py:_table": "settings of the operator",
     "tooltrue_toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
     "tooltrue_toolbox/tables/notation.py:_pattern": "a sign and a currency",
-    "tooltrue_check/findings.py:_rule": "our own rules",
     "tools/binding/forms.py:_of_type": "types of the author",
 }
 

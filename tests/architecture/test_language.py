@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from support.sources import FILES, ROOT
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
+
+load_catalogues()
 
 GENERATED = ("rules", "errors.md", "protocol.md")
 

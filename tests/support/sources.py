@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import tooltrue
 import tooltrue_check
 import tooltrue_toolbox
 
-__all__ = ["FILES", "ROOT", "SOURCES", "named"]
+__all__ = ["CONSTANTS", "FILES", "ROOT", "SOURCES", "codes_in", "named"]
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [Path(package.__file__ or "").parent for package in (tooltrue, tooltrue_check, tooltrue_toolbox)]
@@ -25,3 +27,27 @@ def named(pattern: str) -> Iterator[tuple[str, Path]]:
 
 FILES = dict(named("*.py"))
 """Name → path of each module."""
+
+
+def _constants() -> Iterator[tuple[str, str]]:
+    for name, path in FILES.items():
+        if name.endswith("wording.py"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                match node:
+                    case ast.AnnAssign(
+                        target=ast.Name(id=constant), value=ast.Call(args=[ast.Constant(value=code), *_])
+                    ):
+                        yield constant, str(code)
+
+
+CONSTANTS = dict(_constants())
+"""Constant → code of each message of all catalogues."""
+
+
+def codes_in(path: Path) -> set[str]:
+    """The codes of the messages that a file names, by their constants or as text. A catalogue uses none."""
+    if path.name == "wording.py":
+        return set()
+    text = path.read_text(encoding="utf-8")
+    by_name = {CONSTANTS[word] for word in re.findall(r"\b[A-Z][A-Z0-9_]+\b", text) if word in CONSTANTS}
+    return by_name | set(re.findall(r"\bTT\d{4}\b", text))

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from support.sources import FILES, named
-from tooltrue.wording import LANGUAGES, SENTENCES, sentence
+from support.sources import CONSTANTS, FILES, codes_in, named
+from tooltrue.wording import LANGUAGES, SENTENCES, load_catalogues, message, sentence
 from tooltrue_check.card import RULES, cards
 
-CODE = re.compile(r"\bTT\d{4}\b")
+load_catalogues()
 
 
 def used() -> set[str]:
     files = [path for ending in ("py", "toml") for _, path in named(f"*.{ending}") if path.name != "wording.py"]
     files = [path for path in files if path.parent != RULES]  # a rule has its words on its card
-    return {code for path in files for code in CODE.findall(path.read_text(encoding="utf-8"))}
+    return {code for path in files for code in codes_in(path)}
 
 
 def placeholders(template: str) -> set[str]:
@@ -34,10 +34,16 @@ def test_every_code_that_has_words_is_used():
     assert SENTENCES.keys() - used() == set()
 
 
-def test_a_code_has_five_characters_after_its_letters_and_stands_once():
-    source = FILES["wording.py"].read_text(encoding="utf-8")
-    keys = re.findall(r'^    "(TT\d{4})":', source, re.MULTILINE)
-    assert sorted(keys) == sorted(SENTENCES)
+def test_a_code_has_four_digits_and_one_constant():
+    assert [code for code in SENTENCES if not re.fullmatch(r"TT\d{4}", code)] == []
+    assert sorted(CONSTANTS.values()) == sorted(SENTENCES)
+
+
+def test_a_code_cannot_get_a_second_message():
+    code, words = next(iter(SENTENCES.items()))
+    assert message(code, *words) == code  # a module that is loaded again
+    with pytest.raises(ValueError, match=code):
+        message(code, "Another.", "另一句。")
 
 
 def codes_where(fails: Callable[[str, str], object]) -> list[str]:
@@ -60,16 +66,41 @@ def test_a_code_that_nobody_knows_is_a_bug():
 
 
 def calls() -> Iterator[tuple[str, str, set[str]]]:
-    """Each call that gives a code and its facts as literals, ``X.of("TT1234", fact=…)``: its place, code and facts."""
-    for path in FILES.values():
+    """Each call that gives a message and its facts as literals, such as ``X.of(TOOL_NOT_FOUND, name=…)``,
+    ``Worded(TOOL_NOT_FOUND, {"name": …})`` or ``sentence(TOOL_NOT_FOUND, language, {…})``: its place, the constant and
+    the names of the facts."""
+    for name, path in FILES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(func=ast.Attribute(attr="of"), args=[ast.Constant(value=str(code)), *_], keywords=facts):
-                    if code in SENTENCES and all(fact.arg for fact in facts):
-                        yield f"{path.name}:{node.lineno}", code, {str(fact.arg) for fact in facts}
+                case ast.Call(func=ast.Attribute(attr="of"), args=[ast.Name(id=constant), *_], keywords=facts):
+                    if constant in CONSTANTS and all(fact.arg for fact in facts):
+                        yield f"{name}:{node.lineno}", constant, {str(fact.arg) for fact in facts}
+                case ast.Call(
+                    func=ast.Name(id="Worded" | "sentence" | "coded_sentence"),
+                    args=[ast.Name(id=constant), *_, ast.Dict(keys=keys)],
+                ):
+                    if constant in CONSTANTS and all(isinstance(key, ast.Constant) for key in keys):
+                        yield f"{name}:{node.lineno}", constant, {str(getattr(key, "value", "")) for key in keys}
 
 
 def test_each_call_fills_the_placeholders_of_its_sentence():
     found = list(calls())
-    assert len(found) > 600, "the calls are written in another way than this test looks for"
-    assert [(place, code) for place, code, facts in found if not placeholders(SENTENCES[code][0]) <= facts] == []
+    assert len(found) > 800, "the calls are written in another way than this test looks for"
+    wanting = [
+        (place, constant)
+        for place, constant, facts in found
+        if not placeholders(SENTENCES[CONSTANTS[constant]][0]) <= facts
+    ]
+    assert wanting == []
+
+
+def test_a_call_names_the_constant_and_not_the_code():
+    """A code as text stays where data holds it: in the excuses of a tool, by the codes of rules."""
+    by_text = {
+        f"{name}:{node.lineno}"
+        for name, path in FILES.items()
+        if path.name != "wording.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in SENTENCES
+    }
+    assert by_text == set()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_check.card import RULES, Card, Example, cards
 from tooltrue_check.findings import Rule, RuleFinding, rules
 from tooltrue_check.subject import Shelf, Subject
+
+load_catalogues()
 
 ALL = [pytest.param(card, rule, id=card.name) for card, rule in rules()]
 

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.patterns import patterns
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_check.card import Level, cards
 from tooltrue_check.findings import RuleFinding, check_contracts, rules
 from tooltrue_check.plain import is_plain
 from tooltrue_check.subject import Shelf, Subject
 from tooltrue_check.text_statements import stated_default, stated_limit, stated_values, states_optional, states_required
+
+load_catalogues()
 
 
 def tool(properties: Any = None, **more: Any) -> dict[str, Any]:

@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 import tooltrue_toolbox as toolbox
+from support.sources import codes_in
 from tooltrue.cli.families import FamilyOptions, families_of
 from tooltrue.cli.plugins import FAMILIES, names_of
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_check.cli.check_sources import sources_of
 from tooltrue_check.report import judge
 from tooltrue_check.source import ToolSource
+
+load_catalogues()
 
 SETTINGS = {
     "command": {"--allow": "git status"},
@@ -121,10 +124,6 @@ def modules_of(family: str) -> set[Path]:
     return found
 
 
-def codes_of(module: Path) -> set[str]:
-    return set(re.findall(r"\bTT\d{4}\b", module.read_text()))
-
-
 @pytest.fixture(scope="module")
 def every(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The names of all tools of all families."""
@@ -142,7 +141,7 @@ def test_an_error_names_no_tool_that_is_not_served(
     served = {name for one in listed(family, tmp_path, monkeypatch, access) for name in one.contract.tools}
     unsaid = OF_WRITERS[family] if access == "read" else set[str]()
     modules = {module for module in modules_of(family) if module.name not in unsaid}
-    codes = (set[str]().union(*map(codes_of, modules)) - unsaid) & SENTENCES.keys()
+    codes = (set[str]().union(*map(codes_in, modules)) - unsaid) & SENTENCES.keys()
     named = {code: every & set(re.findall(r"[a-z]+(?:_[a-z]+)+", " ".join(SENTENCES[code]))) for code in codes}
     assert {code: names - served for code, names in named.items() if names - served} == {}
 
@@ -151,4 +150,4 @@ def test_what_a_family_says_is_looked_through():
     assert {"rooted_paths.py", "text_edits.py", "re2.py", "encodings.py"} <= {one.name for one in modules_of("files")}
     assert {"rooted_paths.py", "layout.py", "decompression.py"} <= {one.name for one in modules_of("tables")}
     assert "rooted_paths.py" in {one.name for one in modules_of("command")}
-    assert "TT6048" in codes_of(TOOLBOX_SOURCE / "files" / "text_edits.py")
+    assert "TT6048" in codes_in(TOOLBOX_SOURCE / "files" / "text_edits.py")

@@ -24,7 +24,7 @@ from tooltrue.errors import ToolError
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_toolbox.files import (
     DirectoryListing,
     Edit,
@@ -36,6 +36,8 @@ from tooltrue_toolbox.files import (
 )
 from tooltrue_toolbox.registration import add_tools
 from tooltrue_toolbox.rooted_paths import PathRules
+
+load_catalogues()
 
 
 def small(root: Path, **limits: int) -> Files:

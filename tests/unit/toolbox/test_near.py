@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from support.sources import codes_in
 from tooltrue import Client, Server
-from tooltrue.wording import SENTENCES
+from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_toolbox import rooted_paths as confined
 from tooltrue_toolbox.files import toolset as files
 from tooltrue_toolbox.tables import layout
 from tooltrue_toolbox.tables.table_tools import toolset as tables
+
+load_catalogues()
 
 
 @pytest.fixture
@@ -81,15 +84,15 @@ def test_a_few_of_many_names_are_told(root: Path) -> None:
 
 def test_sentences_about_paths_name_no_tool(tmp_path: Path) -> None:
     names = set(files([tmp_path]).names)
-    codes = sorted(set(re.findall(r"TT\d{4}", Path(confined.__file__).read_text())))
+    codes = sorted(codes_in(Path(confined.__file__ or "")))
     words = {code: set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code]))) for code in codes}
     assert len(codes) > 10
     assert {code: names & found for code, found in words.items() if names & found} == {}
 
 
 def test_sentences_about_tables_name_tools_of_tables_alone() -> None:
-    sources = "".join(each.read_text() for each in Path(layout.__file__).parent.glob("*.py"))
-    codes = sorted(set(re.findall(r"TT\d{4}", sources)))
+    modules = Path(layout.__file__ or "").parent.glob("*.py")
+    codes = sorted({code for module in modules for code in codes_in(module)})
     assert len(codes) > 30
     for code in codes:
         words = set(re.findall(r"[a-z]+(?:_[a-z]+)+", " ".join(SENTENCES[code])))

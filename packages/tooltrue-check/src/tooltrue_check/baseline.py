@@ -13,10 +13,12 @@ from typing import Any, NamedTuple, TypeGuard
 
 from tooltrue.contract.contract import Definition, digest
 from tooltrue.contract.files import write_whole
+from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.wording import Worded
 from tooltrue_check.findings import RuleFinding
+from tooltrue_check.wording import BASELINE_FILE_INVALID, REASON_REPORT_KEY_MISSING, REASON_TEXTS_MISSING
 
 __all__ = ["FORMAT", "FindingKey", "key_of", "read", "write"]
 
@@ -62,11 +64,11 @@ def read(file: Path) -> frozenset[FindingKey]:
     try:
         document = decode(file.read_bytes())
     except OSError as error:
-        raise ConfigurationError.of("TT9006", file=str(file), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=str(file), problem=error.strerror) from None
     except ParseError as error:
         raise _refused(file, str(error).removesuffix(".")) from None
     if not is_object(document) or document.get(_MARK) != FORMAT or not is_array(document.get("findings")):
-        raise _refused(file, Worded("TT9833", {"key": _MARK, "format": FORMAT}))
+        raise _refused(file, Worded(REASON_REPORT_KEY_MISSING, {"key": _MARK, "format": FORMAT}))
     return frozenset(_entries(file, document["findings"]))
 
 
@@ -74,7 +76,8 @@ def _entries(file: Path, rows: list[Json]) -> Iterator[FindingKey]:
     for number, row in enumerate(rows):
         if not _is_entry(row):
             raise _refused(
-                file, Worded("TT9834", {"path": f"$.findings[{number}]", "names": ", ".join(FindingKey._fields)})
+                file,
+                Worded(REASON_TEXTS_MISSING, {"path": f"$.findings[{number}]", "names": ", ".join(FindingKey._fields)}),
             )
         yield FindingKey(**row)
 
@@ -86,7 +89,7 @@ def _is_entry(row: Json) -> TypeGuard[dict[str, Any]]:
 
 
 def _refused(file: Path, problem: str | Worded) -> ConfigurationError:
-    return ConfigurationError.of("TT9803", file=str(file), problem=problem)
+    return ConfigurationError.of(BASELINE_FILE_INVALID, file=str(file), problem=problem)
 
 
 def write(file: Path, keys: Iterable[FindingKey]) -> None:

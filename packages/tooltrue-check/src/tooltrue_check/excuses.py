@@ -12,6 +12,7 @@ from tooltrue.spelling import closest
 from tooltrue_check.card import cards
 from tooltrue_check.findings import RuleFinding
 from tooltrue_check.source import ToolSource
+from tooltrue_check.wording import EXCUSE_OBSOLETE, EXCUSE_RULE_UNKNOWN
 
 if TYPE_CHECKING:  # a check without an operator's file does not import the guard
     from tooltrue.policy.config import OperatorConfig
@@ -65,7 +66,7 @@ def _check_code(excuse: Excuse) -> Excuse:
     codes = [card.code for card in cards().values()]
     if excuse.code not in codes:
         nearest = closest(excuse.code, codes)
-        raise ConfigurationError.of("TT9801", place=excuse.place, rule=excuse.code, nearest=nearest)
+        raise ConfigurationError.of(EXCUSE_RULE_UNKNOWN, place=excuse.place, rule=excuse.code, nearest=nearest)
     return excuse
 
 
@@ -75,4 +76,4 @@ def unused(excuses: Iterable[Excuse], excused: Iterable[Excused]) -> Iterator[Co
     for one in excuses:
         if id(one) not in used and not (one.in_source and one.code == _BY_SERVER):
             tools = ", ".join(one.tools.patterns)
-            yield ConfigurationError.of("TT9802", place=one.place, rule=one.code, tools=tools)
+            yield ConfigurationError.of(EXCUSE_OBSOLETE, place=one.place, rule=one.code, tools=tools)

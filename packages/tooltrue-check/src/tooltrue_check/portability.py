@@ -17,11 +17,25 @@ from typing import Any, Final
 from tooltrue.contract.contract import Definition
 from tooltrue.contract.portable import Adjustment, Fitted, UnportableTool, alias, check, fit, joined, legal
 from tooltrue.contract.profile import Profile
+from tooltrue.contract.wording import (
+    PORTABILITY_DESCRIPTION_CUT,
+    PORTABILITY_INPUT_NOT_OBJECT,
+    PORTABILITY_KEYWORD_REWRITTEN,
+    PORTABILITY_KEYWORD_WEAKENED,
+    PORTABILITY_NAME_ALIASED,
+    PORTABILITY_SCHEMA_TOO_LARGE,
+    PORTABILITY_TOO_MANY_TOOLS,
+)
 from tooltrue.jsonrpc.messages import encode
 from tooltrue_check.card import Level
 from tooltrue_check.report import Unjudged
 from tooltrue_check.source import ToolSource
 from tooltrue_check.token_estimate import estimated
+from tooltrue_check.wording import (
+    PORTABILITY_NAME_NOT_ACCEPTED,
+    PORTABILITY_NAME_TOO_LONG,
+    PORTABILITY_TOO_MANY_TOKENS,
+)
 
 __all__ = ["ClientColumn", "ClientOutcome", "Matrix", "ToolVerdict", "matrix"]
 
@@ -55,17 +69,17 @@ _SCHEMA: Final = (
 )
 _NOT_NAME: Final = (*_SCHEMA, "description_length")
 _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "TT9060": _NAME,
-    "TT9061": ("description_length", "description_is_cut"),
-    "TT9067": (),
-    "TT9068": (),
-    "TT9069": ("tools",),
-    "TT9830": ("name_length", "name_is_left_out"),
-    "TT9831": ("definition_tokens",),
-    "TT9832": _NAME,
+    PORTABILITY_NAME_ALIASED: _NAME,
+    PORTABILITY_DESCRIPTION_CUT: ("description_length", "description_is_cut"),
+    PORTABILITY_SCHEMA_TOO_LARGE: (),
+    PORTABILITY_INPUT_NOT_OBJECT: (),
+    PORTABILITY_TOO_MANY_TOOLS: ("tools",),
+    PORTABILITY_NAME_TOO_LONG: ("name_length", "name_is_left_out"),
+    PORTABILITY_TOO_MANY_TOKENS: ("definition_tokens",),
+    PORTABILITY_NAME_NOT_ACCEPTED: _NAME,
 }
 """Code of a change → the settings that cause it; the settings of schemas for codes not listed."""
-_HARMLESS: Final = frozenset({"TT9062", "TT9063"})
+_HARMLESS: Final = frozenset({PORTABILITY_KEYWORD_WEAKENED, PORTABILITY_KEYWORD_REWRITTEN})
 
 
 def _is_known(profile: Profile, changes: Iterable[Adjustment]) -> bool:
@@ -134,7 +148,7 @@ class ClientColumn:
         if limit is None or self.tokens <= limit:
             return tuple(too_many)
         facts = {"count": self.tokens, "limit": limit, "profile": self.profile.title}
-        return (*too_many, (Level.HINT, Adjustment("TT9831", (), facts)))
+        return (*too_many, (Level.HINT, Adjustment(PORTABILITY_TOO_MANY_TOKENS, (), facts)))
 
     @property
     def levels(self) -> Iterable[Level]:
@@ -229,12 +243,12 @@ def _name(label: str, tool: str, profile: Profile) -> _Part:
     if name and plain == name:
         return _Part(ClientOutcome.ACCEPTED, (), name)
     if profile.name_is_left_out and len(name) > profile.name_length:
-        return _Part(ClientOutcome.UNSEEN, (Adjustment("TT9830", ("name",), facts),), name)
+        return _Part(ClientOutcome.UNSEEN, (Adjustment(PORTABILITY_NAME_TOO_LONG, ("name",), facts),), name)
     if profile.is_client and not (profile.name_is_mended and len(plain) == len(name)):
         facts["characters"] = f"[{profile.name_characters}]"
-        return _Part(ClientOutcome.REJECTED, (Adjustment("TT9832", ("name",), facts),), name)
+        return _Part(ClientOutcome.REJECTED, (Adjustment(PORTABILITY_NAME_NOT_ACCEPTED, ("name",), facts),), name)
     facts["alias"] = plain if profile.is_client else alias(label, tool, profile)
-    return _Part(ClientOutcome.CHANGED, (Adjustment("TT9060", ("name",), facts),), facts["alias"])
+    return _Part(ClientOutcome.CHANGED, (Adjustment(PORTABILITY_NAME_ALIASED, ("name",), facts),), facts["alias"])
 
 
 def _whole(fit_result: Fitted | UnportableTool, profile: Profile) -> _Part:
@@ -242,8 +256,8 @@ def _whole(fit_result: Fitted | UnportableTool, profile: Profile) -> _Part:
     makes them."""
     if isinstance(fit_result, UnportableTool):
         return _Part(ClientOutcome.REJECTED, fit_result.reasons)
-    changes = tuple(one for one in fit_result.adjustments if one.code != "TT9060")
-    refused = [one for one in changes if one.code != "TT9061" or not profile.description_is_cut]
+    changes = tuple(one for one in fit_result.adjustments if one.code != PORTABILITY_NAME_ALIASED)
+    refused = [one for one in changes if one.code != PORTABILITY_DESCRIPTION_CUT or not profile.description_is_cut]
     if refused:
         return _Part(ClientOutcome.REJECTED if profile.is_client else ClientOutcome.CHANGED, changes)
     return _Part(ClientOutcome.CUT if changes else ClientOutcome.ACCEPTED, changes)

@@ -22,6 +22,19 @@ from fractions import Fraction
 from typing import Final
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.wording import (
+    EXPRESSION_ARGUMENT_COUNT_WRONG,
+    EXPRESSION_DIVISION_BY_ZERO,
+    EXPRESSION_INCOMPLETE,
+    EXPRESSION_NESTED_TOO_DEEPLY,
+    EXPRESSION_NUMBER_OUT_OF_BOUNDS,
+    EXPRESSION_PERCENT_AMBIGUOUS,
+    EXPRESSION_TOO_LONG,
+    EXPRESSION_UNEXPECTED_TOKEN,
+    EXPRESSION_UNKNOWN_CHARACTER,
+    EXPRESSION_UNKNOWN_NAME,
+    EXPRESSION_VALUE_INVALID,
+)
 
 __all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "MathValue", "decimal_text", "evaluate"]
 
@@ -237,7 +250,7 @@ def _tokens(expression: str) -> list[_MathToken]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ToolError.of("TT6732", column=at + 1, found=ascii(expression[at]))
+            raise ToolError.of(EXPRESSION_UNKNOWN_CHARACTER, column=at + 1, found=ascii(expression[at]))
         if match.lastgroup != "gap":
             tokens.append(_MathToken(match.lastgroup or "", match[0].replace("**", "^"), at + 1))
         at = match.end()
@@ -254,7 +267,7 @@ def evaluate(expression: str) -> MathValue:
     """The value of ``expression``. ``ToolError`` names the place of a syntax error, or the reason why it has no
     value."""
     if len(expression) > LONGEST:
-        raise ToolError.of("TT6738", limit=LONGEST)
+        raise ToolError.of(EXPRESSION_TOO_LONG, limit=LONGEST)
     reader = _ExpressionParser(_tokens(expression))
     value = reader.expression(0)
     reader.must_end()
@@ -286,7 +299,7 @@ class _ExpressionParser:
         """Parse and evaluate as much as binds tighter than ``least``."""
         self._depth += 1
         if self._depth > _DEPTH:
-            raise ToolError.of("TT6739", limit=_DEPTH, column=self._next.column)
+            raise ToolError.of(EXPRESSION_NESTED_TOO_DEEPLY, limit=_DEPTH, column=self._next.column)
         value = self._operand()
         while True:
             token = self._next
@@ -304,7 +317,7 @@ class _ExpressionParser:
     def _must_be_percent(self, token: _MathToken) -> None:
         """``ToolError`` for ``7 % 3``, which some readers take for a remainder; it has no meaning here."""
         if self._next.kind in ("number", "name") or self._next.text == "(":
-            raise ToolError.of("TT6734", column=token.column)
+            raise ToolError.of(EXPRESSION_PERCENT_AMBIGUOUS, column=token.column)
 
     def _operand(self) -> MathValue:
         token = self._take()
@@ -336,7 +349,13 @@ class _ExpressionParser:
         if not function.fewest <= len(values) <= function.most:
             most = f" to {function.most}" if function.most > function.fewest else ""
             expected_count = f"{function.fewest}{most}"
-            raise ToolError.of("TT6735", name=name.text, column=opened.column, wanted=expected_count, got=len(values))
+            raise ToolError.of(
+                EXPRESSION_ARGUMENT_COUNT_WRONG,
+                name=name.text,
+                column=opened.column,
+                wanted=expected_count,
+                got=len(values),
+            )
         return _apply(name, function.work, *values)
 
     def _close(self) -> None:
@@ -348,10 +367,10 @@ class _ExpressionParser:
 def _number(token: _MathToken) -> MathValue:
     _, _, exponent = token.text.lower().partition("e")
     if len(exponent) > 6 or abs(int(exponent or 0)) > _LARGEST_EXPONENT:
-        raise ToolError.of("TT6737", column=token.column)
+        raise ToolError.of(EXPRESSION_NUMBER_OUT_OF_BOUNDS, column=token.column)
     number = Fraction(token.text)
     if _size(number) > _BITS:
-        raise ToolError.of("TT6737", column=token.column)
+        raise ToolError.of(EXPRESSION_NUMBER_OUT_OF_BOUNDS, column=token.column)
     return MathValue(number)
 
 
@@ -366,14 +385,16 @@ def _constant(name: _MathToken) -> MathValue:
 def _unknown(name: _MathToken) -> ToolError:
     names = [*FUNCTIONS, *CONSTANTS]
     near = difflib.get_close_matches(name.text.lower(), names, 1)
-    return ToolError.of("TT6733", column=name.column, known=", ".join(names), nearest=near[0] if near else "none")
+    return ToolError.of(
+        EXPRESSION_UNKNOWN_NAME, column=name.column, known=", ".join(names), nearest=near[0] if near else "none"
+    )
 
 
 def _misread(token: _MathToken, expected: str) -> ToolError:
     if token.kind == "end":
-        return ToolError.of("TT6731", column=token.column, wanted=expected)
+        return ToolError.of(EXPRESSION_INCOMPLETE, column=token.column, wanted=expected)
     actual = repr(token.text) if token.kind == "sign" else f"a {token.kind}"
-    return ToolError.of("TT6730", column=token.column, found=actual, wanted=expected)
+    return ToolError.of(EXPRESSION_UNEXPECTED_TOKEN, column=token.column, found=actual, wanted=expected)
 
 
 def _apply(token: _MathToken, work: Callable[..., MathValue], *values: MathValue) -> MathValue:
@@ -381,13 +402,13 @@ def _apply(token: _MathToken, work: Callable[..., MathValue], *values: MathValue
     try:
         value = work(*values)
     except ZeroDivisionError as error:
-        raise ToolError.of("TT6736", column=token.column) from error
+        raise ToolError.of(EXPRESSION_DIVISION_BY_ZERO, column=token.column) from error
     except _Outside as error:
-        raise ToolError.of("TT6740", column=token.column, problem=str(error)) from error
+        raise ToolError.of(EXPRESSION_VALUE_INVALID, column=token.column, problem=str(error)) from error
     except (Overflow, Underflow, InvalidOperation) as error:
-        raise ToolError.of("TT6737", column=token.column) from error
+        raise ToolError.of(EXPRESSION_NUMBER_OUT_OF_BOUNDS, column=token.column) from error
     if _size(value.number) > _BITS:
-        raise ToolError.of("TT6737", column=token.column)
+        raise ToolError.of(EXPRESSION_NUMBER_OUT_OF_BOUNDS, column=token.column)
     return value
 
 

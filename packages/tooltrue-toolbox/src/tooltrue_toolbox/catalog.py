@@ -27,6 +27,17 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.wording import sentence
 from tooltrue_toolbox.database import SqliteStore
 from tooltrue_toolbox.registration import settings_of, tool
+from tooltrue_toolbox.wording import (
+    CATALOG_CATEGORY_COUNT_INVALID,
+    CATALOG_CURSOR_MISMATCH,
+    CATALOG_FILE_UNREADABLE,
+    CATALOG_FILTERS_EXCLUDE_ALL,
+    CATALOG_PRICE_RANGE_EMPTY,
+    CATALOG_PRODUCT_INVALID,
+    CATALOG_QUERY_WITHOUT_WORDS,
+    CATALOG_SEARCH_WITHOUT_MATCHES,
+    DUPLICATE_PRODUCT_ID,
+)
 
 __all__ = ["SAMPLE", "Catalog", "Product", "read_products", "toolset"]
 
@@ -77,7 +88,7 @@ def read_products(text: str, source_name: str) -> Iterator[Product]:
                 first = error.errors()[0]
                 place = ".".join(map(str, first["loc"]))
                 raise ConfigurationError.of(
-                    "TT6610",
+                    CATALOG_PRODUCT_INVALID,
                     file=source_name,
                     line=number,
                     problem=f"{place}: {first['msg']}" if place else first["msg"],
@@ -112,7 +123,7 @@ class Catalog:
         with self._store.writing() as store:
             for number, product in enumerate(products, 1):
                 if store.execute("SELECT 1 FROM products WHERE id = ?", (product.id,)).fetchone():
-                    raise ConfigurationError.of("TT6611", id=product.id)
+                    raise ConfigurationError.of(DUPLICATE_PRODUCT_ID, id=product.id)
                 cents = int(product.price * 100)
                 row = (number, product.id, product.name, product.category, product.description, cents, product.stock)
                 store.execute("INSERT INTO products VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -123,7 +134,9 @@ class Catalog:
             rows = store.execute("SELECT DISTINCT category FROM products ORDER BY category").fetchall()
         self.categories: tuple[str, ...] = tuple(row[0] for row in rows)
         if not 1 <= len(self.categories) <= _MOST_CATEGORIES:
-            raise ConfigurationError.of("TT6612", count=len(self.categories), limit=_MOST_CATEGORIES)
+            raise ConfigurationError.of(
+                CATALOG_CATEGORY_COUNT_INVALID, count=len(self.categories), limit=_MOST_CATEGORIES
+            )
 
     def close(self) -> None:
         self._store.close()
@@ -148,7 +161,7 @@ class Catalog:
         filters = tuple(_filters(arguments))
         words: list[str] = _WORD.findall(_plain(arguments["query"]))
         if not words:
-            raise ToolError.of("TT6601")
+            raise ToolError.of(CATALOG_QUERY_WITHOUT_WORDS)
         terms = [term for word in words[:_WORDS] for term in _terms(word)]
         searches = [_ProductSearch(joint.join(terms), filters, arguments["sort"]) for joint in (" AND ", " OR ")]
         return self._page(searches, arguments["limit"], arguments.get("cursor"))
@@ -170,7 +183,9 @@ class Catalog:
             key, last = rows[limit - 1][:2]
             result["next_cursor"] = _cursor(search, key, last)
         if not counts[1]:
-            result["next_step"] = sentence("TT6609" if without else "TT6608", "en", {"count": without})
+            result["next_step"] = sentence(
+                CATALOG_FILTERS_EXCLUDE_ALL if without else CATALOG_SEARCH_WITHOUT_MATCHES, "en", {"count": without}
+            )
         return result
 
     def _product(self, row: tuple[Any, ...]) -> dict[str, Any]:
@@ -262,7 +277,7 @@ def _filters(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "products.cents >= ?", int((Decimal(str(low)) * 100).to_integral_value("ROUND_CEILING"))
     if (high := arguments.get("max_price")) is not None:
         if low is not None and low > high:
-            raise ToolError.of("TT6603")
+            raise ToolError.of(CATALOG_PRICE_RANGE_EMPTY)
         yield "products.cents <= ?", int((Decimal(str(high)) * 100).to_integral_value("ROUND_FLOOR"))
     if arguments["in_stock"]:
         yield "products.stock >= ?", 1
@@ -317,7 +332,7 @@ def _rows(store: Any, search: _ProductSearch, limit: int, after: tuple[Any, str]
     try:
         return store.execute(sql, (search.words, *values, *(after or ()), limit)).fetchall()
     except (OverflowError, UnicodeEncodeError) as error:  # a cursor that was made up
-        raise ToolError.of("TT6602") from error
+        raise ToolError.of(CATALOG_CURSOR_MISMATCH) from error
 
 
 def _cursor(search: _ProductSearch, key: Any, last: str) -> str:
@@ -331,21 +346,23 @@ def _after(cursor: str | None, search: _ProductSearch) -> tuple[Any, str] | None
     try:
         position: Any = json.loads(base64.urlsafe_b64decode(cursor))
     except (binascii.Error, ValueError, RecursionError) as error:
-        raise ToolError.of("TT6602") from error
+        raise ToolError.of(CATALOG_CURSOR_MISMATCH) from error
     match position:
         case [search.digest, int() | float() | str() as key, str() as last]:
             return cast("Any", key), last
         case _:
-            raise ToolError.of("TT6602")
+            raise ToolError.of(CATALOG_CURSOR_MISMATCH)
 
 
 def _text_of(path: Path) -> str:
     try:
         if path.stat().st_size > _LARGEST_FILE:
-            raise ConfigurationError.of("TT6613", file=str(path), problem=f"it is larger than {_LARGEST_FILE} bytes")
+            raise ConfigurationError.of(
+                CATALOG_FILE_UNREADABLE, file=str(path), problem=f"it is larger than {_LARGEST_FILE} bytes"
+            )
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError.of("TT6613", file=str(path), problem=str(error)) from error
+        raise ConfigurationError.of(CATALOG_FILE_UNREADABLE, file=str(path), problem=str(error)) from error
 
 
 def toolset(path: Path | None = None, *, currency: str = "USD") -> LocalToolset:

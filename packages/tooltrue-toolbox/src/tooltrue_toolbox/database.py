@@ -17,6 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue_toolbox.wording import (
+    TOOL_STORE_LOCK_TIMEOUT,
+    TOOL_STORE_PATH_INVALID,
+    TOOL_STORE_QUERY_TIMEOUT,
+    TOOL_STORE_UNUSABLE,
+)
 
 __all__ = ["Rows", "SqliteStore"]
 
@@ -74,7 +80,7 @@ class SqliteStore:
             try:
                 connection = self._connect()
             except ConfigurationError as error:
-                raise ToolError.of("TT6604", problem=error.facts["problem"]) from error
+                raise ToolError.of(TOOL_STORE_UNUSABLE, problem=error.facts["problem"]) from error
             self._ends = time.monotonic() + _SECONDS
             try:
                 connection.execute(begin)
@@ -95,7 +101,7 @@ class SqliteStore:
                 self._connection = self._open()
         except (sqlite3.Error, OSError) as error:
             place = "memory" if self._path is None else str(self._path)
-            raise ConfigurationError.of("TT6605", place=place, problem=str(error)) from error
+            raise ConfigurationError.of(TOOL_STORE_PATH_INVALID, place=place, problem=str(error)) from error
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
@@ -149,10 +155,10 @@ def _worded(error: sqlite3.DatabaseError) -> ToolError | None:
     name = error.sqlite_errorname.split("_")[1] if hasattr(error, "sqlite_errorname") else ""
     match name:
         case "BUSY" | "LOCKED":
-            return ToolError.of("TT6606", seconds=_PATIENCE)
+            return ToolError.of(TOOL_STORE_LOCK_TIMEOUT, seconds=_PATIENCE)
         case "INTERRUPT":
-            return ToolError.of("TT6607", seconds=_SECONDS)
+            return ToolError.of(TOOL_STORE_QUERY_TIMEOUT, seconds=_SECONDS)
         case _ if isinstance(error, sqlite3.OperationalError) or name in ("CORRUPT", "NOTADB"):
-            return ToolError.of("TT6604", problem=str(error))
+            return ToolError.of(TOOL_STORE_UNUSABLE, problem=str(error))
         case _:
             return None

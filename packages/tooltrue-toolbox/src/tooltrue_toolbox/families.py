@@ -18,8 +18,15 @@ from tooltrue.extras import required
 from tooltrue.policy.consent.approvals import place_of
 from tooltrue.state.places import without_password
 from tooltrue.tools.local import LocalToolset
-from tooltrue.wording import Worded
+from tooltrue.wording import SETTING_INVALID, Worded
 from tooltrue_toolbox.distribution import DISTRIBUTION
+from tooltrue_toolbox.wording import (
+    CONFIG_WRITABLE_BY_TOOLS,
+    LABEL_EITHER_OR,
+    LABEL_ONE_OR_OTHER,
+    OPTION_REQUIRED,
+    TOOLBOX_PACKAGE_MISSING,
+)
 
 if TYPE_CHECKING:
     from tooltrue_toolbox.rooted_paths import PathRules
@@ -187,7 +194,7 @@ def _tables(spec: Spec) -> LocalToolset:
 def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
     """The folders of a family, and the rules on its paths."""
     if not spec.family["--root"]:
-        raise ConfigurationError.of("TT4001", name=name, option="--root DIR")
+        raise ConfigurationError.of(OPTION_REQUIRED, name=name, option="--root DIR")
     if spec.config is not None:
         _check_out_of_reach(Path(spec.config[0]), spec.family["--root"])
     from tooltrue_toolbox.rooted_paths import PathRules  # noqa: PLC0415 - each family is loaded when it is named
@@ -204,14 +211,14 @@ def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
         from tooltrue_toolbox import rooted_paths  # noqa: PLC0415 - each family is loaded when it is named
 
         if place.is_relative_to(Path(root).resolve()) and not rooted_paths.is_protected(place.name):
-            raise ConfigurationError.of("TT4311", file=str(config), root=root)
+            raise ConfigurationError.of(CONFIG_WRITABLE_BY_TOOLS, file=str(config), root=root)
 
 
 def _is_read_only(spec: Spec, otherwise: str = "write") -> bool:
     access = spec.family.one("--access") or otherwise
     if access not in ("read", "write"):
         raise ConfigurationError.of(
-            "TT4009", name="--access", wanted=Worded("TT4040", {"one": "read", "other": "write"})
+            SETTING_INVALID, name="--access", wanted=Worded(LABEL_ONE_OR_OTHER, {"one": "read", "other": "write"})
         )
     return access == "read"
 
@@ -222,10 +229,12 @@ def _command(spec: Spec) -> LocalToolset:
     family, allow = command, spec.family["--allow"]
     file = spec.family.one("--commands")
     if not spec.family["--root"]:
-        raise ConfigurationError.of("TT4001", name="command", option="--root DIR")
+        raise ConfigurationError.of(OPTION_REQUIRED, name="command", option="--root DIR")
     if (file is None) == (not allow):
         raise ConfigurationError.of(
-            "TT4001", name="command", option=Worded("TT4041", {"one": "--commands FILE", "other": "--allow COMMAND"})
+            OPTION_REQUIRED,
+            name="command",
+            option=Worded(LABEL_EITHER_OR, {"one": "--commands FILE", "other": "--allow COMMAND"}),
         )
     allowed = family.read(file) if file is not None else family.simple(allow)
     if (confinement := spec.family.one("--confinement")) is not None:
@@ -251,7 +260,7 @@ def _mail(spec: Spec) -> LocalToolset:
     url, sender = spec.family.one("--smtp"), spec.family.one("--mail-from")
     if url is None or sender is None:
         option = "--smtp URL" if url is None else "--mail-from ADDRESS"
-        raise ConfigurationError.of("TT4001", name="mail", option=option)
+        raise ConfigurationError.of(OPTION_REQUIRED, name="mail", option=option)
     return family.toolset(family.MailServer.at(url), sender, spec.family["--mail-to"])
 
 
@@ -264,7 +273,7 @@ def _math(spec: Spec) -> LocalToolset:
 def _settings(spec: Spec) -> LocalToolset:
     file = spec.family.one("--store")
     if file is None:
-        raise ConfigurationError.of("TT4001", name="settings", option="--store FILE")
+        raise ConfigurationError.of(OPTION_REQUIRED, name="settings", option="--store FILE")
     from tooltrue_toolbox.settings import toolset  # noqa: PLC0415 - each family is loaded when it is named
 
     return toolset(Path(file))
@@ -277,7 +286,7 @@ def _web(spec: Spec) -> LocalToolset:
     robots = options.one("--robots") or "ignore"
     if robots not in ("obey", "ignore"):
         raise ConfigurationError.of(
-            "TT4009", name="--robots", wanted=Worded("TT4040", {"one": "obey", "other": "ignore"})
+            SETTING_INVALID, name="--robots", wanted=Worded(LABEL_ONE_OR_OTHER, {"one": "obey", "other": "ignore"})
         )
     services = {"places": options.one("--places-url"), "forecasts": options.one("--weather-url")}
     named = {name: url for name, url in services.items() if url is not None}
@@ -302,7 +311,7 @@ def _language(spec: Spec) -> LocalToolset:
 def _sql(spec: Spec) -> LocalToolset:
     url = spec.family.one("--database") or os.environ.get("TOOLTRUE_DATABASE")
     if not url:
-        raise ConfigurationError.of("TT4001", name="sql", option="--database URL")
+        raise ConfigurationError.of(OPTION_REQUIRED, name="sql", option="--database URL")
     with required("sqlglot", "sql", _sql_missing, DISTRIBUTION):
         from tooltrue_toolbox import sql  # noqa: PLC0415 - its parser comes with an extra
     access = sql.Access(
@@ -316,7 +325,7 @@ def _sql(spec: Spec) -> LocalToolset:
 
 
 def _sql_missing(command: str) -> ConfigurationError:
-    return ConfigurationError.of("TT6204", family="sql", package="sqlglot", extra="sql", command=command)
+    return ConfigurationError.of(TOOLBOX_PACKAGE_MISSING, family="sql", package="sqlglot", extra="sql", command=command)
 
 
 # --- instances --------------------------------------------------------------------------------------------------------

@@ -17,6 +17,13 @@ from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, Resolve
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.service_client import ServicePatience, check_urls, json_of, wait_of, with_retries
+from tooltrue_toolbox.wording import (
+    TRANSLATION_KEY_REJECTED,
+    TRANSLATION_LANGUAGES_NOT_SUPPORTED,
+    TRANSLATION_SERVICE_ERROR,
+    TRANSLATION_SERVICE_RATE_LIMITED,
+    TRANSLATION_URL_REQUIRED,
+)
 
 __all__ = ["Language", "LanguageSettings", "Translation", "toolset"]
 
@@ -84,7 +91,7 @@ class Language:
             raise await self._unsupported(source, target, _problem(value))
         translated = value.get("translatedText") if is_object(value) else None
         if answer.status != 200 or not is_object(value) or not isinstance(translated, str):
-            raise ToolError.of("TT6464", problem=f"status {answer.status}{_problem(value)}")
+            raise ToolError.of(TRANSLATION_SERVICE_ERROR, problem=f"status {answer.status}{_problem(value)}")
         return _translation(translated, source, target, value.get("detectedLanguage"))
 
     async def _post(self, path: str, value: Json) -> FetchResponse:
@@ -96,12 +103,14 @@ class Language:
         try:
             answer = await with_retries(ask, self._patience)
         except NotFetched as error:
-            raise ToolError.of("TT6464", problem=error.facts["problem"]) from None
+            raise ToolError.of(TRANSLATION_SERVICE_ERROR, problem=error.facts["problem"]) from None
         if answer.status == 429:
             wait = wait_of(answer.headers, self._patience.now())
-            raise ToolError.of("TT6462", seconds=60 if wait is None else min(int(wait) + 1, 86_400))
+            raise ToolError.of(
+                TRANSLATION_SERVICE_RATE_LIMITED, seconds=60 if wait is None else min(int(wait) + 1, 86_400)
+            )
         if answer.status in (401, 403):
-            raise ToolError.of("TT6463", problem=f"status {answer.status}")
+            raise ToolError.of(TRANSLATION_KEY_REJECTED, problem=f"status {answer.status}")
         return answer
 
     async def _unsupported(self, source: str, target: str, problem: str) -> ToolError:
@@ -110,8 +119,10 @@ class Language:
         value = json_of(answer)
         codes = sorted(str(each.get("code")) for each in value if is_object(each)) if is_array(value) else []
         if codes and not ({source, target} - {"auto"} <= set(codes)):
-            return ToolError.of("TT6461", source=source, target=target, known=", ".join(codes[:150]))
-        return ToolError.of("TT6464", problem=f"status 400{problem}")
+            return ToolError.of(
+                TRANSLATION_LANGUAGES_NOT_SUPPORTED, source=source, target=target, known=", ".join(codes[:150])
+            )
+        return ToolError.of(TRANSLATION_SERVICE_ERROR, problem=f"status 400{problem}")
 
 
 def _problem(value: Json) -> str:
@@ -132,7 +143,7 @@ def _translation(text: str, source: str, target: str, detected: Json) -> Transla
 def toolset(settings: LanguageSettings | None) -> LocalToolset:
     """The language tools. ``ConfigurationError`` without the address of a service."""
     if settings is None or not settings.url:
-        raise ConfigurationError.of("TT6460")
+        raise ConfigurationError.of(TRANSLATION_URL_REQUIRED)
     check_urls(settings.url)
     fetcher = Fetcher((settings.url,), resolve=settings.resolve, seconds=settings.seconds, plain=not settings.key)
     tools = LocalToolset()

@@ -37,11 +37,35 @@ from tooltrue.tools.vocabulary import Context
 from tooltrue.wording import Worded, sentence
 from tooltrue_toolbox.distribution import DISTRIBUTION
 from tooltrue_toolbox.registration import add_tools, preview_of, tool
+from tooltrue_toolbox.wording import (
+    DUPLICATE_MAIL_RECIPIENT,
+    LABEL_MAIL_BODY_ELIDED,
+    MAIL_ADDRESS_INVALID,
+    MAIL_ADDRESS_SETTING_INVALID,
+    MAIL_APPROVAL_IMPOSSIBLE,
+    MAIL_BODY_CONTROL_CHARACTER,
+    MAIL_DEFERRED,
+    MAIL_DELIVERY_UNKNOWN,
+    MAIL_DENIED_BY_USER,
+    MAIL_EXTRA_MISSING,
+    MAIL_PASSWORD_IN_URL,
+    MAIL_PASSWORD_MISSING,
+    MAIL_RECIPIENT_DEFERRED,
+    MAIL_RECIPIENT_NOT_ALLOWED,
+    MAIL_RECIPIENT_REJECTED,
+    MAIL_RECIPIENTS_NOT_CONFIGURED,
+    MAIL_REJECTED,
+    MAIL_SERVER_SETTING_INVALID,
+    MAIL_SERVER_UNREACHABLE,
+    MAIL_SUBJECT_CONTROL_CHARACTER,
+    MAIL_SUBJECT_ENCODED_WORD,
+    QUESTION_SEND_MAIL,
+)
 
 try:
     import aiosmtplib
 except ModuleNotFoundError as missing:
-    raise ConfigurationError.of("TT6700", command=install_command("mail", DISTRIBUTION)) from missing
+    raise ConfigurationError.of(MAIL_EXTRA_MISSING, command=install_command("mail", DISTRIBUTION)) from missing
 
 __all__ = ["PASSWORD", "Mail", "MailServer", "toolset"]
 
@@ -104,18 +128,20 @@ class MailServer:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError as error:
-            raise ConfigurationError.of("TT6701", problem=str(error)) from error
+            raise ConfigurationError.of(MAIL_SERVER_SETTING_INVALID, problem=str(error)) from error
         if parts.scheme not in _SCHEMES or not host or parts.path.strip("/") or parts.query or parts.fragment:
-            raise ConfigurationError.of("TT6701", problem="it is not smtp://[user@]host[:port] or smtps://…")
+            raise ConfigurationError.of(
+                MAIL_SERVER_SETTING_INVALID, problem="it is not smtp://[user@]host[:port] or smtps://…"
+            )
         if parts.password is not None:
-            raise ConfigurationError.of("TT6702", variable=PASSWORD)
+            raise ConfigurationError.of(MAIL_PASSWORD_IN_URL, variable=PASSWORD)
         security = _SCHEMES[parts.scheme]
         if security == "starttls" and _is_here(host):
             security = "none"
         username = unquote(parts.username) if parts.username else None
         password = environment.get(PASSWORD)
         if username is not None and password is None:
-            raise ConfigurationError.of("TT6703", variable=PASSWORD)
+            raise ConfigurationError.of(MAIL_PASSWORD_MISSING, variable=PASSWORD)
         return cls(host, port or _PORTS[security], security, username, password)
 
 
@@ -169,14 +195,16 @@ class Mail:
         self._allowed = frozenset(map(str.lower, allowed))
         self._now = now
         if server.security == "none" and not _is_here(server.host):
-            raise ConfigurationError.of("TT6701", problem="without TLS only a server on this machine is used")
+            raise ConfigurationError.of(
+                MAIL_SERVER_SETTING_INVALID, problem="without TLS only a server on this machine is used"
+            )
         if not re.fullmatch(_ADDRESS, sender):
-            raise ConfigurationError.of("TT6704", what=sender)
+            raise ConfigurationError.of(MAIL_ADDRESS_SETTING_INVALID, what=sender)
         if not allowed:
-            raise ConfigurationError.of("TT6705")
+            raise ConfigurationError.of(MAIL_RECIPIENTS_NOT_CONFIGURED)
         for entry in allowed:
             if not re.fullmatch(rf"(?:{_LOCAL})?@{_DOMAIN}", entry):
-                raise ConfigurationError.of("TT6704", what=entry)
+                raise ConfigurationError.of(MAIL_ADDRESS_SETTING_INVALID, what=entry)
 
     @tool(
         effect="read",
@@ -230,7 +258,7 @@ class Mail:
         message = self._message(arguments["to"], arguments.get("cc", []), arguments["subject"], arguments["body"])
         headers, body = _headers(message), _lines(arguments["body"])
         if len(body) > _PREVIEW_CHARACTERS:
-            return Worded("TT6718", {"headers": headers, "count": len(body)})
+            return Worded(LABEL_MAIL_BODY_ELIDED, {"headers": headers, "count": len(body)})
         return f"{headers}\n{body}"
 
     def _message(self, to: Sequence[str], cc: Sequence[str], subject: str, body: str) -> EmailMessage:
@@ -239,11 +267,11 @@ class Mail:
             for number, address in enumerate(addresses):
                 self._check(f"$.{name}[{number}]", address)
         if len({address.lower() for address in (*to, *cc)}) < len(to) + len(cc):
-            raise ToolError.of("TT6711")
+            raise ToolError.of(DUPLICATE_MAIL_RECIPIENT)
         if not re.fullmatch(_ONE_LINE, subject):
-            raise ToolError.of("TT6712")
+            raise ToolError.of(MAIL_SUBJECT_CONTROL_CHARACTER)
         if _HIDDEN.search(body):
-            raise ToolError.of("TT6713")
+            raise ToolError.of(MAIL_BODY_CONTROL_CHARACTER)
         message = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         message["From"] = Address(addr_spec=self._sender)
         message["To"] = [Address(addr_spec=address) for address in to]
@@ -251,7 +279,7 @@ class Mail:
             message["Cc"] = [Address(addr_spec=address) for address in cc]
         message["Subject"] = subject
         if str(message["Subject"]) != subject:  # an encoded word (RFC 2047), which may also contain line breaks
-            raise ToolError.of("TT6715")
+            raise ToolError.of(MAIL_SUBJECT_ENCODED_WORD)
         message["Date"] = format_datetime(self._now())
         message["Message-ID"] = make_msgid(domain=self._sender.partition("@")[2])
         message["Auto-Submitted"] = "auto-generated"
@@ -260,10 +288,12 @@ class Mail:
 
     def _check(self, where: str, address: str) -> None:
         if not re.fullmatch(_ADDRESS, address):
-            raise ToolError.of("TT6714", where=where)
+            raise ToolError.of(MAIL_ADDRESS_INVALID, where=where)
         lowercase = address.lower()
         if lowercase not in self._allowed and lowercase[lowercase.index("@") :] not in self._allowed:
-            raise ToolError.of("TT6710", where=where, address=address, allowed=", ".join(sorted(self._allowed)[:20]))
+            raise ToolError.of(
+                MAIL_RECIPIENT_NOT_ALLOWED, where=where, address=address, allowed=", ".join(sorted(self._allowed)[:20])
+            )
 
 
 def _lines(body: str) -> str:
@@ -280,11 +310,11 @@ def _ask(mail: str, context: Context) -> None:
     """Return once a person has agreed to this very mail; an earlier approval was for another one."""
     if context.agreed:
         return
-    question: Form[None] = Form(sentence("TT6719", context.language, {"mail": mail}))
+    question: Form[None] = Form(sentence(QUESTION_SEND_MAIL, context.language, {"mail": mail}))
     if not context.can_ask(question):
-        raise NeedsAgreement.of("TT6716").because(question.message)
+        raise NeedsAgreement.of(MAIL_APPROVAL_IMPOSSIBLE).because(question.message)
     if not context.ask(question, key="send"):
-        raise ToolError.of("TT6717")
+        raise ToolError.of(MAIL_DENIED_BY_USER)
 
 
 # -- sending -----------------------------------------------------------------------------------------------------------
@@ -309,20 +339,20 @@ async def _submit(server: MailServer, sender: str, recipients: Sequence[str], me
             for recipient in recipients:
                 await smtp.rcpt(recipient)
         except aiosmtplib.SMTPRecipientRefused as error:
-            code = "TT6724" if _is_passing(error) else "TT6721"
+            code = MAIL_RECIPIENT_DEFERRED if _is_passing(error) else MAIL_RECIPIENT_REJECTED
             raise ToolError.of(code, address=error.recipient, number=error.code) from error
         except aiosmtplib.SMTPResponseException as error:
             raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
-            raise ToolError.of("TT6720", problem=type(error).__name__) from error
+            raise ToolError.of(MAIL_SERVER_UNREACHABLE, problem=type(error).__name__) from error
         try:
             await smtp.data(message)
         except aiosmtplib.SMTPResponseException as error:
             if not 400 <= error.code < 600:  # not a refusal: another success code, or an invalid one
-                raise ToolError.of("TT6723", problem="its answer cannot be understood") from error
+                raise ToolError.of(MAIL_DELIVERY_UNKNOWN, problem="its answer cannot be understood") from error
             raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
-            raise ToolError.of("TT6723", problem=type(error).__name__) from error
+            raise ToolError.of(MAIL_DELIVERY_UNKNOWN, problem=type(error).__name__) from error
         # The mail is accepted; the outcome of QUIT does not matter.
         with suppress(aiosmtplib.SMTPException, OSError, asyncio.TimeoutError):
             await smtp.quit()
@@ -331,7 +361,7 @@ async def _submit(server: MailServer, sender: str, recipients: Sequence[str], me
 
 
 def _refusal(error: aiosmtplib.SMTPResponseException) -> ToolError:
-    return ToolError.of("TT6725" if _is_passing(error) else "TT6722", number=error.code)
+    return ToolError.of(MAIL_DEFERRED if _is_passing(error) else MAIL_REJECTED, number=error.code)
 
 
 def _is_passing(error: aiosmtplib.SMTPResponseException) -> bool:

@@ -13,6 +13,7 @@ from tooltrue.errors import ToolError
 from tooltrue.tools.local import LocalToolset
 from tooltrue_toolbox.arithmetic import LONGEST, MOST_DIGITS, decimal_text, evaluate
 from tooltrue_toolbox.registration import settings_of, tool
+from tooltrue_toolbox.wording import NUMBER_TOO_MANY_DIGITS
 
 __all__ = ["Calculation", "Sum", "calculate", "calculate_sum", "toolset"]
 
@@ -92,7 +93,7 @@ def calculate_sum(
     """
     for place, number in enumerate(numbers):
         if isinstance(number, int) and abs(number) >= 10**_DIGITS:
-            raise ToolError.of("TT6741", place=place, limit=_DIGITS)
+            raise ToolError.of(NUMBER_TOO_MANY_DIGITS, place=place, limit=_DIGITS)
     total = sum((Fraction(repr(n) if isinstance(n, float) else n) for n in numbers), start=Fraction(0))
     return Sum(sum=_all_digits(total), count=len(numbers))
 

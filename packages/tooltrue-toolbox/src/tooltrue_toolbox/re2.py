@@ -11,6 +11,7 @@ from typing import Any
 import re2
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.wording import REGULAR_EXPRESSION_INVALID
 
 __all__ = ["finder"]
 
@@ -25,7 +26,7 @@ def finder(pattern: str, *, ignore_case: bool) -> Callable[[bytes, int], Any]:
     try:
         return re2.compile(f"(?m){pattern}".encode(), options).search
     except (re2.error, UnicodeEncodeError) as error:
-        raise ToolError.of("TT6063", pattern=pattern, problem=_problem(error)) from error
+        raise ToolError.of(REGULAR_EXPRESSION_INVALID, pattern=pattern, problem=_problem(error)) from error
 
 
 def _problem(error: Exception) -> str:

@@ -34,6 +34,33 @@ from tooltrue_toolbox.openat2 import beneath
 from tooltrue_toolbox.path_patterns import HARMLESS as HARMLESS_GROUPS
 from tooltrue_toolbox.path_patterns import NEEDS_APPROVAL as ASKED_GROUPS
 from tooltrue_toolbox.path_patterns import OBEYED, SECRET, patterns
+from tooltrue_toolbox.wording import (
+    PATH_CHARACTER_INVALID,
+    PATH_CONTAINS_SECRETS,
+    PATH_EMPTY,
+    PATH_IS_DIRECTORY,
+    PATH_IS_HARD_LINK,
+    PATH_IS_SYMLINK,
+    PATH_NOT_EXPANDED,
+    PATH_NOT_FOUND,
+    PATH_NOT_PORTABLE,
+    PATH_NOT_REGULAR_FILE,
+    PATH_ON_OTHER_FILE_SYSTEM,
+    PATH_OUTSIDE_ROOTS,
+    PATH_PARENT_NOT_DIRECTORY,
+    PATH_PERMISSION_DENIED,
+    PATH_REPLACED_DURING_CALL,
+    PATH_SYSTEM_ERROR,
+    PATH_TOO_LONG,
+    PATH_TRAVERSAL,
+    PATH_WRITE_PROTECTED,
+    ROOT_FOLDER_NOT_SERVABLE,
+    ROOT_FOLDER_REQUIRED,
+    STORAGE_FULL,
+    SYMLINK_LEAVES_ROOT,
+    TOO_MANY_SYMLINKS,
+    UNKNOWN_ROOT_LABEL,
+)
 
 __all__ = [
     "DEPTH",
@@ -107,8 +134,8 @@ class PathRules:
         """The same for the last of ``names`` alone; those before it are its location."""
         near = tuple(map(_folded, names[-_LONGEST:]))
         if _is_secret(near, self.secrets, self.harmless):
-            return "TT6030"
-        return "TT6031" if use == "write" and _fits(near, self.protected) else None
+            return PATH_CONTAINS_SECRETS
+        return PATH_WRITE_PROTECTED if use == "write" and _fits(near, self.protected) else None
 
     def may_hold_secrets(self, names: Names) -> bool:
         """Whether an entry in a directory of these names may be a secret because of its location: under another name of
@@ -278,12 +305,12 @@ def _split(path: str) -> Names:
     ``~``, ``%2e`` and a trailing space are ordinary characters: a path is not expanded, decoded or trimmed.
     """
     if not path:
-        raise ToolError.of("TT6010")
+        raise ToolError.of(PATH_EMPTY)
     if not expressible(path):
-        raise ToolError.of("TT6012", path=_brief(path))
+        raise ToolError.of(PATH_CHARACTER_INVALID, path=_brief(path))
     parts = path.split("/")
     if ".." in parts:
-        raise ToolError.of("TT6011", path=_brief(path))
+        raise ToolError.of(PATH_TRAVERSAL, path=_brief(path))
     names = tuple(part for part in parts if part not in ("", "."))
     return ("", *names) if path.startswith("/") else names
 
@@ -314,7 +341,7 @@ class Folders:
     def __init__(self, paths: Sequence[Path], rules: PathRules | None = None) -> None:
         """Open the folders; ``ConfigurationError`` when the list is empty or one of them is no directory."""
         if not paths:
-            raise ConfigurationError.of("TT6002")
+            raise ConfigurationError.of(ROOT_FOLDER_REQUIRED)
         self.rules = rules or PathRules()
         with ExitStack() as opened:
             self._folders: dict[str, Folder] = {}
@@ -362,19 +389,19 @@ class Folders:
     def _check(self, names: Names) -> None:
         """Check the names within a folder; the folder's own name is the operator's choice."""
         if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
-            raise ToolError.of("TT6013", path=_brief("/".join(names)))
+            raise ToolError.of(PATH_NOT_PORTABLE, path=_brief("/".join(names)))
 
     def _target_of_label(self, names: Names) -> Target:
         folder = self._folders.get(names[0])
         if folder is None:
-            raise ToolError.of("TT6015", name=_brief(names[0]), labels=", ".join(self.labels))
+            raise ToolError.of(UNKNOWN_ROOT_LABEL, name=_brief(names[0]), labels=", ".join(self.labels))
         return Target(folder, names[1:], "/".join(names))
 
     def _absolute(self, names: Names) -> Target:
         """The innermost folder above ``names``, compared name by name and byte by byte."""
         candidates = [(len(base), f) for f in self._folders.values() for base in f.bases if names[: len(base)] == base]
         if not candidates:
-            raise ToolError.of("TT6014", near=self._beginnings(names))
+            raise ToolError.of(PATH_OUTSIDE_ROOTS, near=self._beginnings(names))
         length, folder = max(candidates, key=lambda each: each[0])
         rest = names[length:]
         self._check(rest)
@@ -458,13 +485,13 @@ class Spot:
     def must_be_plain(self, status: os.stat_result) -> None:
         """``ToolError`` unless ``status`` is that of a regular file with one name."""
         if stat.S_ISLNK(status.st_mode):
-            raise ToolError.of("TT6032", path=self.display_path)
+            raise ToolError.of(PATH_IS_SYMLINK, path=self.display_path)
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, "")  # worded() lists the names in it
         if not stat.S_ISREG(status.st_mode):
-            raise ToolError.of("TT6024", path=self.display_path)
+            raise ToolError.of(PATH_NOT_REGULAR_FILE, path=self.display_path)
         if status.st_nlink > 1 and not self.rules.allow_hard_links:
-            raise ToolError.of("TT6025", path=self.display_path)
+            raise ToolError.of(PATH_IS_HARD_LINK, path=self.display_path)
 
 
 class Folder:
@@ -479,7 +506,7 @@ class Folder:
         try:
             self._fd = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise ConfigurationError.of("TT6001", folder=str(path), problem=error.strerror) from error
+            raise ConfigurationError.of(ROOT_FOLDER_NOT_SERVABLE, folder=str(path), problem=error.strerror) from error
         self.device = os.fstat(self._fd).st_dev
 
     def close(self) -> None:
@@ -500,14 +527,14 @@ class Folder:
             if code := self.rules.denial(names, use):
                 raise ToolError.of(code, path=display_path)
             if any(tuple(map(_folded, names[: len(closed)])) == closed for closed in self._closed):
-                raise ToolError.of("TT6030", path=display_path)
+                raise ToolError.of(PATH_CONTAINS_SECRETS, path=display_path)
             if len(names) > DEPTH:
-                raise ToolError.of("TT6016", path=_brief(display_path))
+                raise ToolError.of(PATH_TOO_LONG, path=_brief(display_path))
             result = self._descend(names or (".",), display_path, use, make)
             if isinstance(result, Spot):
                 return result
             names = result
-        raise ToolError.of("TT6027", path=display_path)
+        raise ToolError.of(TOO_MANY_SYMLINKS, path=display_path)
 
     def _descend(self, names: Names, display_path: str, use: Use, make: Maker | None) -> Spot | Names:
         """The spot, or, at the first link, the names to start again with: the link is replaced by its target."""
@@ -585,9 +612,9 @@ class Folder:
 
     def _must_be_ours(self, status: os.stat_result, display_path: str) -> None:
         if not stat.S_ISDIR(status.st_mode):
-            raise ToolError.of("TT6022", path=display_path)
+            raise ToolError.of(PATH_PARENT_NOT_DIRECTORY, path=display_path)
         if not self.owns(status):
-            raise ToolError.of("TT6028", path=display_path)
+            raise ToolError.of(PATH_ON_OTHER_FILE_SYSTEM, path=display_path)
 
     def is_closed(self, directory: os.stat_result) -> bool:
         """Whether a directory is one of the places that the rules close."""
@@ -638,7 +665,7 @@ def _peek(parent: int, name: str, make: Maker | None = None) -> Generator[int]:
 def _through(names: Names, depth: int, link: str, display_path: str) -> Names:
     """``names`` with the one at ``depth`` replaced by the target of its link."""
     if link.startswith("/"):
-        raise ToolError.of("TT6026", path=display_path)
+        raise ToolError.of(SYMLINK_LEAVES_ROOT, path=display_path)
     before, steps = names[:depth], [part for part in link.split("/") if part not in ("", ".")]
     while steps and steps[0] == "..":
         before = _upward(before, display_path)
@@ -648,7 +675,7 @@ def _through(names: Names, depth: int, link: str, display_path: str) -> Names:
 
 def _upward(names: Names, display_path: str) -> Names:
     if not names:
-        raise ToolError.of("TT6026", path=display_path)
+        raise ToolError.of(SYMLINK_LEAVES_ROOT, path=display_path)
     return names[:-1]
 
 
@@ -658,24 +685,24 @@ def _upward(names: Names, display_path: str) -> Names:
 def is_directory(target: Target | None, labels: Sequence[str]) -> ToolError:
     """The refusal of a directory where a file is needed; ``None`` is the place above several folders."""
     if target is None:
-        return ToolError.of("TT6023", path=".", near=_brief_list([f"{label}/" for label in labels], ""))
-    return ToolError.of("TT6023", path=target.display_path, near=target.inside())
+        return ToolError.of(PATH_IS_DIRECTORY, path=".", near=_brief_list([f"{label}/" for label in labels], ""))
+    return ToolError.of(PATH_IS_DIRECTORY, path=target.display_path, near=target.inside())
 
 
 _CODES: dict[int, str] = {
-    errno.ENOENT: "TT6020",
-    errno.ENOTDIR: "TT6022",
-    errno.EISDIR: "TT6023",
-    errno.ENXIO: "TT6024",
-    errno.ENAMETOOLONG: "TT6016",
-    errno.ELOOP: "TT6029",
-    errno.EACCES: "TT6033",
-    errno.EPERM: "TT6033",
-    errno.EROFS: "TT6033",
-    errno.ETXTBSY: "TT6033",
-    errno.ENOSPC: "TT6035",
-    errno.EDQUOT: "TT6035",
-    errno.EFBIG: "TT6035",
+    errno.ENOENT: PATH_NOT_FOUND,
+    errno.ENOTDIR: PATH_PARENT_NOT_DIRECTORY,
+    errno.EISDIR: PATH_IS_DIRECTORY,
+    errno.ENXIO: PATH_NOT_REGULAR_FILE,
+    errno.ENAMETOOLONG: PATH_TOO_LONG,
+    errno.ELOOP: PATH_REPLACED_DURING_CALL,
+    errno.EACCES: PATH_PERMISSION_DENIED,
+    errno.EPERM: PATH_PERMISSION_DENIED,
+    errno.EROFS: PATH_PERMISSION_DENIED,
+    errno.ETXTBSY: PATH_PERMISSION_DENIED,
+    errno.ENOSPC: STORAGE_FULL,
+    errno.EDQUOT: STORAGE_FULL,
+    errno.EFBIG: STORAGE_FULL,
 }
 
 
@@ -687,9 +714,9 @@ def path_errors(display_path: str, target: Target | None = None) -> Generator[No
         yield
     except OSError as error:
         number = error.errno or 0
-        code = _CODES.get(number, "TT6034")
-        if code == "TT6020" and any(mark in display_path for mark in "~$%"):
-            code = "TT6021"
+        code = _CODES.get(number, PATH_SYSTEM_ERROR)
+        if code == PATH_NOT_FOUND and any(mark in display_path for mark in "~$%"):
+            code = PATH_NOT_EXPANDED
         facts = _surroundings(code, target)
         raise ToolError.of(code, path=display_path, problem=errno.errorcode.get(number, "unknown"), **facts) from error
 
@@ -697,9 +724,9 @@ def path_errors(display_path: str, target: Target | None = None) -> Generator[No
 def _surroundings(code: str, target: Target | None) -> dict[str, str]:
     if target is None:
         return {"parent": ".", "near": _NONE}
-    if code == "TT6023":
+    if code == PATH_IS_DIRECTORY:
         return {"near": target.inside()}
-    if code not in ("TT6020", "TT6021"):
+    if code not in (PATH_NOT_FOUND, PATH_NOT_EXPANDED):
         return {}
     parent, near = target.near()
     return {"parent": parent, "near": near}

@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.jsonrpc.messages import Json, decode
 from tooltrue.transport.fetch import FetchResponse, NotFetched, origin_of
+from tooltrue_toolbox.wording import SERVICE_URL_INVALID
 
 __all__ = ["BUSY", "ServicePatience", "check_urls", "json_of", "wait_of", "with_retries"]
 
@@ -70,7 +71,7 @@ def check_urls(*urls: str) -> None:
         try:
             origin_of(url)
         except ValueError as error:
-            raise ConfigurationError.of("TT6430", url=url, problem=str(error)) from None
+            raise ConfigurationError.of(SERVICE_URL_INVALID, url=url, problem=str(error)) from None
 
 
 def json_of(answer: FetchResponse) -> Json:

@@ -21,6 +21,13 @@ from tooltrue.errors import ToolError
 from tooltrue.tools.local import LocalToolset
 from tooltrue_toolbox.database import Rows, SqliteStore
 from tooltrue_toolbox.registration import add_tools, tool
+from tooltrue_toolbox.wording import (
+    EVENT_LOG_FULL,
+    IDEMPOTENCY_KEY_REUSED,
+    SETTING_KEY_NOT_FOUND,
+    SETTING_VERSION_CONFLICT,
+    TOO_MANY_STORED_SETTINGS,
+)
 
 __all__ = ["SettingLimits", "Settings", "toolset"]
 
@@ -167,7 +174,9 @@ class Settings:
                 return ChangedSetting(**setting, created=False, previous=value)  # also of a call that is repeated
             _check_version(key, setting, if_version)
             if setting is None:
-                self._check_room(store, "SELECT count(*) FROM settings", self._limits.settings, "TT6632")
+                self._check_room(
+                    store, "SELECT count(*) FROM settings", self._limits.settings, TOO_MANY_STORED_SETTINGS
+                )
             version = (_last_deleted_version(store) if setting is None else setting["version"]) + 1
             changed = self._stamp()
             store.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (key, value, version, changed))
@@ -189,7 +198,7 @@ class Settings:
                 return setting
             keys = [row[0] for row in store.execute("SELECT key FROM settings ORDER BY key LIMIT 10000")]
         near = difflib.get_close_matches(key, keys, 3)
-        raise ToolError.of("TT6630", key=key, nearest=", ".join(near) or "none")
+        raise ToolError.of(SETTING_KEY_NOT_FOUND, key=key, nearest=", ".join(near) or "none")
 
     @tool(effect="read", idempotent=True, title="List settings", examples=({}, {"prefix": "mail."}))
     def list_config(
@@ -268,10 +277,10 @@ class Settings:
                 ).fetchone()
                 if entry is not None:
                     if entry[2:] != (level, message):
-                        raise ToolError.of("TT6633", number=entry[0])
+                        raise ToolError.of(IDEMPOTENCY_KEY_REUSED, number=entry[0])
                     return AddedEntry(number=entry[0], time=entry[1], added=False)
             # Entries are never deleted, so the last number is their count.
-            self._check_room(store, "SELECT coalesce(max(number), 0) FROM log", self._limits.entries, "TT6634")
+            self._check_room(store, "SELECT coalesce(max(number), 0) FROM log", self._limits.entries, EVENT_LOG_FULL)
             time = self._stamp()
             row = (time, level, message, idempotency_key)
             number = store.execute("INSERT INTO log (time, level, message, once) VALUES (?, ?, ?, ?)", row).lastrowid
@@ -334,7 +343,7 @@ def _as_setting(row: tuple[Any, ...]) -> Setting:
 def _check_version(key: str, setting: Setting | None, expected: int | None) -> None:
     version = 0 if setting is None else setting["version"]
     if expected is not None and expected != version:
-        raise ToolError.of("TT6631", key=key, version=version, wanted=expected)
+        raise ToolError.of(SETTING_VERSION_CONFLICT, key=key, version=version, wanted=expected)
 
 
 def _page(rows: list[Any], limit: int, text: Callable[[Any], str], room: int) -> tuple[list[Any], bool]:

@@ -33,6 +33,14 @@ from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import SILENT, ServedProvider
 from tooltrue.server.watchdog import Watchdog
+from tooltrue.server.wording import (
+    AUTHENTICATION_SET_TWICE,
+    HINT_STDIO_SERVER_WAITING,
+    RUN_TAKES_NO_SETTINGS,
+    SETTINGS_FROZEN_WHILE_SERVING,
+    UNKNOWN_SERVER_SETTING,
+    WORKERS_WITHOUT_SHARED_STATE,
+)
 from tooltrue.state.facts import Facts, MemoryFacts, Values
 from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
@@ -43,9 +51,10 @@ from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import combined
 from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
+from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.transport import stdio
 from tooltrue.transport.carrier import Carrier
-from tooltrue.wording import LANGUAGES, sentence
+from tooltrue.wording import LANGUAGES, SETTING_INVALID, coded_sentence, sentence
 
 if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import OperatorConfig
@@ -139,7 +148,7 @@ class Server:
         threads: int = 32,
         **more: Never,
     ) -> None:
-        _refuse("TT3045", *others, *more)
+        _refuse(UNKNOWN_SERVER_SETTING, *others, *more)
         _check(secrets=secrets in (None, "mask", "keep"), personal=personal in (None, "mask", "keep"))
         _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
@@ -190,7 +199,7 @@ class Server:
     def _deploy(self, **changes: Any) -> None:
         """Change the deployment, before the first use."""
         if self._built is not None:
-            raise ConfigurationError.of("TT4038", server=self.name, settings=", ".join(changes))
+            raise ConfigurationError.of(SETTINGS_FROZEN_WHILE_SERVING, server=self.name, settings=", ".join(changes))
         self._deployment = replaced(self._deployment, **changes)
         self._effective = self._settings()  # the file is checked now, and not at the first use
 
@@ -309,7 +318,7 @@ class Server:
 
         For HTTP, run ``tooltrue serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
-        _refuse("TT3046", *others, *more)
+        _refuse(RUN_TAKES_NO_SETTINGS, *others, *more)
         self._name_instance()
         self._explain_waiting()
         try:
@@ -322,7 +331,7 @@ class Server:
         """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
         script = sys.argv[0] if sys.argv else ""
         if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
-            text = sentence("TT4023", self.settings.language, {"server": self.name, "target": script})
+            text = sentence(HINT_STDIO_SERVER_WAITING, self.settings.language, {"server": self.name, "target": script})
             sys.stderr.write(f"{printable(text)}\n")
 
     async def serve_stdio(self) -> None:
@@ -371,7 +380,7 @@ class Server:
 
         workers = workers_started(sys.argv, os.environ)
         if workers > 1 and not self._deployment.keys and (not self._keys or self._facts is None):
-            _log.warning("%s [TT7057]", sentence("TT7057", "en", {"workers": workers}))
+            _log.warning("%s", coded_sentence(WORKERS_WITHOUT_SHARED_STATE, "en", {"workers": workers}))
 
     def configure(self, config: OperatorConfig) -> None:
         """Apply the operator's file, before the first use; its settings override the author's."""
@@ -389,7 +398,7 @@ class Server:
 
     def use_auth(self, auth_settings: AuthSettings) -> None:
         """Use ``auth_settings`` for authentication over HTTP, before the first use, instead of the operator's file."""
-        self._deploy(callers=auth_settings)
+        self._deploy(auth_settings=auth_settings)
 
     @property
     def auth_settings(self) -> AuthSettings:
@@ -403,7 +412,7 @@ class Server:
         """The authentication of HTTP callers, set by the operator or the author; ``None``: loopback only."""
         methods = self.auth_settings.methods()
         if methods and self.authenticate is not None:
-            raise ConfigurationError.of("TT4206", target=self.name, option=self.auth_settings.origin)
+            raise ConfigurationError.of(AUTHENTICATION_SET_TWICE, target=self.name, option=self.auth_settings.origin)
         return methods or self.authenticate
 
     @property
@@ -529,14 +538,14 @@ def _refuse(code: str, *names: object) -> None:
     """Raise ``TypeError`` for the first unexpected argument, as Python would, with a hint at its name here."""
     for name in names:
         here = SERVER.get(str(name))
-        advice = sentence("TT3044", "en", {"here": here}) if here else ""
+        advice = sentence(HINT_EQUIVALENT_HERE, "en", {"here": here}) if here else ""
         raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice})} [{code}]")
 
 
 def _check(**settings: bool) -> None:
     for name, holds in settings.items():
         if not holds:
-            raise ConfigurationError.of("TT4009", name=f"Server({name}=…)", wanted=_WANTED[name])
+            raise ConfigurationError.of(SETTING_INVALID, name=f"Server({name}=…)", wanted=_WANTED[name])
 
 
 def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from tooltrue.wording import sentence
+from tooltrue.wording import HINT_CRASH_TRACEBACK_SHORTENED, sentence
 
 __all__ = ["DEBUG", "RemoteCrash", "is_authors", "log_crash", "log_unfit", "place_of", "trace_text", "traced"]
 
@@ -97,7 +97,7 @@ def trace_text(error: BaseException) -> str:
 def log_crash(message: str, *facts: object, error: BaseException) -> None:
     """Log an error with its :func:`traced` frames. If it is the author's, add a hint on how to inform the model."""
     trace, hidden = traced(error)
-    hint = (sentence("TT4105", "en", {"hidden": hidden}),) if hidden else ()
+    hint = (sentence(HINT_CRASH_TRACEBACK_SHORTENED, "en", {"hidden": hidden}),) if hidden else ()
     _log.error(message + " %s" * len(hint), *facts, *hint, exc_info=(type(error), error, trace))
 
 

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
-from tooltrue.wording import sentence
+from tooltrue.wording import INSUFFICIENT_SCOPE, TOOL_NOT_FOUND, sentence
 
 __all__ = [
     "AuthorizationFailed",
@@ -147,7 +147,7 @@ class InvalidParams(RpcError):
 class UnknownTool(InvalidParams):
     """The caller has no such tool: unknown, removed and hidden tools look the same."""
 
-    def __init__(self, text: str = "", *, code: str = "TT1010", facts: dict[str, Any] | None = None) -> None:
+    def __init__(self, text: str = "", *, code: str = TOOL_NOT_FOUND, facts: dict[str, Any] | None = None) -> None:
         facts = facts or {"name": text}
         super().__init__(sentence(code, "en", facts), code=code, facts=facts)
 
@@ -168,7 +168,7 @@ class ScopeNeeded(InvalidParams):
     @classmethod
     def needing(cls, scopes: Iterable[str]) -> Self:
         needed = tuple(sorted(set(scopes)))
-        error = cls.of("TT1100", scopes=", ".join(needed))
+        error = cls.of(INSUFFICIENT_SCOPE, scopes=", ".join(needed))
         error.scopes = needed
         return error
 

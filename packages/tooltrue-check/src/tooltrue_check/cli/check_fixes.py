@@ -11,6 +11,7 @@ from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
 from tooltrue_check.report import CheckReport
 from tooltrue_check.source import ToolSource
+from tooltrue_check.wording import TARGET_NOT_FIXABLE
 
 __all__ = ["difference", "fixed", "save"]
 
@@ -23,7 +24,7 @@ def fixed(judge: Callable[[Sequence[ToolSource]], CheckReport], sources: Sequenc
     ``ConfigurationError`` if none of the sources can be fixed.
     """
     if sources and all(one.rewrite is None for one in sources):
-        raise ConfigurationError.of("TT9805", target=", ".join(one.target for one in sources))
+        raise ConfigurationError.of(TARGET_NOT_FIXABLE, target=", ".join(one.target for one in sources))
     by = dict[str, str]()
     for _ in range(_ROUNDS):  # a fix may uncover another
         report = judge(sources)

@@ -25,6 +25,7 @@ from tooltrue_check import json_fixes, python_fixes
 from tooltrue_check.cli.contracts import fetch_lock
 from tooltrue_check.report import Unjudged
 from tooltrue_check.source import FileLine, ToolSource
+from tooltrue_check.wording import FIX_CHANGES_OTHER_FIELDS, FIXED_FILE_NOT_LOADABLE
 
 __all__ = ["of_host_file", "of_server"]
 
@@ -73,12 +74,12 @@ def _rewritten(family: FamilyOptions, source: ToolSource, values: Sequence[tuple
     try:
         after = _ours(source.target, family, text)
     except TooltrueError as error:
-        raise ConfigurationError.of("TT9807", file=source.file, problem=error) from None
+        raise ConfigurationError.of(FIXED_FILE_NOT_LOADABLE, file=source.file, problem=error) from None
     values_there = json_fixes.arrived(values, after.contract)
     if _with(source, values_there) != text:  # a literal that resembles a published value, but is not its source
         return _rewritten(family, source, values_there)
     if not json_fixes.is_only(values_there, source.contract, after.contract):
-        raise ConfigurationError.of("TT9808", file=source.file)
+        raise ConfigurationError.of(FIX_CHANGES_OTHER_FIELDS, file=source.file)
     return replace(after, server=source.server)
 
 

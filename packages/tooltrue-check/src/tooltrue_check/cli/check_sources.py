@@ -18,6 +18,7 @@ from tooltrue_check import json_fixes
 from tooltrue_check.cli.dumps import bytes_of, lock_in, lock_of_json, tools_in
 from tooltrue_check.report import Unjudged
 from tooltrue_check.source import ToolSource
+from tooltrue_check.wording import DUPLICATE_CHECK_TARGET
 
 __all__ = ["sources_of"]
 
@@ -61,7 +62,7 @@ def _apart(sources: Sequence[ToolSource]) -> Iterator[ToolSource]:
     for one in sources:
         name = one.server if names.count(one.server) == 1 else one.target
         if name in used_names:
-            raise ConfigurationError.of("TT9806", server=name)
+            raise ConfigurationError.of(DUPLICATE_CHECK_TARGET, server=name)
         used_names.add(name)
         yield replace(one, server=name)
 

@@ -32,6 +32,7 @@ from tooltrue_check.report import CheckReport, judge
 from tooltrue_check.reports import data, github, html, sarif, text
 from tooltrue_check.reports.report_phrases import phrase
 from tooltrue_check.source import ToolSource
+from tooltrue_check.wording import UNKNOWN_CHECK_RULE
 
 if TYPE_CHECKING:  # only needed with --for
     from tooltrue_check.portability import Matrix
@@ -231,7 +232,7 @@ def _cards_named(word: str) -> list[Card]:
     matches = [card for card in every if _names(word, card)]
     if not matches or not word:
         choices = {option for card in every for option in (card.code, card.name, card.group)}
-        raise ConfigurationError.of("TT9804", word=word, nearest=closest(word, choices))
+        raise ConfigurationError.of(UNKNOWN_CHECK_RULE, word=word, nearest=closest(word, choices))
     return matches
 
 

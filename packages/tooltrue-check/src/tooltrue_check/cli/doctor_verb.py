@@ -14,6 +14,7 @@ from tooltrue.cli.audit_log import Which, records_in, with_log
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.numbers import SECONDS, Finite
 from tooltrue.cli.printing import tell, with_own_output
+from tooltrue.cli.wording import AUDIT_LOG_NOT_FOUND, AUDIT_LOG_REQUIRED
 from tooltrue.contract.files import write_whole
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.log_queries import entries, record_of
@@ -24,6 +25,7 @@ from tooltrue_check.doctor.diagnosis_text import as_json, as_text
 from tooltrue_check.doctor.log_figures import LogFigures
 from tooltrue_check.doctor.symptoms import Diagnosis, diagnose
 from tooltrue_check.findings import check_contracts
+from tooltrue_check.wording import DOCTOR_AUDIT_LOG_REQUIRED, FILE_NOT_AUDIT_LOG, TIME_ARGUMENT_INVALID
 
 __all__ = ["command"]
 
@@ -108,7 +110,7 @@ def _moment(text: str, now: datetime) -> str:
         begin = begin.astimezone(UTC) if begin.tzinfo else begin
         return begin.replace(tzinfo=None).isoformat()
     except (ValueError, OverflowError):
-        raise ConfigurationError.of("TT9896", text=text) from None
+        raise ConfigurationError.of(TIME_ARGUMENT_INVALID, text=text) from None
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
@@ -129,8 +131,11 @@ def _read(log: str, figures: LogFigures, since: str) -> None:
     try:
         with_log(Which(server=None if url or not log else log, url=url).place(), all_of)
     except ConfigurationError as error:
-        if error.code in ("TT7015", "TT7016"):  # these name options that this command does not have
-            raise ConfigurationError.of("TT9825", known=error.facts["known"]) from None
+        if error.code in (
+            AUDIT_LOG_NOT_FOUND,
+            AUDIT_LOG_REQUIRED,
+        ):  # these name options that this command does not have
+            raise ConfigurationError.of(DOCTOR_AUDIT_LOG_REQUIRED, known=error.facts["known"]) from None
         raise
 
 
@@ -139,7 +144,7 @@ def _read_lines(path: Path, figures: LogFigures, since: str) -> None:
     for count, (_, record) in enumerate(records_in(path), 1):  # noqa: B007 (how many there are is asked below)
         _take(figures, {"kind": "damaged"} if record is None else record, since)
     if count and figures.damaged - before == count:
-        raise ConfigurationError.of("TT9826", file=str(path), count=count)
+        raise ConfigurationError.of(FILE_NOT_AUDIT_LOG, file=str(path), count=count)
 
 
 def _take(figures: LogFigures, record: Mapping[str, Any], since: str) -> None:

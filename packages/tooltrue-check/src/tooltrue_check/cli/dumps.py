@@ -9,8 +9,10 @@ from typing import TypeAlias
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.contract import Path as At
 from tooltrue.contract.lock import Lock, is_lock, parse
+from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
+from tooltrue_check.wording import DUMP_INCOMPLETE_PAGE, FILE_WITHOUT_DEFINITIONS
 
 __all__ = ["Gather", "bytes_of", "lock_in", "lock_of_json", "tools_in"]
 
@@ -23,7 +25,7 @@ def bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ConfigurationError.of("TT9006", file=str(path), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=str(path), problem=error.strerror) from None
 
 
 def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
@@ -32,7 +34,7 @@ def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
         document = decode(data)
     except ParseError as error:
         if path.suffix != ".lock":
-            raise ConfigurationError.of("TT9006", file=str(path), problem=error) from None
+            raise ConfigurationError.of(FILE_UNREADABLE, file=str(path), problem=error) from None
         document = None
     return lock_of_json(document, data, path, gather)
 
@@ -63,9 +65,9 @@ def _contract_in_dump(document: Json, path: Path, gather: Gather) -> Contract:
     (_, tools), (_, document) = tools_in(document), _result_in(document)
     instructions = document.get("instructions") if is_object(document) else None
     if not is_array(tools) or not all(map(is_object, tools)):
-        raise ConfigurationError.of("TT9007", file=str(path))
+        raise ConfigurationError.of(FILE_WITHOUT_DEFINITIONS, file=str(path))
     if is_object(document) and document.get("nextCursor") is not None:
-        raise ConfigurationError.of("TT9033", file=str(path), count=len(tools))
+        raise ConfigurationError.of(DUMP_INCOMPLETE_PAGE, file=str(path), count=len(tools))
     try:
         return gather(tools, instructions if isinstance(instructions, str) else None)
     except DefinitionError as error:

@@ -22,6 +22,7 @@ from tooltrue.cli.printing import one_line, redrawn, tell, with_own_output
 from tooltrue.cli.usage import misuse
 from tooltrue.contract.contract import Contract, Definition
 from tooltrue.contract.files import write_whole
+from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, DefinitionError
 from tooltrue.host.catalogue import CatalogueRow
 from tooltrue.host.models.endpoints import model_of
@@ -40,6 +41,7 @@ from tooltrue_check.evaluation.report_text import EvaluationReport, as_json, as_
 from tooltrue_check.evaluation.tool_choice import ToolChoice
 from tooltrue_check.evaluation.tool_conversation import ToolConversation
 from tooltrue_check.source import ToolSource
+from tooltrue_check.wording import EVALUATION_EXPECTED_TOOL_MISSING, REASON_NOT_UTF8
 
 __all__ = ["command"]
 
@@ -180,7 +182,9 @@ class _EvalOptions:
         """The questions with the names of the tools at this target; prints a note for each missing tool."""
         questions = renamed(self._questions, self._names, tools)
         for tool, count in sorted(absent(questions, tools).items()):
-            note = sentence("TT9883", self.language, {"target": target, "tool": tool, "count": count})
+            note = sentence(
+                EVALUATION_EXPECTED_TOOL_MISSING, self.language, {"target": target, "tool": tool, "count": count}
+            )
             tell(one_line(note), fg="yellow", err=True)
         return questions
 
@@ -211,7 +215,7 @@ class _EvalOptions:
         try:
             return questions_in(bytes_of(Path(self.file)).decode(), self.file)
         except UnicodeDecodeError:
-            raise ConfigurationError.of("TT9006", file=self.file, problem=Worded("TT4039", {})) from None
+            raise ConfigurationError.of(FILE_UNREADABLE, file=self.file, problem=Worded(REASON_NOT_UTF8, {})) from None
 
     def _tools(self, target: str) -> list[ToolDefinition]:
         """All tools of a target, sorted by name. A name that several servers use is prefixed with the server."""

@@ -14,6 +14,7 @@ from tooltrue.cli.main import exit_code
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, tell, with_own_output
+from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.wording import Worded
@@ -24,6 +25,7 @@ from tooltrue_check.question_files import corpus_in, questions_in
 from tooltrue_check.report import Unjudged
 from tooltrue_check.search import SearchHit
 from tooltrue_check.subject import Subject, subjects
+from tooltrue_check.wording import REASON_NOT_UTF8
 
 __all__ = ["command"]
 
@@ -96,9 +98,9 @@ def _text(file: str) -> str:
     try:
         return Path(file).read_text("utf-8")
     except OSError as error:
-        raise ConfigurationError.of("TT9006", file=file, problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=file, problem=error.strerror) from None
     except UnicodeDecodeError:
-        raise ConfigurationError.of("TT9006", file=file, problem=Worded("TT4039", {})) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=file, problem=Worded(REASON_NOT_UTF8, {})) from None
 
 
 def _show(report: Findability, language: str, *, as_json: bool) -> None:

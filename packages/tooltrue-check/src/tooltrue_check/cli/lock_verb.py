@@ -12,6 +12,7 @@ from tooltrue.cli.printing import tell, with_own_output
 from tooltrue.contract import lock as locks
 from tooltrue.contract.diff import diff
 from tooltrue.contract.diff_phrases import class_counts, phrase
+from tooltrue.contract.wording import LOCK_FILE_DIGEST_MISMATCH
 from tooltrue.errors import ConfigurationError
 from tooltrue_check.cli.contracts import lock_of
 
@@ -46,6 +47,6 @@ def _before(path: Path) -> locks.Lock | None:
     try:
         return locks.read(path) if path.exists() else None
     except ConfigurationError as error:
-        if error.code == "TT9005":
+        if error.code == LOCK_FILE_DIGEST_MISMATCH:
             return None
         raise

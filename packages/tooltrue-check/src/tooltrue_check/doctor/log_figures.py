@@ -10,6 +10,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from tooltrue.jsonrpc.messages import is_array, is_object
+from tooltrue.policy.wording import CALLER_PAUSED
+from tooltrue.tools.wording import TOOL_ARGUMENTS_INVALID
+from tooltrue.wording import TOOL_NOT_FOUND
 from tooltrue_check.doctor.counters import Bounded, Spread
 
 __all__ = ["CallerHistory", "LogFigures", "ToolFigures"]
@@ -18,8 +21,8 @@ MAX_TOOLS: Final = 5_000
 MAX_CALLERS: Final = 10_000
 MAX_RECENT: Final = 16
 MAX_KEYS: Final = 200
-UNKNOWN_TOOL: Final = "TT1010"
-PAUSED: Final = "TT2103"
+UNKNOWN_TOOL: Final = TOOL_NOT_FOUND
+PAUSED: Final = CALLER_PAUSED
 
 _OUTCOMES: Final = frozenset({"ok", "error", "refused", "cancelled", "abandoned"})
 _FAILED: Final = frozenset({"error", "refused", "abandoned"})
@@ -126,7 +129,7 @@ class LogFigures:
             use.size.add(_number(record, "bytes_out"))
         if old_name := _text(record, "called"):
             use.called.add(old_name)
-        if code == "TT2001":
+        if code == TOOL_ARGUMENTS_INVALID:
             self._wrong(use, record.get("wrong"))
 
     def _wrong(self, use: ToolFigures, entries: object) -> None:

@@ -11,10 +11,45 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tooltrue.contract.display import display_safe
+from tooltrue.policy.wording import TOOL_RESULT_TOO_LARGE, TOOL_TIMEOUT_STILL_RUNNING, TOOL_TIMEOUT_STOPPED
+from tooltrue.tools.wording import TOOL_ARGUMENTS_INVALID
 from tooltrue.wording import sentence
 from tooltrue_check.doctor.counters import Bounded
 from tooltrue_check.doctor.log_figures import PAUSED, UNKNOWN_TOOL, LogFigures, ToolFigures
 from tooltrue_check.findings import RuleFinding
+from tooltrue_check.wording import (
+    ADVICE_ALIAS_RENAMED_TOOLS,
+    ADVICE_CHECK_COUNTED_REFUSALS,
+    ADVICE_CONFIRM_COMPLETION,
+    ADVICE_INSPECT_CALLER,
+    ADVICE_INVESTIGATE_FAILURES,
+    ADVICE_KEEP_OLD_NAME,
+    ADVICE_NAME_NEXT_STEP,
+    ADVICE_NARROW_SCHEMA,
+    ADVICE_REDUCE_RESULT,
+    ADVICE_REDUCE_WORK,
+    ADVICE_SHARPEN_DESCRIPTION,
+    ADVICE_STATE_RULE,
+    CAVEAT_ARGUMENT_PATHS_MISSING,
+    CAVEAT_CALLERS_INDISTINCT,
+    CAVEAT_RECORDS_UNREADABLE,
+    CAVEAT_REFUSALS_WITHOUT_TOOL,
+    CAVEAT_STATISTICS_INCOMPLETE,
+    CAVEAT_TRUNCATION_NOT_RECORDED,
+    CAVEAT_UNCALLED_TOOLS_UNKNOWN,
+    SYMPTOM_ARGUMENTS_INVALID,
+    SYMPTOM_CALLERS_GAVE_UP,
+    SYMPTOM_CALLS_FAILED,
+    SYMPTOM_CALLS_REFUSED,
+    SYMPTOM_CALLS_REPEATED,
+    SYMPTOM_LARGE_RESULTS,
+    SYMPTOM_OLD_NAME_USED,
+    SYMPTOM_PAUSED_CALLERS,
+    SYMPTOM_SLOW_ANSWERS,
+    SYMPTOM_TOOL_NEVER_CALLED,
+    SYMPTOM_TOOL_NOT_RECORDED,
+    SYMPTOM_UNKNOWN_TOOLS_CALLED,
+)
 
 __all__ = ["EXPLAIN", "Diagnosis", "Symptom", "SymptomLimits", "diagnose"]
 
@@ -129,20 +164,22 @@ def _often(count: int, use: ToolFigures, limits: SymptomLimits, share: float | N
 
 
 def _wrong(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
-    count = use.codes.counts["TT2001"]
+    count = use.codes.counts[TOOL_ARGUMENTS_INVALID]
     if not _often(count, use, limits):
         return None
     where = [f"{path} ({keyword}) {times}×" for (path, keyword), times in use.wrong.counts.most_common(_MAX_NAMED)]
     paths = [path for (path, _), _ in use.wrong.counts.most_common(_MAX_NAMED)]
     facts = {"calls": use.calls, "where": ", ".join(where) or "?", "paths": paths}
-    return Symptom("wrong", "TT9850", "TT9870", tool, count, facts)
+    return Symptom("wrong", SYMPTOM_ARGUMENTS_INVALID, ADVICE_NARROW_SCHEMA, tool, count, facts)
 
 
 def _gave_up(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
     count = use.gave_up.counts.total()
     if not _often(count, use, limits):
         return None
-    return Symptom("gave_up", "TT9851", "TT9871", tool, count, {"codes": _most(use.gave_up)})
+    return Symptom(
+        "gave_up", SYMPTOM_CALLERS_GAVE_UP, ADVICE_NAME_NEXT_STEP, tool, count, {"codes": _most(use.gave_up)}
+    )
 
 
 def _failing(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
@@ -151,45 +188,60 @@ def _failing(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | No
         return None
     codes = Counter({code: times for code, times in use.codes.counts.items() if code not in use.refused.counts})
     by_code = ", ".join(f"{code} {times}×" for code, times in codes.most_common(_MAX_NAMED)) or "-"
-    return Symptom("failing", "TT9852", "TT9872", tool, count, {"calls": use.calls, "codes": by_code})
+    return Symptom(
+        "failing",
+        SYMPTOM_CALLS_FAILED,
+        ADVICE_INVESTIGATE_FAILURES,
+        tool,
+        count,
+        {"calls": use.calls, "codes": by_code},
+    )
 
 
 def _repeated(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
     if not _often(use.repeated, use, limits):
         return None
-    return Symptom("repeated", "TT9853", "TT9873", tool, use.repeated, {"calls": use.calls})
+    return Symptom(
+        "repeated", SYMPTOM_CALLS_REPEATED, ADVICE_CONFIRM_COMPLETION, tool, use.repeated, {"calls": use.calls}
+    )
 
 
 def _refused(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
-    by = Counter({rule: times for rule, times in use.refused.counts.items() if rule != "TT2001"})
+    by = Counter({rule: times for rule, times in use.refused.counts.items() if rule != TOOL_ARGUMENTS_INVALID})
     if not _often(by.total(), use, limits):
         return None
     by_rule = ", ".join(f"{rule or '-'} {times}×" for rule, times in by.most_common(_MAX_NAMED))
-    return Symptom("refused", "TT9854", "TT9874", tool, by.total(), {"calls": use.calls, "by": by_rule})
+    return Symptom(
+        "refused", SYMPTOM_CALLS_REFUSED, ADVICE_STATE_RULE, tool, by.total(), {"calls": use.calls, "by": by_rule}
+    )
 
 
 def _slow(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
-    late = use.codes.counts["TT2002"] + use.codes.counts["TT2003"]
+    late = use.codes.counts[TOOL_TIMEOUT_STOPPED] + use.codes.counts[TOOL_TIMEOUT_STILL_RUNNING]
     times = {f"p{share}": _time(use.milliseconds.percentile(share / 100)) for share in (50, 95, 99)}
     is_slow = use.milliseconds.count >= limits.least and use.milliseconds.percentile(0.95) >= limits.slow_ms
     if not is_slow and not _often(late, use, limits):
         return None
-    return Symptom("slow", "TT9855", "TT9875", tool, use.milliseconds.count, {**times, "late": late})
+    return Symptom(
+        "slow", SYMPTOM_SLOW_ANSWERS, ADVICE_REDUCE_WORK, tool, use.milliseconds.count, {**times, "late": late}
+    )
 
 
 def _large(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
-    refused = use.codes.counts["TT2006"]
+    refused = use.codes.counts[TOOL_RESULT_TOO_LARGE]
     sizes = {f"p{share}": _size(use.size.percentile(share / 100)) for share in (50, 95)}
     is_large = use.size.count >= limits.least and use.size.percentile(0.95) >= limits.large_bytes
     if not is_large and not _often(refused, use, limits):
         return None
-    return Symptom("large", "TT9856", "TT9876", tool, use.size.count, {**sizes, "refused": refused})
+    return Symptom(
+        "large", SYMPTOM_LARGE_RESULTS, ADVICE_REDUCE_RESULT, tool, use.size.count, {**sizes, "refused": refused}
+    )
 
 
 def _old(tool: str, use: ToolFigures, limits: SymptomLimits) -> Symptom | None:
     if not (count := use.called.counts.total()):
         return None
-    return Symptom("old", "TT9857", "TT9877", tool, count, {"names": _most(use.called)})
+    return Symptom("old", SYMPTOM_OLD_NAME_USED, ADVICE_KEEP_OLD_NAME, tool, count, {"names": _most(use.called)})
 
 
 # -- of all tools ------------------------------------------------------------------------------------------------------
@@ -200,16 +252,23 @@ def _never(figures: LogFigures, tools: Sequence[str]) -> Iterator[Symptom]:
         for tool in tools:
             if tool not in figures.tools and figures.together:
                 yield Symptom(
-                    "never", "TT9861", "TT9862", tool, 0, {"calls": figures.records, "more": figures.together}
+                    "never",
+                    SYMPTOM_TOOL_NOT_RECORDED,
+                    ADVICE_CHECK_COUNTED_REFUSALS,
+                    tool,
+                    0,
+                    {"calls": figures.records, "more": figures.together},
                 )
             elif tool not in figures.tools:
-                yield Symptom("never", "TT9858", "TT9878", tool, 0, {"calls": figures.records})
+                yield Symptom(
+                    "never", SYMPTOM_TOOL_NEVER_CALLED, ADVICE_SHARPEN_DESCRIPTION, tool, 0, {"calls": figures.records}
+                )
 
 
 def _signs(figures: LogFigures, limits: SymptomLimits) -> Iterator[Symptom]:
     for code, kind, sentence_code, cause in (
-        (PAUSED, "paused", "TT9859", "TT9879"),
-        (UNKNOWN_TOOL, "guessed", "TT9860", "TT9880"),
+        (PAUSED, "paused", SYMPTOM_PAUSED_CALLERS, ADVICE_INSPECT_CALLER),
+        (UNKNOWN_TOOL, "guessed", SYMPTOM_UNKNOWN_TOOLS_CALLED, ADVICE_ALIAS_RENAMED_TOOLS),
     ):
         signs = figures.signs.get(code)
         if signs is not None and signs.counts.total() >= limits.least:
@@ -269,19 +328,19 @@ def _gaps(
     figures: LogFigures, tools: Sequence[str] | None, symptoms: Sequence[Symptom]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if tools is None:
-        yield "TT9890", {}
+        yield CAVEAT_UNCALLED_TOOLS_UNKNOWN, {}
     if figures.records and set(figures.principals.counts) <= _LOCAL:
-        yield "TT9891", {"who": ", ".join(sorted(figures.principals.counts))}
+        yield CAVEAT_CALLERS_INDISTINCT, {"who": ", ".join(sorted(figures.principals.counts))}
     if figures.without_place:
-        yield "TT9892", {"count": figures.without_place}
+        yield CAVEAT_ARGUMENT_PATHS_MISSING, {"count": figures.without_place}
     if figures.together:
-        yield "TT9897", {"count": figures.together}
+        yield CAVEAT_REFUSALS_WITHOUT_TOOL, {"count": figures.together}
     if figures.damaged:
-        yield "TT9893", {"count": figures.damaged}
+        yield CAVEAT_RECORDS_UNREADABLE, {"count": figures.damaged}
     if figures.tools_left_out or figures.callers_left_out:
-        yield "TT9894", {"tools": figures.tools_left_out, "callers": figures.callers_left_out}
+        yield CAVEAT_STATISTICS_INCOMPLETE, {"tools": figures.tools_left_out, "callers": figures.callers_left_out}
     if any(
-        "TT2006" in use.codes.counts or use.size.percentile(0.95) >= SymptomLimits().large_bytes
+        TOOL_RESULT_TOO_LARGE in use.codes.counts or use.size.percentile(0.95) >= SymptomLimits().large_bytes
         for use in figures.tools.values()
     ):
-        yield "TT9895", {}
+        yield CAVEAT_TRUNCATION_NOT_RECORDED, {}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from tooltrue.contract.wording import FILE_NOT_WRITABLE, FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.protocol.types import Value
@@ -58,7 +59,7 @@ def _bytes(file: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise ConfigurationError.of("TT9006", file=str(file), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=str(file), problem=error.strerror) from None
 
 
 def _append(file: Path, line: bytes) -> None:
@@ -70,7 +71,7 @@ def _append(file: Path, line: bytes) -> None:
         finally:
             os.close(opened)
     except OSError as error:
-        raise ConfigurationError.of("TT9009", file=str(file), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=error.strerror) from None
 
 
 def _answers(data: bytes) -> Iterator[tuple[str, ModelAnswer]]:

@@ -10,6 +10,7 @@ from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.spelling import closest
+from tooltrue_check.wording import EVALUATION_QUESTION_INVALID, EVALUATION_TOOL_UNKNOWN
 
 __all__ = ["EvaluationQuestion", "ExpectedCall", "absent", "check_tools", "questions_in", "renamed"]
 
@@ -49,7 +50,7 @@ def questions_in(text: str, file: str) -> list[EvaluationQuestion]:
     ``ConfigurationError`` for any other line, and for a file without questions."""
     questions = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not questions:
-        raise ConfigurationError.of("TT9881", place=file, problem="there is none")
+        raise ConfigurationError.of(EVALUATION_QUESTION_INVALID, place=file, problem="there is none")
     return questions
 
 
@@ -78,7 +79,7 @@ def check_tools(questions: Collection[EvaluationQuestion], tools: Collection[str
             if call.tool not in tools:
                 nearest = closest(call.tool, tools)
                 raise ConfigurationError.of(
-                    "TT9882", place=question.place, tool=call.tool, target=target, nearest=nearest
+                    EVALUATION_TOOL_UNKNOWN, place=question.place, tool=call.tool, target=target, nearest=nearest
                 )
 
 
@@ -86,9 +87,11 @@ def _question(line: str, place: str) -> EvaluationQuestion:
     try:
         fields = _as_asked(decode(line.encode()))
         if problem := next(_problems(fields), None):
-            raise ConfigurationError.of("TT9881", place=place, problem=problem)
+            raise ConfigurationError.of(EVALUATION_QUESTION_INVALID, place=place, problem=problem)
     except ParseError as error:
-        raise ConfigurationError.of("TT9881", place=place, problem=str(error).removesuffix(".")) from None
+        raise ConfigurationError.of(
+            EVALUATION_QUESTION_INVALID, place=place, problem=str(error).removesuffix(".")
+        ) from None
     steps = fields["steps"] if "steps" in fields else [fields] if fields["tool"] is not None else []
     return EvaluationQuestion(fields["question"], tuple(map(_expected, steps)), fields.get("answer"), place)
 

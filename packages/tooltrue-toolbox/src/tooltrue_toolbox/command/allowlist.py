@@ -22,6 +22,26 @@ from typing import Any, Literal
 from tooltrue.errors import ConfigurationError, SchemaError, ToolError
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.vocabulary import EFFECTS, Effect
+from tooltrue.wording import SETTING_INVALID
+from tooltrue_toolbox.command.wording import (
+    ALLOWED_COMMAND_OPTION_UNKNOWN,
+    COMMAND_ALLOWLIST_EMPTY,
+    COMMAND_ALLOWLIST_INVALID,
+    COMMAND_ALLOWLIST_UNREADABLE,
+    COMMAND_ARGUMENT_COUNT_WRONG,
+    COMMAND_BATCH_FILE,
+    COMMAND_ENTRY_INVALID,
+    COMMAND_FIRST_ARGUMENT_NOT_FIXED,
+    COMMAND_INTERPRETER_NOT_ALLOWED,
+    COMMAND_OPTION_DANGEROUS,
+    COMMAND_OPTION_TAKES_NO_VALUE,
+    COMMAND_OPTION_VALUE_MISSING,
+    COMMAND_PATH_OUTSIDE_DIRECTORY,
+    COMMAND_PROGRAM_NOT_FOUND,
+    COMMAND_VALUE_BEGINS_WITH_DASH,
+    COMMAND_VALUE_INVALID,
+    DUPLICATE_COMMAND_OPTION,
+)
 from tooltrue_toolbox.rooted_paths import Folders, path_errors
 from tooltrue_toolbox.sandbox.machine import HOLDS
 
@@ -169,15 +189,15 @@ class WordRule:
         if self.kind == "integer":
             value = int(word) if re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", word) else word
         elif word.startswith("-"):
-            raise ToolError.of("TT6126", where=where)
+            raise ToolError.of(COMMAND_VALUE_BEGINS_WITH_DASH, where=where)
         if problems := self.schema.problems(value):
-            raise ToolError.of("TT6125", where=where, problem=str(problems[0]).removeprefix("$").strip())
+            raise ToolError.of(COMMAND_VALUE_INVALID, where=where, problem=str(problems[0]).removeprefix("$").strip())
         return self._inside(word, where, folders, below) if self.kind == "path" else word
 
     def _inside(self, word: str, where: str, folders: Folders, below: str) -> str:
         target = None if word.startswith("/") else folders.target(word if below == "." else f"{below}/{word}")
         if target is None:
-            raise ToolError.of("TT6128", where=where)
+            raise ToolError.of(COMMAND_PATH_OUTSIDE_DIRECTORY, where=where)
         with (
             path_errors(target.display_path, target),
             target.folder.find(target.names or (".",), target.display_path, self.access) as spot,
@@ -249,7 +269,7 @@ class Command:
         for name, value, where in options:
             expected = self.options[name]
             if name in option_names and not (expected and expected.many):
-                raise ToolError.of("TT6124", command=self.name, option=name)
+                raise ToolError.of(DUPLICATE_COMMAND_OPTION, command=self.name, option=name)
             option_names.add(name)
             if expected is None or value is None:
                 made.append(name)
@@ -279,16 +299,18 @@ class Command:
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if name not in self.options:
             options = ", ".join(self.options) or "none"
-            raise ToolError.of("TT6121", command=self.name, where=where, known=options, usage=self.usage())
+            raise ToolError.of(
+                ALLOWED_COMMAND_OPTION_UNKNOWN, command=self.name, where=where, known=options, usage=self.usage()
+            )
         if self.options[name] is None:
             if equals:
-                raise ToolError.of("TT6123", command=self.name, option=name)
+                raise ToolError.of(COMMAND_OPTION_TAKES_NO_VALUE, command=self.name, option=name)
             return name, None, where
         if equals:
             return name, value, where
         following = next(numbered_words, None)
         if following is None:
-            raise ToolError.of("TT6122", command=self.name, option=name, usage=self.usage())
+            raise ToolError.of(COMMAND_OPTION_VALUE_MISSING, command=self.name, option=name, usage=self.usage())
         return name, following[1], f"$.args[{following[0]}]"
 
     def _is_number(self, word: str, place: int) -> bool:
@@ -305,10 +327,10 @@ class Command:
         for place, (word, where) in enumerate(rest):
             expected = self._argument(place)
             if expected is None:
-                raise ToolError.of("TT6127", command=self.name, usage=self.usage())
+                raise ToolError.of(COMMAND_ARGUMENT_COUNT_WRONG, command=self.name, usage=self.usage())
             yield expected.program_word(word, where, folders, below)
         if any(not value.optional for value in self.arguments[len(rest) :]):
-            raise ToolError.of("TT6127", command=self.name, usage=self.usage())
+            raise ToolError.of(COMMAND_ARGUMENT_COUNT_WRONG, command=self.name, usage=self.usage())
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +355,7 @@ def read(file: str | Path) -> AllowList:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         problem = (error.strerror or "") if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigurationError.of("TT6101", file=str(file), problem=problem) from error
+        raise ConfigurationError.of(COMMAND_ALLOWLIST_UNREADABLE, file=str(file), problem=problem) from error
     return read_text(text, file=Path(file))
 
 
@@ -343,11 +365,11 @@ def read_text(text: str, *, file: Path | None = None) -> AllowList:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError.of("TT6101", file=name, problem=str(error)) from error
+        raise ConfigurationError.of(COMMAND_ALLOWLIST_UNREADABLE, file=name, problem=str(error)) from error
     if problems := compile_schema(FILE, bounds=OWN).problems(document):
-        raise ConfigurationError.of("TT6102", file=name, problem=str(problems[0]))
+        raise ConfigurationError.of(COMMAND_ALLOWLIST_INVALID, file=name, problem=str(problems[0]))
     if not document["commands"]:
-        raise ConfigurationError.of("TT6108")
+        raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
     path = tuple(document.get("path", PATH))
     commands = {each: _command(each, entry, path) for each, entry in sorted(document["commands"].items())}
     confinement = document.get("confinement", "available")
@@ -359,7 +381,7 @@ def simple(lines: Sequence[str]) -> AllowList:
     """The list of commands that are given in full, such as ``git status``: they accept no further words."""
     words = [line.split() for line in lines]
     if not any(words):
-        raise ConfigurationError.of("TT6108")
+        raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
     entries = {" ".join(each): {"run": each, "description": f"Runs {' '.join(each)}"} for each in words if each}
     return AllowList({name: _command(name, entry, PATH) for name, entry in sorted(entries.items())})
 
@@ -367,7 +389,7 @@ def simple(lines: Sequence[str]) -> AllowList:
 def confined(allowed: AllowList, confinement: str) -> AllowList:
     """The list with another requirement of confinement: ``required`` or ``available``."""
     if confinement not in _REQUIRED:
-        raise ConfigurationError.of("TT4009", name="--confinement", wanted=" or ".join(_REQUIRED))
+        raise ConfigurationError.of(SETTING_INVALID, name="--confinement", wanted=" or ".join(_REQUIRED))
     return replace(allowed, required=_REQUIRED[confinement])
 
 
@@ -409,15 +431,15 @@ def _environment(entry: Mapping[str, Any], path: Sequence[str]) -> dict[str, str
 def _program(name: str, word: str, path: Sequence[str]) -> str:
     """The path of the program, resolved once: one that appears later in an earlier folder is not used."""
     if word.lower().endswith((".bat", ".cmd")):
-        raise ConfigurationError.of("TT6107", command=name, program=word)
+        raise ConfigurationError.of(COMMAND_BATCH_FILE, command=name, program=word)
     if "/" in word and not word.startswith("/"):
-        raise ConfigurationError.of("TT6103", command=name, program=word, path=":".join(path))
+        raise ConfigurationError.of(COMMAND_PROGRAM_NOT_FOUND, command=name, program=word, path=":".join(path))
     for place in [word] if word.startswith("/") else [os.path.join(folder, word) for folder in path]:
         real_path = os.path.realpath(place)
         if os.path.isabs(place) and os.access(real_path, os.X_OK) and stat.S_ISREG(os.stat(real_path).st_mode):
             # Under its own name, which may select its function; only the links of its folder are resolved.
             return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
-    raise ConfigurationError.of("TT6103", command=name, program=word, path=":".join(path))
+    raise ConfigurationError.of(COMMAND_PROGRAM_NOT_FOUND, command=name, program=word, path=":".join(path))
 
 
 _KEYWORDS = {"enum": "enum", "pattern": "pattern", "format": "format", "minimum": "minimum", "maximum": "maximum"}
@@ -433,7 +455,7 @@ def _value(command: str, name: str, rule: Mapping[str, Any]) -> WordRule:
     try:
         compiled = compile_schema(schema, bounds=OWN)
     except SchemaError as error:
-        raise ConfigurationError.of("TT6109", command=command, problem=str(error)) from error
+        raise ConfigurationError.of(COMMAND_ENTRY_INVALID, command=command, problem=str(error)) from error
     return WordRule(
         name,
         kind,
@@ -449,7 +471,7 @@ def _check_arguments(command: Command) -> None:
     for value in command.arguments[:-1]:
         if value.many or value.optional:
             problem = f"only the last argument may be many or optional, and {value.name} is not the last"
-            raise ConfigurationError.of("TT6109", command=command.name, problem=problem)
+            raise ConfigurationError.of(COMMAND_ENTRY_INVALID, command=command.name, problem=problem)
 
 
 def _check_escapes(command: Command) -> None:
@@ -458,12 +480,16 @@ def _check_escapes(command: Command) -> None:
     open_ended = bool(command.arguments) or any(command.options.values())
     script = any(word.startswith("/") and os.path.isfile(word) for word in command.fixed)
     if open_ended and not script and any(map(INTERPRETERS.fullmatch, names)):
-        raise ConfigurationError.of("TT6105", command=command.name, program=os.path.basename(command.program))
+        raise ConfigurationError.of(
+            COMMAND_INTERPRETER_NOT_ALLOWED, command=command.name, program=os.path.basename(command.program)
+        )
     if command.arguments and not command.fixed and any(map(SUBCOMMANDS.fullmatch, names)):
-        raise ConfigurationError.of("TT6112", command=command.name, program=os.path.basename(command.program))
+        raise ConfigurationError.of(
+            COMMAND_FIRST_ARGUMENT_NOT_FIXED, command=command.name, program=os.path.basename(command.program)
+        )
     for option in (option for name in sorted(names) for option in ESCAPES.get(name, ())):
         if option in command.options and _is_open(command.options[option]):
-            raise ConfigurationError.of("TT6106", command=command.name, option=option)
+            raise ConfigurationError.of(COMMAND_OPTION_DANGEROUS, command=command.name, option=option)
 
 
 def _is_open(value: WordRule | None) -> bool:

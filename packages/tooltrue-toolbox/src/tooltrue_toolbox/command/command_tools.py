@@ -20,6 +20,24 @@ from tooltrue.tools.meta_keys import CONFINED_BY
 from tooltrue.tools.vocabulary import Context, Slice
 from tooltrue.wording import Worded, sentence
 from tooltrue_toolbox.command.allowlist import AllowList, Command
+from tooltrue_toolbox.command.wording import (
+    ALLOWLIST_WRITABLE_BY_COMMANDS,
+    COMMAND_ALLOWLIST_EMPTY,
+    COMMAND_ARGUMENT_UNPRINTABLE,
+    COMMAND_CONFINEMENT_FAILED,
+    COMMAND_ENDED_BY_SIGNAL,
+    COMMAND_KILLED_EXTERNALLY,
+    COMMAND_OUTPUT_LIMIT_EXCEEDED,
+    COMMAND_PROCESS_LIMIT_EXCEEDED,
+    COMMAND_START_FAILED,
+    COMMAND_TIMEOUT,
+    COMMANDS_REQUIRE_LINUX,
+    CONFINEMENT_NOT_AVAILABLE,
+    LABEL_COMMAND_WITH_NETWORK,
+    LABEL_COMMAND_WITHOUT_NETWORK,
+    UNKNOWN_ALLOWED_COMMAND,
+    WORKING_DIRECTORY_REQUIRED,
+)
 from tooltrue_toolbox.openat2 import beneath
 from tooltrue_toolbox.registration import preview_of, settings_of, tool
 from tooltrue_toolbox.rooted_paths import Folders, PathRules, Target, path_errors
@@ -64,13 +82,13 @@ class Commands:
 
     def __init__(self, allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | None = None) -> None:
         if sys.platform != "linux":
-            raise ConfigurationError.of("TT6111")
+            raise ConfigurationError.of(COMMANDS_REQUIRE_LINUX)
         if not allowed.commands:
-            raise ConfigurationError.of("TT6108")
+            raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
         self.allowed = allowed
         self.holds = what_holds()
         if missing := [name for name in allowed.required if name not in self.holds]:
-            raise ConfigurationError.of("TT6110", missing=", ".join(missing))
+            raise ConfigurationError.of(CONFINEMENT_NOT_AVAILABLE, missing=", ".join(missing))
         rules = rules or PathRules()
         self._roots = tuple(os.path.realpath(root) for root in roots)
         _check_out_of_reach(allowed, self._roots, rules)
@@ -120,19 +138,19 @@ class Commands:
         """The command line, for the person who is asked to approve it."""
         plan = self._plan(arguments)
         facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.display_path}
-        return Worded("TT6147" if plan.command.network else "TT6148", facts)
+        return Worded(LABEL_COMMAND_WITH_NETWORK if plan.command.network else LABEL_COMMAND_WITHOUT_NETWORK, facts)
 
     def _plan(self, arguments: dict[str, Any]) -> _CommandPlan:
         command = self.allowed.commands.get(arguments["command"])
         if command is None:
-            raise ToolError.of("TT6120", known=", ".join(self.allowed.commands))
+            raise ToolError.of(UNKNOWN_ALLOWED_COMMAND, known=", ".join(self.allowed.commands))
         directory = arguments.get("working_directory", ".")
         target = self._folders.target(directory)
         if target is None:
-            raise ToolError.of("TT6129", labels=", ".join(self._folders.labels))
+            raise ToolError.of(WORKING_DIRECTORY_REQUIRED, labels=", ".join(self._folders.labels))
         words: list[str] = arguments.get("args", [])
         if any(not word or any(ord(c) < 32 or ord(c) == 127 for c in word) for word in words):
-            raise ToolError.of("TT6130")
+            raise ToolError.of(COMMAND_ARGUMENT_UNPRINTABLE)
         argv = command.argv(words, self._folders, target.display_path)
         return _CommandPlan(command, argv, target.display_path, target.names, target.folder.label)
 
@@ -185,11 +203,13 @@ class Commands:
         self, plan: _CommandPlan, bounds: SandboxBounds, outcome: ProcessOutcome, context: Context
     ) -> CallToolResult:
         if outcome.cause == "confinement":
-            raise ToolError.of("TT6140", command=plan.command.name, missing=", ".join(outcome.missing))
+            raise ToolError.of(
+                COMMAND_CONFINEMENT_FAILED, command=plan.command.name, missing=", ".join(outcome.missing)
+            )
         if outcome.cause == "start":
-            raise ToolError.of("TT6141", command=plan.command.name, problem=os.strerror(outcome.code))
+            raise ToolError.of(COMMAND_START_FAILED, command=plan.command.name, problem=os.strerror(outcome.code))
         if outcome.cause == "lost":
-            raise ToolError.of("TT6146", command=plan.command.name)
+            raise ToolError.of(COMMAND_KILLED_EXTERNALLY, command=plan.command.name)
         links: list[ResourceLink] = []
         value: dict[str, Any] = {
             "command": plan.command.name,
@@ -233,7 +253,12 @@ class Commands:
         )
 
 
-_NOTES = {"time": "TT6142", "output": "TT6143", "processes": "TT6144", "signal": "TT6145"}
+_NOTES = {
+    "time": COMMAND_TIMEOUT,
+    "output": COMMAND_OUTPUT_LIMIT_EXCEEDED,
+    "processes": COMMAND_PROCESS_LIMIT_EXCEEDED,
+    "signal": COMMAND_ENDED_BY_SIGNAL,
+}
 
 
 def _bounds_of_effect(allowed: AllowList) -> str:
@@ -249,7 +274,7 @@ def _check_out_of_reach(allowed: AllowList, roots: Sequence[str], rules: PathRul
     places = [*rules.places, *([allowed.file] if allowed.file else []), *map(Path, filter(os.path.isabs, programs))]
     for place, root in product(places, roots):
         if any(each.is_relative_to(root) for each in _on_the_way(place)):
-            raise ConfigurationError.of("TT6104", place=str(place), root=root)
+            raise ConfigurationError.of(ALLOWLIST_WRITABLE_BY_COMMANDS, place=str(place), root=root)
 
 
 def _on_the_way(place: Path) -> Iterator[Path]:

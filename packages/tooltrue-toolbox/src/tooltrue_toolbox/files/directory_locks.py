@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from tooltrue._internal.file_lock import locked
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.files.wording import DIRECTORY_LOCK_TIMEOUT
 from tooltrue_toolbox.rooted_paths import Spot
 
 __all__ = ["directory_locks"]
@@ -26,7 +27,7 @@ def directory_locks(*spots: Spot, seconds: float) -> Generator[None]:
         for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
             with suppress(OSError):
                 if not locked(fd, seconds):
-                    raise ToolError.of("TT6084", path=spot.display_path, seconds=seconds)
+                    raise ToolError.of(DIRECTORY_LOCK_TIMEOUT, path=spot.display_path, seconds=seconds)
         yield
 
 

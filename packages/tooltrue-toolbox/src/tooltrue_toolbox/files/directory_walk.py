@@ -12,6 +12,7 @@ from typing import Protocol
 
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.files.values import Closed
+from tooltrue_toolbox.files.wording import LISTING_CURSOR_MISMATCH
 from tooltrue_toolbox.rooted_paths import Folder, Folders, Names, Target, expressible
 
 __all__ = ["Guide", "Walk", "WalkEntries", "WalkEntry", "after_cursor", "entries_below", "entries_of_folders"]
@@ -156,5 +157,5 @@ def after_cursor(cursor: str, start: Names) -> Names:
         return ()
     names = tuple(cursor.split("/"))
     if names[: len(start)] != start or names == start or not all(names):
-        raise ToolError.of("TT6060")
+        raise ToolError.of(LISTING_CURSOR_MISMATCH)
     return names[len(start) :]

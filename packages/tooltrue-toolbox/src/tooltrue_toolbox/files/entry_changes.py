@@ -16,8 +16,24 @@ from tooltrue.errors import ToolError
 from tooltrue_toolbox.files.directory_walk import Walk
 from tooltrue_toolbox.files.file_writer import Growth, sync_directory
 from tooltrue_toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
+from tooltrue_toolbox.files.wording import (
+    DELETE_CONTAINS_PROTECTED_PATH,
+    DELETE_INCOMPLETE,
+    DELETE_TOO_MANY_ENTRIES,
+    DESTINATION_ALREADY_EXISTS,
+    DIRECTORY_NOT_EMPTY,
+    MOVE_ACROSS_DISKS,
+    MOVE_INTO_OWN_SUBTREE,
+    ROOT_FOLDER_NOT_CHANGEABLE,
+)
 from tooltrue_toolbox.openat2 import rename_new
 from tooltrue_toolbox.rooted_paths import DEPTH, Folder, Spot, Target
+from tooltrue_toolbox.wording import (
+    PATH_CONTAINS_SECRETS,
+    PATH_NOT_REGULAR_FILE,
+    PATH_ON_OTHER_FILE_SYSTEM,
+    PATH_PERMISSION_DENIED,
+)
 
 __all__ = ["Deletion", "check_source", "delete", "deletion_of", "make_directory", "move"]
 
@@ -34,7 +50,7 @@ def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
             make(spot.name, spot.fd)
             sync_directory(spot)
         elif not stat.S_ISDIR(status.st_mode):
-            raise ToolError.of("TT6067", path=target.display_path)
+            raise ToolError.of(DESTINATION_ALREADY_EXISTS, path=target.display_path)
         return CreatedDirectory(path=target.display_path, created=status is None)
 
 
@@ -44,14 +60,14 @@ def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
     try:
         _rename(source, destination, is_directory=kind == "directory")
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
-        raise ToolError.of("TT6067", path=destination.display_path) from error
+        raise ToolError.of(DESTINATION_ALREADY_EXISTS, path=destination.display_path) from error
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
-            raise ToolError.of("TT6067", path=destination.display_path) from error
+            raise ToolError.of(DESTINATION_ALREADY_EXISTS, path=destination.display_path) from error
         if error.errno == errno.EINVAL:
-            raise ToolError.of("TT6068", path=source.display_path) from error
+            raise ToolError.of(MOVE_INTO_OWN_SUBTREE, path=source.display_path) from error
         if error.errno == errno.EXDEV:
-            raise ToolError.of("TT6069", path=source.display_path) from error
+            raise ToolError.of(MOVE_ACROSS_DISKS, path=source.display_path) from error
         raise
     sync_directory(destination)
     sync_directory(source)
@@ -65,7 +81,7 @@ def check_source(source: Spot, folder: Folder) -> Kind:
     if not stat.S_ISDIR(status.st_mode):
         source.must_be_plain(status)
     elif folder.holds_closed(source.names) or _holds_secrets(source, folder):
-        raise ToolError.of("TT6030", path=source.display_path)
+        raise ToolError.of(PATH_CONTAINS_SECRETS, path=source.display_path)
     return kind_of(status)
 
 
@@ -107,7 +123,10 @@ def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) ->
 
 # Deleting
 
-_UNDELETABLE_CODES: dict[Closed | None, str] = {"file system": "TT6028", "permission": "TT6033"}
+_UNDELETABLE_CODES: dict[Closed | None, str] = {
+    "file system": PATH_ON_OTHER_FILE_SYSTEM,
+    "permission": PATH_PERMISSION_DENIED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +147,14 @@ def deletion_of(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits)
     status = _there(spot)
     kind = kind_of(status)
     if kind == "other":
-        raise ToolError.of("TT6024", path=spot.display_path)
+        raise ToolError.of(PATH_NOT_REGULAR_FILE, path=spot.display_path)
     if kind != "directory":
         return Deletion(kind, 1, status.st_size if kind == "file" else 0)
     if spot.name == "." or folder.holds_closed(spot.names):
-        raise ToolError.of("TT6030" if folder.holds_closed(spot.names) else "TT6070", path=spot.display_path)
+        raise ToolError.of(
+            PATH_CONTAINS_SECRETS if folder.holds_closed(spot.names) else ROOT_FOLDER_NOT_CHANGEABLE,
+            path=spot.display_path,
+        )
     with spot.directory() as fd:
         return _inside(fd, spot, folder, recursive, limits)
 
@@ -140,17 +162,17 @@ def deletion_of(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits)
 def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
     entries = size = 0
     if not folder.owns(os.fstat(fd)):
-        raise ToolError.of("TT6028", path=spot.display_path)
+        raise ToolError.of(PATH_ON_OTHER_FILE_SYSTEM, path=spot.display_path)
     for entry in Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names):
         display_path = "/".join((spot.display_path, *entry.way))
         if not recursive:
-            raise ToolError.of("TT6071", path=spot.display_path)
+            raise ToolError.of(DIRECTORY_NOT_EMPTY, path=spot.display_path)
         if entry.closed is not None or folder.rules.denial_at(entry.names, "write"):
-            raise ToolError.of(_UNDELETABLE_CODES.get(entry.closed, "TT6072"), path=display_path)
+            raise ToolError.of(_UNDELETABLE_CODES.get(entry.closed, DELETE_CONTAINS_PROTECTED_PATH), path=display_path)
         entries += 1
         size += entry.status.st_size if stat.S_ISREG(entry.status.st_mode) else 0
         if entries > limits.delete_entries or len(entry.way) > DEPTH:
-            raise ToolError.of("TT6073", path=spot.display_path, limit=limits.delete_entries)
+            raise ToolError.of(DELETE_TOO_MANY_ENTRIES, path=spot.display_path, limit=limits.delete_entries)
     return Deletion("directory", entries + 1, size)
 
 
@@ -173,7 +195,11 @@ def delete(spot: Spot, deletion: Deletion) -> None:
             raise
         problem = errno.errorcode.get(error.errno or 0, "unknown")
         raise ToolError.of(
-            "TT6085", path=spot.display_path, removed=removal.removed, problem=problem, left=remaining.display_path
+            DELETE_INCOMPLETE,
+            path=spot.display_path,
+            removed=removal.removed,
+            problem=problem,
+            left=remaining.display_path,
         ) from error
 
 

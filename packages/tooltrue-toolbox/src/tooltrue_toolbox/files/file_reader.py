@@ -20,6 +20,16 @@ from tooltrue_toolbox.files.values import (
     TextEncoding,
     version_of,
 )
+from tooltrue_toolbox.files.wording import (
+    END_LINE_BEFORE_START,
+    FILE_ENCODING_MISMATCH,
+    FILE_ENCODING_UNKNOWN,
+    OFFSET_AND_LINES_COMBINED,
+    OFFSET_BEYOND_END,
+    OFFSET_WITHIN_CHARACTER,
+    START_LINE_BEYOND_COUNTED_BYTES,
+    START_LINE_BEYOND_END,
+)
 
 __all__ = ["FileReader", "check_range", "read_at"]
 
@@ -29,9 +39,9 @@ AutoEncoding = Literal["auto", TextEncoding]
 def check_range(encoding: ReadEncoding, start: int, end: int, offset: int) -> None:
     """Check that the range is consistent, else ``ToolError``. ``end`` and ``offset`` are 0 where they are not given."""
     if (start > 1 or end) and (encoding == "base64" or offset):
-        raise ToolError.of("TT6043")
+        raise ToolError.of(OFFSET_AND_LINES_COMBINED)
     if end and end < start:
-        raise ToolError.of("TT6042", start=start, end=end)
+        raise ToolError.of(END_LINE_BEFORE_START, start=start, end=end)
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
@@ -91,7 +101,7 @@ class FileReader:
         head = read_at(self._fd, HEAD, 0)
         codec = text_codec_of(head) if encoding == "auto" else text_codec_as(encoding, head)
         if codec is None:
-            raise ToolError.of("TT6036", path=self._display_path)
+            raise ToolError.of(FILE_ENCODING_UNKNOWN, path=self._display_path)
         return codec
 
     def _text(self, codec: TextCodec, content: str, behind: int) -> FileContent:
@@ -111,13 +121,17 @@ class FileReader:
 
     def _check_offset(self, offset: int) -> None:
         if offset > self._status.st_size:
-            raise ToolError.of("TT6044", path=self._display_path, size=self._status.st_size)
+            raise ToolError.of(OFFSET_BEYOND_END, path=self._display_path, size=self._status.st_size)
 
     def _check_begin(self, codec: TextCodec, offset: int) -> None:
         """``ToolError`` for an offset within a character."""
         if cut := codec.cut_off(codec.aligned(self._before(offset))):
             raise ToolError.of(
-                "TT6037", path=self._display_path, offset=offset, encoding=codec.encoding, near=offset - cut
+                OFFSET_WITHIN_CHARACTER,
+                path=self._display_path,
+                offset=offset,
+                encoding=codec.encoding,
+                near=offset - cut,
             )
 
     def _before(self, offset: int) -> bytes:
@@ -143,7 +157,7 @@ class FileReader:
         return text, offset + len(data)
 
     def _no_text(self, codec: TextCodec) -> ToolError:
-        return ToolError.of("TT6040", path=self._display_path, encoding=codec.encoding)
+        return ToolError.of(FILE_ENCODING_MISMATCH, path=self._display_path, encoding=codec.encoding)
 
     def _cut(self, text: str, offset: int, data: bytes, codec: TextCodec | None) -> None:
         """Record the bytes around the slice, unless it is the whole file."""
@@ -166,7 +180,9 @@ class FileReader:
                 break
             ahead, offset, whole = ahead - here, offset + len(chunk), codec.ends_line(chunk)
             if offset >= self._limits.scan_bytes:
-                raise ToolError.of("TT6045", path=self._display_path, start=start, limit=self._limits.scan_bytes)
+                raise ToolError.of(
+                    START_LINE_BEYOND_COUNTED_BYTES, path=self._display_path, start=start, limit=self._limits.scan_bytes
+                )
         if ahead or (start > 1 and offset >= self._status.st_size):
-            raise ToolError.of("TT6041", path=self._display_path, lines=start - 1 - ahead + (not whole))
+            raise ToolError.of(START_LINE_BEYOND_END, path=self._display_path, lines=start - 1 - ahead + (not whole))
         return offset

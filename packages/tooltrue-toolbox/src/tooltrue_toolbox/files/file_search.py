@@ -22,6 +22,7 @@ from tooltrue_toolbox.files.lines import LinedFile, lined_file
 from tooltrue_toolbox.files.patterns import Glob, Ignores
 from tooltrue_toolbox.files.text_codec import UTF_8
 from tooltrue_toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
+from tooltrue_toolbox.files.wording import FILES_EXTRA_MISSING, LISTING_CURSOR_MISMATCH
 from tooltrue_toolbox.rooted_paths import Folder, Names, path_errors
 
 __all__ = ["IgnoreGuide", "Search", "SearchCriteria", "SearchPlace", "finder_of", "place_of"]
@@ -67,7 +68,7 @@ def _linear(pattern: str, ignore_case: bool) -> Callable[[bytes, int], re.Match[
     try:
         from tooltrue_toolbox.re2 import finder  # noqa: PLC0415 - each family is loaded when it is named
     except ImportError as error:
-        raise ToolError.of("TT6064") from error
+        raise ToolError.of(FILES_EXTRA_MISSING) from error
     return finder(pattern, ignore_case=ignore_case)
 
 
@@ -99,7 +100,7 @@ def place_of(cursor: str) -> SearchPlace | None:
         return None
     match = re.fullmatch(r"([0-9]{1,15}):([0-9]{1,15}):(.+)", cursor)
     if match is None:
-        raise ToolError.of("TT6060")
+        raise ToolError.of(LISTING_CURSOR_MISMATCH)
     return SearchPlace(match[3], int(match[1]), int(match[2]))
 
 

@@ -92,6 +92,34 @@ from tooltrue_toolbox.files.values import (
     WrittenFile,
     version_of,
 )
+from tooltrue_toolbox.files.wording import (
+    DELETE_APPROVAL_IMPOSSIBLE,
+    DELETE_DENIED_BY_USER,
+    DESTINATION_ALREADY_EXISTS,
+    EDIT_FILE_TOO_LARGE,
+    EFFECT_APPEND_FILE,
+    EFFECT_CREATE_FILE,
+    EFFECT_DELETE_DIRECTORY,
+    EFFECT_DELETE_FILE,
+    EFFECT_EDIT_FILE,
+    EFFECT_MOVE_PATH,
+    EFFECT_PREVIEW_EDIT,
+    EFFECT_REPLACE_FILE,
+    FILE_VERSION_CONFLICT,
+    FILE_WOULD_GROW_TOO_LARGE,
+    FILES_READ_ONLY,
+    MEDIA_FILE_TOO_LARGE,
+    MEDIA_TYPE_NOT_KNOWN,
+    PARENT_DIRECTORY_MISSING,
+    QUESTION_DELETE_DIRECTORY,
+    QUESTION_DELETE_FILE,
+    QUESTION_WRITE_OBEYED_FILE,
+    ROOT_FOLDER_NOT_CHANGEABLE,
+    ROOT_LABEL_REQUIRED,
+    SEARCH_WITHOUT_CONDITION,
+    WRITE_APPROVAL_IMPOSSIBLE,
+    WRITE_DENIED_BY_USER,
+)
 from tooltrue_toolbox.registration import add_tools, preview_of, tool
 from tooltrue_toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, path_errors
 
@@ -220,7 +248,7 @@ class Files:
         """
         target = self._folders.target(path)
         if target is None:
-            raise ToolError.of("TT6074", labels=", ".join(self.labels))
+            raise ToolError.of(ROOT_LABEL_REQUIRED, labels=", ".join(self.labels))
         with (
             path_errors(target.display_path, target),
             target.folder.find(target.names, target.display_path, "read") as spot,
@@ -298,9 +326,11 @@ class Files:
             size = os.fstat(fd).st_size
             kind = media.sniff(read_at(fd, media.HEAD, 0))
             if kind is None:
-                raise ToolError.of("TT6075", path=target.display_path)
+                raise ToolError.of(MEDIA_TYPE_NOT_KNOWN, path=target.display_path)
             if size > self._limits.kept_bytes:
-                raise ToolError.of("TT6076", path=target.display_path, size=size, limit=self._limits.kept_bytes)
+                raise ToolError.of(
+                    MEDIA_FILE_TOO_LARGE, path=target.display_path, size=size, limit=self._limits.kept_bytes
+                )
             data = read_at(fd, size, 0)
         caption = TextContent(text=f"{target.display_path}: {kind}, {len(data)} bytes")
         linked = kind == "application/pdf" or len(data) > self._limits.media_bytes
@@ -340,7 +370,7 @@ class Files:
         binary files, secrets and links. For more pass next_cursor. Side effects: none.
         """
         if not name and not content:
-            raise ToolError.of("TT6077")
+            raise ToolError.of(SEARCH_WITHOUT_CONDITION)
         criteria = SearchCriteria(
             Glob.of(name) if name else None,
             None if not content else finder_of(content, regex=regex, ignore_case=ignore_case),
@@ -439,13 +469,15 @@ class Files:
         changes = changes_of(text, edits, display_path)
         data = text.encode(apply_changes(text.content, changes))
         if len(data) > self._limits.write_bytes:
-            raise ToolError.of("TT6054", path=display_path, size=len(data), limit=self._limits.write_bytes)
+            raise ToolError.of(
+                FILE_WOULD_GROW_TOO_LARGE, path=display_path, size=len(data), limit=self._limits.write_bytes
+            )
         return _EditPlan(text, changes, data)
 
     def _text_of(self, old: OldFile, display_path: str) -> FileText:
         size = old.status.st_size
         if size > self._limits.write_bytes:
-            raise ToolError.of("TT6078", path=display_path, size=size, limit=self._limits.write_bytes)
+            raise ToolError.of(EDIT_FILE_TOO_LARGE, path=display_path, size=size, limit=self._limits.write_bytes)
         return FileText.of(read_at(old.fd, size, 0), display_path)
 
     def _show(self, result: EditedFile, text: FileText, changes: list[TextChange]) -> None:
@@ -547,14 +579,19 @@ class Files:
         if context.agreed or not (deletion.is_directory or deletion.bytes > self._limits.unasked_bytes):
             return
         question = _question(
-            "TT6090" if deletion.is_directory else "TT6089", context, path=display_path, **_facts(deletion)
+            QUESTION_DELETE_DIRECTORY if deletion.is_directory else QUESTION_DELETE_FILE,
+            context,
+            path=display_path,
+            **_facts(deletion),
         )
         if not context.can_ask(question):
-            refusal = NeedsAgreement.of("TT6079", path=display_path, entries=deletion.entries, bytes=deletion.bytes)
+            refusal = NeedsAgreement.of(
+                DELETE_APPROVAL_IMPOSSIBLE, path=display_path, entries=deletion.entries, bytes=deletion.bytes
+            )
             raise refusal.because(question.message)
         # The figures are part of the key: the approval covers only what the person was shown.
         if not context.ask(question, key=f"delete:{deletion.entries}:{deletion.bytes}"):
-            raise ToolError.of("TT6080", path=display_path)
+            raise ToolError.of(DELETE_DENIED_BY_USER, path=display_path)
 
     def _ask_to_write(self, target: Target, context: Context | None) -> None:
         """Require approval for a file that other programs obey, before anything is created on the way there."""
@@ -569,12 +606,12 @@ class Files:
         if not asks or (context is not None and context.agreed):
             return
         if context is None:
-            raise ToolError.of("TT6086", path=display_path)
-        question = _question("TT6088", context, path=display_path)
+            raise ToolError.of(WRITE_APPROVAL_IMPOSSIBLE, path=display_path)
+        question = _question(QUESTION_WRITE_OBEYED_FILE, context, path=display_path)
         if not context.can_ask(question):
-            raise NeedsAgreement.of("TT6086", path=display_path).because(question.message)
+            raise NeedsAgreement.of(WRITE_APPROVAL_IMPOSSIBLE, path=display_path).because(question.message)
         if not context.ask(question, key=f"obeyed:{display_path}"):
-            raise ToolError.of("TT6087", path=display_path)
+            raise ToolError.of(WRITE_DENIED_BY_USER, path=display_path)
 
     # Checks before a person is asked: nothing is changed here, and each call is checked again when it runs
 
@@ -591,13 +628,13 @@ class Files:
             except FileNotFoundError:
                 self._check_parents(target, create_parents, len(content.data))
         if if_version:
-            raise ToolError.of("TT6055", path=target.display_path)
+            raise ToolError.of(FILE_VERSION_CONFLICT, path=target.display_path)
         return None
 
     def _check_parents(self, target: Target, create_parents: bool, size: int = 0) -> None:
         """``ToolError`` where the missing directories above ``target`` may not be created."""
         if not create_parents:
-            raise ToolError.of("TT6056", path=target.display_path)
+            raise ToolError.of(PARENT_DIRECTORY_MISSING, path=target.display_path)
         self._growth.check(target.display_path, size, 1)
 
     def _check_directory(self, target: Target) -> None:
@@ -606,7 +643,7 @@ class Files:
             with target.folder.find(target.names, target.display_path, "write") as spot:
                 status = spot.status()
             if status is not None and not stat.S_ISDIR(status.st_mode):
-                raise ToolError.of("TT6067", path=target.display_path)
+                raise ToolError.of(DESTINATION_ALREADY_EXISTS, path=target.display_path)
 
     def _check_move(self, here: Target, there: Target, create_parents: bool) -> Kind:
         """The kind of entry that would be moved. ``ToolError`` where the call is sure to fail."""
@@ -621,12 +658,12 @@ class Files:
                 self._check_parents(there, create_parents)
                 is_free = True
         if not is_free:
-            raise ToolError.of("TT6067", path=there.display_path)
+            raise ToolError.of(DESTINATION_ALREADY_EXISTS, path=there.display_path)
         return kind
 
     def _check_writable(self) -> None:
         if self._read_only:
-            raise ToolError.of("TT6081")
+            raise ToolError.of(FILES_READ_ONLY)
 
     # Previews, shown to a person before they agree
 
@@ -645,7 +682,7 @@ class Files:
         ):
             check_version(spot, spot.status(), arguments.get("if_version", ""))
             deletion = deletion_of(spot, target.folder, bool(arguments.get("recursive")), self._limits)
-            return Worded("TT6092" if deletion.is_directory else "TT6091", _facts(deletion))
+            return Worded(EFFECT_DELETE_DIRECTORY if deletion.is_directory else EFFECT_DELETE_FILE, _facts(deletion))
 
     @preview_of(edit_file)
     def preview_edit_file(self, arguments: dict[str, Any]) -> Worded:
@@ -658,15 +695,15 @@ class Files:
             with opened_to_replace(spot, arguments.get("if_version", "")) as old:
                 plan = self._plan_edit(old, edits, target.display_path)
                 if arguments.get("dry_run"):
-                    return Worded("TT6098", {"places": len(plan.changes)})
+                    return Worded(EFFECT_PREVIEW_EDIT, {"places": len(plan.changes)})
                 size = old.status.st_size
                 self._growth.check(target.display_path, len(plan.data) - size)
-        return Worded("TT6096", {"places": len(plan.changes), "size": size, "length": len(plan.data)})
+        return Worded(EFFECT_EDIT_FILE, {"places": len(plan.changes), "size": size, "length": len(plan.data)})
 
     @preview_of(move_file)
     def preview_move_file(self, arguments: dict[str, Any]) -> Worded:
         here, there = self._entry_target(arguments["source"]), self._entry_target(arguments["destination"])
-        return Worded("TT6097", {"kind": self._check_move(here, there, bool(arguments.get("create_parents")))})
+        return Worded(EFFECT_MOVE_PATH, {"kind": self._check_move(here, there, bool(arguments.get("create_parents")))})
 
     @preview_of(write_file)
     def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
@@ -676,8 +713,10 @@ class Files:
         create_parents = bool(arguments.get("create_parents"))
         status = self._check_write(target, content, mode, create_parents, arguments.get("if_version", ""))
         if status is None:
-            return Worded("TT6093", {"length": length})
-        return Worded("TT6095" if mode == "append" else "TT6094", {"length": length, "size": status.st_size})
+            return Worded(EFFECT_CREATE_FILE, {"length": length})
+        return Worded(
+            EFFECT_APPEND_FILE if mode == "append" else EFFECT_REPLACE_FILE, {"length": length, "size": status.st_size}
+        )
 
     # Paths
 
@@ -685,7 +724,7 @@ class Files:
         """The target of ``path``, which must be an entry within a folder."""
         target = self._folders.target(path)
         if target is None or not target.names:
-            raise ToolError.of("TT6070", path=target.display_path if target else ".")
+            raise ToolError.of(ROOT_FOLDER_NOT_CHANGEABLE, path=target.display_path if target else ".")
         return target
 
     def _file_target(self, path: str) -> Target:

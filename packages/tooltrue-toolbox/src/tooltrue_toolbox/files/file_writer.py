@@ -19,6 +19,18 @@ from tooltrue.errors import ToolError
 from tooltrue_toolbox.encodings import HEAD
 from tooltrue_toolbox.files.text_codec import text_codec_of
 from tooltrue_toolbox.files.values import CHUNK, FileLimits, Mode, WriteEncoding, WrittenFile, version_of
+from tooltrue_toolbox.files.wording import (
+    APPEND_ENCODING_CONFLICT,
+    CONTENT_NOT_BASE64,
+    CONTENT_NOT_ENCODABLE,
+    CONTENT_TOO_LARGE,
+    CREATE_ENTRIES_QUOTA_EXCEEDED,
+    FILE_ALREADY_EXISTS,
+    FILE_VERSION_CONFLICT,
+    FILE_WOULD_GROW_TOO_LARGE,
+    PARENT_DIRECTORY_MISSING,
+    WRITE_BYTES_QUOTA_EXCEEDED,
+)
 from tooltrue_toolbox.openat2 import rename_new
 from tooltrue_toolbox.rooted_paths import Maker, Spot, Target
 
@@ -54,9 +66,11 @@ class Growth:
     def check(self, display_path: str, more_bytes: int, more_entries: int = 0) -> None:
         """``ToolError`` when there is no room for the addition."""
         if more_bytes > 0 and more_bytes > self.bytes_left:
-            raise ToolError.of("TT6065", path=display_path, left=self.bytes_left, limit=self.limits.added_bytes)
+            raise ToolError.of(
+                WRITE_BYTES_QUOTA_EXCEEDED, path=display_path, left=self.bytes_left, limit=self.limits.added_bytes
+            )
         if more_entries > self.entries_left:
-            raise ToolError.of("TT6066", path=display_path, limit=self.limits.added_entries)
+            raise ToolError.of(CREATE_ENTRIES_QUOTA_EXCEEDED, path=display_path, limit=self.limits.added_entries)
 
     def add(self, more_bytes: int, more_entries: int = 0) -> None:
         self.bytes += more_bytes
@@ -94,7 +108,7 @@ def content_of(content: str, encoding: WriteEncoding, limit: int) -> Content:
     size = len(content) * 3 // 4 - 2 if encoding == "base64" else len(content)
     data = b"" if size > limit else _bytes(content, encoding)
     if max(size, len(data)) > limit:
-        raise ToolError.of("TT6051", size=max(size, len(data)), limit=limit)
+        raise ToolError.of(CONTENT_TOO_LARGE, size=max(size, len(data)), limit=limit)
     return Content(data, encoding != "base64")
 
 
@@ -103,9 +117,9 @@ def _bytes(content: str, encoding: WriteEncoding) -> bytes:
         return base64.b64decode(content, validate=True) if encoding == "base64" else content.encode(encoding)
     except UnicodeEncodeError as error:
         other = "utf-8" if encoding == "ascii" else "base64"
-        raise ToolError.of("TT6053", encoding=encoding, position=error.start + 1, other=other) from error
+        raise ToolError.of(CONTENT_NOT_ENCODABLE, encoding=encoding, position=error.start + 1, other=other) from error
     except (binascii.Error, ValueError) as error:
-        raise ToolError.of("TT6052") from error
+        raise ToolError.of(CONTENT_NOT_BASE64) from error
 
 
 def resolve_for_writing(target: Target) -> Spot:
@@ -113,7 +127,7 @@ def resolve_for_writing(target: Target) -> Spot:
     try:
         return target.folder.find(target.names, target.display_path, "write")
     except FileNotFoundError as error:
-        raise ToolError.of("TT6056", path=target.display_path) from error
+        raise ToolError.of(PARENT_DIRECTORY_MISSING, path=target.display_path) from error
 
 
 def resolve_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
@@ -128,7 +142,7 @@ def resolve_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
 
 def check_version(spot: Spot, status: os.stat_result | None, expected: str) -> None:
     if expected and (status is None or version_of(status) != expected):
-        raise ToolError.of("TT6055", path=spot.display_path)
+        raise ToolError.of(FILE_VERSION_CONFLICT, path=spot.display_path)
 
 
 def check_write(
@@ -154,7 +168,7 @@ def check_write(
 def _check_growth(spot: Spot, old: OldFile, data: bytes, limits: FileLimits) -> None:
     size = old.status.st_size + len(data)
     if size > limits.file_bytes:
-        raise ToolError.of("TT6054", path=spot.display_path, size=size, limit=limits.file_bytes)
+        raise ToolError.of(FILE_WOULD_GROW_TOO_LARGE, path=spot.display_path, size=size, limit=limits.file_bytes)
 
 
 def _check_encoding(spot: Spot, old: OldFile, content: Content) -> None:
@@ -162,13 +176,13 @@ def _check_encoding(spot: Spot, old: OldFile, content: Content) -> None:
     codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
     if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
         return
-    raise ToolError.of("TT6039", path=spot.display_path, encoding=codec.encoding)
+    raise ToolError.of(APPEND_ENCODING_CONFLICT, path=spot.display_path, encoding=codec.encoding)
 
 
 def _check_free(spot: Spot, status: os.stat_result | None) -> None:
     if status is not None:
         spot.must_be_plain(status)
-        raise ToolError.of("TT6050", path=spot.display_path)
+        raise ToolError.of(FILE_ALREADY_EXISTS, path=spot.display_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +289,7 @@ def create(spot: Spot, status: os.stat_result | None, data: bytes, growth: Growt
         try:
             draft.publish()
         except FileExistsError as error:
-            raise ToolError.of("TT6050", path=spot.display_path) from error
+            raise ToolError.of(FILE_ALREADY_EXISTS, path=spot.display_path) from error
         growth.add(len(data), 1)
         return draft.result(True, data)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.files.wording import GLOB_INVALID, GLOB_TOO_MANY_ALTERNATIVES
 from tooltrue_toolbox.rooted_paths import Names
 
 __all__ = ["Glob", "Ignores"]
@@ -136,7 +137,7 @@ class Glob:
         alternatives = _alternatives(text)
         expression = "|".join(_expression(each.removeprefix("/")) for each in alternatives)
         if _NEVER in expression or not all(alternatives):
-            raise ToolError.of("TT6061", pattern=text)
+            raise ToolError.of(GLOB_INVALID, pattern=text)
         return cls("/" in text, re.compile(f"(?s:{expression})"))
 
     def fits(self, way: Names) -> bool:
@@ -148,10 +149,10 @@ def _alternatives(text: str) -> list[str]:
     for part in re.split(r"(?<!\\)(\{[^{}]*\})", text):
         inner = part[1:-1] if part.startswith("{") and part.endswith("}") else None
         if inner is None and re.search(r"(?<!\\)[{}]", re.sub(r"\[[^]]*\]", "", part)):
-            raise ToolError.of("TT6061", pattern=text)
+            raise ToolError.of(GLOB_INVALID, pattern=text)
         parts.append([part] if inner is None else inner.split(","))
         if _count(parts) > _MOST_ALTERNATIVES:
-            raise ToolError.of("TT6062", pattern=text, limit=_MOST_ALTERNATIVES)
+            raise ToolError.of(GLOB_TOO_MANY_ALTERNATIVES, pattern=text, limit=_MOST_ALTERNATIVES)
     return ["".join(each) for each in product(*parts)]
 
 

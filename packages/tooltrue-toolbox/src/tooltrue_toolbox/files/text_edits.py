@@ -17,6 +17,18 @@ from tooltrue.errors import ToolError
 from tooltrue_toolbox.encodings import HEAD
 from tooltrue_toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue_toolbox.files.values import Edit
+from tooltrue_toolbox.files.wording import (
+    EDIT_COUNT_MISMATCH,
+    EDIT_MATCHES_OVERLAP,
+    EDIT_NOT_ENCODABLE,
+    EDIT_OF_BINARY_FILE,
+    EDIT_ONLY_ASCII_POSSIBLE,
+    EDIT_SPLITS_CHARACTER,
+    EDIT_TEXT_NOT_FOUND,
+    EDIT_TEXT_SIMILAR_ONLY,
+    EDIT_WITHOUT_EFFECT,
+    EDITS_OVERLAP,
+)
 
 __all__ = ["FileText", "TextChange", "apply_changes", "changes_of", "unified_diff"]
 
@@ -46,7 +58,7 @@ class FileText:
             # Bytes that are not UTF-8 come through as lone surrogates, and are written back unchanged.
             text = cls(data.decode("utf-8", "surrogateescape"), UTF_8)
         if text is None or "\0" in text.content:  # binary, or UTF-32, whose mark begins like that of UTF-16
-            raise ToolError.of("TT6046", path=display_path)
+            raise ToolError.of(EDIT_OF_BINARY_FILE, path=display_path)
         return text
 
     @classmethod
@@ -104,26 +116,26 @@ def changes_of(text: FileText, edits: Sequence[Edit], display_path: str) -> list
     changes.sort(key=lambda change: change.start)
     for one, other in pairwise(changes):
         if other.start < one.end:
-            raise ToolError.of("TT6059", path=display_path, line=_line(text.content, other.start))
+            raise ToolError.of(EDITS_OVERLAP, path=display_path, line=_line(text.content, other.start))
     return changes
 
 
 def _of(text: FileText, edit: Edit, number: int, display_path: str) -> list[TextChange]:
     if edit.old_text == edit.new_text:
-        raise ToolError.of("TT6057", number=number)
+        raise ToolError.of(EDIT_WITHOUT_EFFECT, number=number)
     if not edit.new_text.isascii() and not text.is_certain:
-        raise ToolError.of("TT6047", path=display_path, number=number)
+        raise ToolError.of(EDIT_ONLY_ASCII_POSSIBLE, path=display_path, number=number)
     if (character := text.first_unencodable(edit.new_text)) is not None:
         raise ToolError.of(
-            "TT6038", path=display_path, number=number, character=character, encoding=text.codec.encoding
+            EDIT_NOT_ENCODABLE, path=display_path, number=number, character=character, encoding=text.codec.encoding
         )
     expression = _expression(text.content, edit.old_text)
     places = [match.span() for match in expression.finditer(text.content)]
     for start, end in places:
         if (again := expression.search(text.content, start + 1)) and again.start() < end:
-            raise ToolError.of("TT6082", path=display_path, number=number, line=_line(text.content, start))
+            raise ToolError.of(EDIT_MATCHES_OVERLAP, path=display_path, number=number, line=_line(text.content, start))
         if text.may_divide(start) or text.may_divide(end):
-            raise ToolError.of("TT6083", path=display_path, number=number, line=_line(text.content, start))
+            raise ToolError.of(EDIT_SPLITS_CHARACTER, path=display_path, number=number, line=_line(text.content, start))
     if len(places) == edit.count:
         return [TextChange(start, end, _new(text.content, edit, start, end)) for start, end in places]
     if not places:
@@ -131,7 +143,12 @@ def _of(text: FileText, edit: Edit, number: int, display_path: str) -> list[Text
     lines = ", ".join(str(_line(text.content, start)) for start, _ in places[:_MOST_LINES_NAMED])
     more = ", …" if len(places) > _MOST_LINES_NAMED else ""
     raise ToolError.of(
-        "TT6058", path=display_path, number=number, found=len(places), lines=lines + more, expected=edit.count
+        EDIT_COUNT_MISMATCH,
+        path=display_path,
+        number=number,
+        found=len(places),
+        lines=lines + more,
+        expected=edit.count,
     )
 
 
@@ -168,9 +185,9 @@ def _nowhere(content: str, old_text: str, number: int, display_path: str) -> Too
             lines.setdefault(line.strip(), (at, line.rstrip("\r")))
     near = [first] if first in lines else get_close_matches(first[:_LONGEST_COMPARED], list(lines)[:_MOST_COMPARED])
     if not near:
-        return ToolError.of("TT6048", path=display_path, number=number)
+        return ToolError.of(EDIT_TEXT_NOT_FOUND, path=display_path, number=number)
     alike = "; ".join(f"line {lines[each][0]} is {lines[each][1]!r}" for each in near)
-    return ToolError.of("TT6049", path=display_path, number=number, alike=alike)
+    return ToolError.of(EDIT_TEXT_SIMILAR_ONLY, path=display_path, number=number, alike=alike)
 
 
 def apply_changes(content: str, changes: Sequence[TextChange]) -> str:

@@ -6,13 +6,21 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, origin_of
 from tooltrue.version import __version__
+from tooltrue_toolbox.github.wording import (
+    GITHUB_NOT_FOUND,
+    GITHUB_PERMISSION_MISSING,
+    GITHUB_RATE_LIMIT_EXCEEDED,
+    GITHUB_RESPONSE_UNEXPECTED,
+    GITHUB_TOKEN_REJECTED,
+    GITHUB_VALUES_REJECTED,
+)
 from tooltrue_toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
 
 __all__ = ["API", "Api", "ApiResponse", "OutcomeUnknown"]
@@ -48,7 +56,7 @@ class ApiResponse:
     @property
     def item(self) -> dict[str, Any]:
         if not is_object(self.value):
-            raise ToolError.of("TT6516", problem="the answer is not what was asked for")
+            raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem="the answer is not what was asked for")
         return self.value
 
 
@@ -81,7 +89,7 @@ class Api:
         try:
             answer = await with_retries(ask, self._patience)
         except NotFetched as error:
-            raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
+            raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem=error.facts["problem"]) from None
         return self._response(answer, what)
 
     async def post(self, path: str, value: Json, *, what: str) -> ApiResponse:
@@ -92,7 +100,7 @@ class Api:
             answer = await self._fetcher.request("POST", f"{self._base}{path}", headers=headers, content=encode(value))
         except NotFetched as error:
             if error.why == "refused":
-                raise ToolError.of("TT6516", problem=error.facts["problem"]) from None
+                raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem=error.facts["problem"]) from None
             raise OutcomeUnknown from error
         if answer.status >= 500:
             raise OutcomeUnknown
@@ -104,7 +112,7 @@ class Api:
         self._check_pace(answer)
         body = json_of(answer)
         message = str(body.get("message", ""))[:200] if is_object(body) else ""
-        code = _CODES.get(answer.status, "TT6516")
+        code = _CODES.get(answer.status, GITHUB_RESPONSE_UNEXPECTED)
         problem = f"status {answer.status}" + (f", {message!r}" if message else "")
         raise ToolError.of(code, what=what, problem=problem)
 
@@ -120,7 +128,7 @@ class Api:
             wait = until - self._patience.now().timestamp() if used_up else 60.0
         seconds = max(1, min(int(wait) + 1, 86_400))
         at = datetime.fromtimestamp(self._patience.now().timestamp() + seconds, UTC)
-        raise ToolError.of("TT6515", seconds=seconds, time=at.strftime("%H:%M:%S UTC"))
+        raise ToolError.of(GITHUB_RATE_LIMIT_EXCEEDED, seconds=seconds, time=at.strftime("%H:%M:%S UTC"))
 
     def _next_page(self, answer: FetchResponse) -> int | None:
         """The page number in the link to the next page. Links to other hosts are ignored."""
@@ -133,10 +141,10 @@ class Api:
             return None
 
 
-_CODES: Mapping[int, Literal["TT6511", "TT6512", "TT6513", "TT6514"]] = {
-    401: "TT6512",
-    403: "TT6513",
-    404: "TT6511",
-    410: "TT6511",
-    422: "TT6514",
+_CODES: Mapping[int, str] = {
+    401: GITHUB_TOKEN_REJECTED,
+    403: GITHUB_PERMISSION_MISSING,
+    404: GITHUB_NOT_FOUND,
+    410: GITHUB_NOT_FOUND,
+    422: GITHUB_VALUES_REJECTED,
 }

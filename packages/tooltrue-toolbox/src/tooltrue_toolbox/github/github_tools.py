@@ -27,6 +27,12 @@ from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue_toolbox.github.api import API, Api, ApiResponse, OutcomeUnknown
 from tooltrue_toolbox.github.issue_text import check_mentions, mark_of, quote_words, with_mark, without_hidden_text
 from tooltrue_toolbox.github.scope import Scope
+from tooltrue_toolbox.github.wording import (
+    GITHUB_RESPONSE_UNEXPECTED,
+    GITHUB_SEARCH_TOO_BROAD,
+    GITHUB_UNKNOWN_LABEL,
+    GITHUB_WRITE_OUTCOME_UNKNOWN,
+)
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.service_client import ServicePatience, check_urls
 
@@ -429,7 +435,7 @@ class GitHub:
             except OutcomeUnknown:
                 there = await _find_or_none(find)
         if there is None:
-            raise ToolError.of("TT6540", what=what)
+            raise ToolError.of(GITHUB_WRITE_OUTCOME_UNKNOWN, what=what)
         return _write_result(there, number, created=True)
 
     def _qualifiers(self, owner: str | None, repo: str | None) -> list[str]:
@@ -446,7 +452,7 @@ class GitHub:
             near = [*(match for label in missing for match in difflib.get_close_matches(label, label_names.values()))]
             shown_names = list(dict.fromkeys([*near, *label_names.values()]))[:30]
             raise ToolError.of(
-                "TT6532",
+                GITHUB_UNKNOWN_LABEL,
                 repository=name,
                 labels=", ".join(map(repr, missing)),
                 known=", ".join(shown_names) or "none",
@@ -455,7 +461,7 @@ class GitHub:
 
 def _either(qualifiers: list[str]) -> str:
     if len(qualifiers) > _OPERATORS + 1:
-        raise ToolError.of("TT6533", count=len(qualifiers))
+        raise ToolError.of(GITHUB_SEARCH_TOO_BROAD, count=len(qualifiers))
     return qualifiers[0] if len(qualifiers) == 1 else f"({' OR '.join(qualifiers)})"
 
 
@@ -473,7 +479,7 @@ def _with(mark: str, items: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
 def _write_result(item: dict[str, Any], number: int | None, *, created: bool) -> WriteResult:
     issue_number = number if number is not None else item.get("number")
     if not isinstance(issue_number, int) or issue_number < 1:
-        raise ToolError.of("TT6540", what="what was sent")
+        raise ToolError.of(GITHUB_WRITE_OUTCOME_UNKNOWN, what="what was sent")
     return WriteResult(number=issue_number, url=_line(item, "html_url"), created=created)
 
 
@@ -533,7 +539,7 @@ def _summary(item: dict[str, Any], repository: str) -> IssueSummary:
     labels = item.get("labels")
     number = item.get("number")
     if not isinstance(number, int) or number < 1:
-        raise ToolError.of("TT6516", problem="the answer is no issue")
+        raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem="the answer is no issue")
     return IssueSummary(
         repository=repository,
         number=number,

@@ -13,6 +13,7 @@ import re
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode
+from tooltrue_toolbox.github.wording import GITHUB_QUALIFIER_IN_QUERY, GITHUB_TOO_MANY_MENTIONS
 
 __all__ = ["MENTIONS", "check_mentions", "mark_of", "quote_words", "with_mark", "without_hidden_text"]
 
@@ -110,7 +111,7 @@ def check_mentions(*texts: str) -> None:
     """``ToolError`` for more mentions than a text may have."""
     names = {name.casefold() for text in texts for name in _MENTION.findall(html.unescape(text))}
     if len(names) > MENTIONS:
-        raise ToolError.of("TT6531", count=len(names), limit=MENTIONS)
+        raise ToolError.of(GITHUB_TOO_MANY_MENTIONS, count=len(names), limit=MENTIONS)
 
 
 def mark_of(key: str, *facts: Json) -> str:
@@ -129,7 +130,7 @@ def quote_words(query: str) -> str:
     words = query.split()
     for word in words:
         if _QUALIFIER.fullmatch(word.lstrip("(\"'")):
-            raise ToolError.of("TT6530", word=word[:100])
+            raise ToolError.of(GITHUB_QUALIFIER_IN_QUERY, word=word[:100])
     plain = (word.replace("\\", "").replace('"', "") for word in words)
     return " ".join(word if word.isalnum() and word not in _OPERATORS else f'"{word}"' for word in plain if word)
 

@@ -7,6 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue_toolbox.github.wording import (
+    GITHUB_REPOSITORIES_NOT_CONFIGURED,
+    GITHUB_REPOSITORY_NOT_ALLOWED,
+    GITHUB_REPOSITORY_SETTING_INVALID,
+)
 
 __all__ = ["Scope"]
 
@@ -28,10 +33,10 @@ class Scope:
         for repository in repositories:
             match = _PATTERN.fullmatch(repository)
             if match is None or match[2] in (".", ".."):
-                raise ConfigurationError.of("TT6501", repository=repository)
+                raise ConfigurationError.of(GITHUB_REPOSITORY_SETTING_INVALID, repository=repository)
             allowed.add((match[1].casefold(), match[2].casefold()))
         if not allowed:
-            raise ConfigurationError.of("TT6500")
+            raise ConfigurationError.of(GITHUB_REPOSITORIES_NOT_CONFIGURED)
         return cls(frozenset(allowed))
 
     @property
@@ -47,7 +52,9 @@ class Scope:
         """The path of a repository. ``ToolError`` for one that is not served, whether it exists or not."""
         is_one = _PATTERN.fullmatch(f"{owner}/{repo}") and repo not in (".", "..", "*")
         if not (is_one and self.holds(f"{owner}/{repo}")):
-            raise ToolError.of("TT6510", repository=f"{owner}/{repo}", served=", ".join(self._first_names()))
+            raise ToolError.of(
+                GITHUB_REPOSITORY_NOT_ALLOWED, repository=f"{owner}/{repo}", served=", ".join(self._first_names())
+            )
         return f"/repos/{owner}/{repo}"
 
     def qualifiers(self, owner: str | None, repo: str | None) -> Iterator[str]:

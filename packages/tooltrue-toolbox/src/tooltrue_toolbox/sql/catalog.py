@@ -14,6 +14,7 @@ from typing import Literal
 
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.access import Access
+from tooltrue_toolbox.sql.wording import NEW_TABLE_NAME_NOT_ALLOWED, UNKNOWN_TABLE
 
 __all__ = ["Dialect", "Relation", "SchemaCatalog", "with_hidden"]
 
@@ -113,15 +114,15 @@ class SchemaCatalog:
     def _missing_relation(self, name: str) -> ToolError:
         names = [self.display_name(relation) for relation in self.relations]
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        return ToolError.of("TT6215", name=name[:80], near=", ".join(near) or "(none)")
+        return ToolError.of(UNKNOWN_TABLE, name=name[:80], near=", ".join(near) or "(none)")
 
     def check_new(self, name: str, schema: str, database: str) -> None:
         """Check that a new table is in the home schema, and that its name is neither an engine's own nor a hidden
         one."""
         if database or (schema and schema.lower() != self.home.lower()) or _matches(name, _OWN):
-            raise ToolError.of("TT6231", name=name[:80], schema=self.home)
+            raise ToolError.of(NEW_TABLE_NAME_NOT_ALLOWED, name=name[:80], schema=self.home)
         if not self._lets(Relation(self.home, name, "table")):
-            raise ToolError.of("TT6231", name=name[:80], schema=self.home)
+            raise ToolError.of(NEW_TABLE_NAME_NOT_ALLOWED, name=name[:80], schema=self.home)
 
 
 def with_hidden(relation: Relation, access: Access, columns: Callable[[], Iterable[tuple[str, str]]]) -> Relation:

@@ -25,6 +25,18 @@ from tooltrue_toolbox.sql.engine import StatementOutcome, file_of, first_line, o
 from tooltrue_toolbox.sql.exposure import Exposure
 from tooltrue_toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue_toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+from tooltrue_toolbox.sql.wording import (
+    CONSTRAINT_VIOLATION,
+    DATABASE_LOCKED,
+    DATABASE_PERMISSION_DENIED,
+    DUCKDB_PLAN_REACHES_HIDDEN_TABLES,
+    SQL_MULTIPLE_STATEMENTS,
+    SQL_NOT_REPRODUCIBLE,
+    SQL_REJECTED_BY_DATABASE,
+    SQL_TABLES_CHANGED,
+    SQL_TIMEOUT,
+    SQL_VALUE_TOO_LARGE,
+)
 
 __all__ = ["Duck"]
 
@@ -118,21 +130,21 @@ def _tool_error(error: duckdb.Error) -> ToolError:
     problem = first_line(error)
     match error:
         case duckdb.InterruptException():
-            return ToolError.of("TT6220", seconds="")
+            return ToolError.of(SQL_TIMEOUT, seconds="")
         case duckdb.OutOfMemoryException():
-            return ToolError.of("TT6222", problem=problem)
+            return ToolError.of(SQL_VALUE_TOO_LARGE, problem=problem)
         case duckdb.PermissionException():
-            return ToolError.of("TT6234", problem=problem)
+            return ToolError.of(DATABASE_PERMISSION_DENIED, problem=problem)
         case duckdb.ConstraintException():
-            return ToolError.of("TT6233", problem=problem)
+            return ToolError.of(CONSTRAINT_VIOLATION, problem=problem)
         case duckdb.CatalogException():
-            return ToolError.of("TT6224", problem=problem)
+            return ToolError.of(SQL_TABLES_CHANGED, problem=problem)
         case duckdb.TransactionException():
-            return ToolError.of("TT6226", problem=problem)
+            return ToolError.of(DATABASE_LOCKED, problem=problem)
         case duckdb.IOException() | duckdb.ConnectionException() if _is_taken(error):
-            return ToolError.of("TT6226", problem="another call or process has the file open")
+            return ToolError.of(DATABASE_LOCKED, problem="another call or process has the file open")
         case _:
-            code = "TT6234" if "read-only" in problem else "TT6225"
+            code = DATABASE_PERMISSION_DENIED if "read-only" in problem else SQL_REJECTED_BY_DATABASE
             return of_columns(ToolError.of(code, problem=problem), _NO_COLUMN)
 
 
@@ -205,7 +217,7 @@ class _DuckSession:
         plan = self._plan(change)  # EXPLAIN of a change is refused where the file is open for reading
         problem = f"{str(plan.get('error_type', '')).title()} Error: {plan.get('error_message', '')}".partition("\n")[0]
         if _NO_COLUMN.match(problem) or (problem.startswith(("Binder", "Catalog")) and not change.names):
-            raise of_columns(ToolError.of("TT6225", problem=problem), _NO_COLUMN)
+            raise of_columns(ToolError.of(SQL_REJECTED_BY_DATABASE, problem=problem), _NO_COLUMN)
 
     def _query(self, text: str, arguments: Mapping[str, Any], most: int) -> StatementOutcome:
         """Run a query. Its types are determined first, so that values that Python would round come as text."""
@@ -226,20 +238,20 @@ class _DuckSession:
         """The only statement that DuckDB's own parser finds in ``text``: ``execute`` would run several."""
         statements = self._db.extract_statements(text)
         if len(statements) != 1:
-            raise ToolError.of("TT6210", count=len(statements))
+            raise ToolError.of(SQL_MULTIPLE_STATEMENTS, count=len(statements))
         try:
             is_of_kind = statements[0].type == kind
         except ValueError:  # a kind that its Python package cannot name
             is_of_kind = False
         if not is_of_kind:
-            raise ToolError.of("TT6238")
+            raise ToolError.of(SQL_NOT_REPRODUCIBLE)
         return statements[0]
 
     def _check_tree(self, query: str) -> None:
         """Check the tree that DuckDB's own parser makes of a query."""
         tree = json.loads(self._all("SELECT json_serialize_sql(?)", query)[0][0])
         if tree.get("error") or len(tree["statements"]) != 1:
-            raise ToolError.of("TT6238")
+            raise ToolError.of(SQL_NOT_REPRODUCIBLE)
         check_query(tree, self.catalog(), self._macros())
 
     def _check_change(self, statement: Statement, arguments: Mapping[str, Any]) -> None:
@@ -251,7 +263,7 @@ class _DuckSession:
             self._db.execute(
                 f"EXPLAIN {text_with_parameters(statement, '${name}')}", arguments
             )  # reports an error in the text itself
-            raise ToolError.of("TT6239")
+            raise ToolError.of(DUCKDB_PLAN_REACHES_HIDDEN_TABLES)
         check_plan(plan["plans"], self.catalog(), self._macros(), self._all("SELECT current_database()")[0][0])
 
     def _plan(self, statement: Statement) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, cast
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.catalog import Relation, SchemaCatalog
 from tooltrue_toolbox.sql.duck_tree import check_query, check_table_function, node_of, nodes_of
+from tooltrue_toolbox.sql.wording import DUCKDB_PLAN_REACHES_HIDDEN_TABLES, TABLE_HAS_HIDDEN_COLUMNS
 
 __all__ = ["check_plan"]
 
@@ -34,11 +35,11 @@ class _Judge:
         columns = cast("list[str]", node["names"])
         places = [int(place["index"]) for place in cast("list[dict[str, Any]]", node["column_indexes"])]
         if {columns[place] for place in places if place < len(columns)} & self._relation(table).hides:
-            raise ToolError.of("TT6239")
+            raise ToolError.of(DUCKDB_PLAN_REACHES_HIDDEN_TABLES)
 
     def check_target(self, named: Any) -> None:
         if (relation := self._relation(node_of(named).get("qualified_name"))).hides:
-            raise ToolError.of("TT6232", table=relation.name)
+            raise ToolError.of(TABLE_HAS_HIDDEN_COLUMNS, table=relation.name)
 
     def check_created(self, info: Any) -> None:
         name, schema, database = _name(node_of(info).get("qualified_name"))
@@ -62,7 +63,7 @@ class _Judge:
         try:
             return self.catalog.find(name, schema, "" if database == self.database else database)
         except ToolError:  # its message would contain the name of the table
-            raise ToolError.of("TT6239") from None
+            raise ToolError.of(DUCKDB_PLAN_REACHES_HIDDEN_TABLES) from None
 
 
 def check_plan(plan: Any, catalog: SchemaCatalog, macros: frozenset[str], database: str) -> None:
@@ -77,9 +78,9 @@ def check_plan(plan: Any, catalog: SchemaCatalog, macros: frozenset[str], databa
         for node in changes:
             _check_change(judge, node)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise ToolError.of("TT6239") from error
+        raise ToolError.of(DUCKDB_PLAN_REACHES_HIDDEN_TABLES) from error
     if not changes:
-        raise ToolError.of("TT6239")
+        raise ToolError.of(DUCKDB_PLAN_REACHES_HIDDEN_TABLES)
 
 
 def _check_change(judge: _Judge, node: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.catalog import Relation, SchemaCatalog
+from tooltrue_toolbox.sql.wording import SQL_FUNCTION_NOT_ALLOWED, SQL_NOT_REPRODUCIBLE
 
 __all__ = ["check_query", "check_table_function", "node_of", "nodes_of"]
 
@@ -36,7 +37,7 @@ def check_query(tree: Any, catalog: SchemaCatalog, macros: frozenset[str]) -> No
     for table in nodes:
         is_table = table.get("type") == "BASE_TABLE" and not _is_named(table, named, catalog)
         if is_table and _relation(table, catalog).hides and id(table) not in hidden:
-            raise ToolError.of("TT6238")
+            raise ToolError.of(SQL_NOT_REPRODUCIBLE)
 
 
 def _check_sources(node: dict[str, Any]) -> None:
@@ -45,7 +46,7 @@ def _check_sources(node: dict[str, Any]) -> None:
         source and "class" not in source and source.get("type") not in _SOURCES | _QUERIES for source in sources
     )
     if is_odd or node.get("type") == "SHOW_REF":
-        raise ToolError.of("TT6238")
+        raise ToolError.of(SQL_NOT_REPRODUCIBLE)
 
 
 def node_of(value: Any) -> dict[str, Any]:
@@ -95,11 +96,11 @@ def _check_function(node: dict[str, Any], catalog: SchemaCatalog, macros: frozen
     elif node.get("class") == "FUNCTION":
         name = str(node.get("function_name", "")).lower()
         if name in macros - catalog.functions:
-            raise ToolError.of("TT6214", name=name[:60], near="(none)")
+            raise ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near="(none)")
 
 
 def check_table_function(name: str, catalog: SchemaCatalog) -> None:
     """``ToolError`` for a function in the place of a table, unless it is known to read none."""
     if name.lower() not in _TABLE_FUNCTIONS | catalog.functions:
         near = difflib.get_close_matches(name.lower(), sorted(_TABLE_FUNCTIONS), n=3, cutoff=0.75)
-        raise ToolError.of("TT6214", name=name[:60], near=", ".join(near) or "(none)")
+        raise ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=", ".join(near) or "(none)")

@@ -18,6 +18,12 @@ from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue_toolbox.sql.exposure import Exposure
 from tooltrue_toolbox.sql.statement import Statement
 from tooltrue_toolbox.sql.values import Column, SqlLimits, TableDescription
+from tooltrue_toolbox.sql.wording import (
+    DATABASE_NOT_SERVABLE,
+    DATABASE_PACKAGE_MISSING,
+    DATABASE_URL_NOT_SUPPORTED,
+    UNKNOWN_COLUMN,
+)
 
 __all__ = ["Engine", "EngineSession", "StatementOutcome", "engine_of", "file_of", "first_line", "of_columns"]
 
@@ -126,10 +132,10 @@ def file_of(url: str) -> Path:
     path = parts.path.removeprefix("/")
     if parts.netloc or parts.query or not path:
         forms = f"{parts.scheme}:///FILE, {parts.scheme}:////absolute/FILE"
-        raise ConfigurationError.of("TT6201", url=url, known=forms)
+        raise ConfigurationError.of(DATABASE_URL_NOT_SUPPORTED, url=url, known=forms)
     file = Path(unquote(path))
     if not file.is_file():
-        raise ConfigurationError.of("TT6202", url=url, problem="there is no such file")
+        raise ConfigurationError.of(DATABASE_NOT_SERVABLE, url=url, problem="there is no such file")
     return file
 
 
@@ -137,11 +143,13 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
     """The engine that a URL names. ``ConfigurationError`` for an unknown scheme, or one whose package is missing."""
     scheme = urlsplit(url).scheme
     if scheme not in _ENGINES:
-        raise ConfigurationError.of("TT6201", url=without_password(url), known=", ".join(_ENGINES))
+        raise ConfigurationError.of(DATABASE_URL_NOT_SUPPORTED, url=without_password(url), known=", ".join(_ENGINES))
     load, package, extra = _ENGINES[scheme]
 
     def fail(command: str) -> ConfigurationError:
-        return ConfigurationError.of("TT6200", scheme=scheme, package=package, extra=extra, command=command)
+        return ConfigurationError.of(
+            DATABASE_PACKAGE_MISSING, scheme=scheme, package=package, extra=extra, command=command
+        )
 
     with required(package, extra, fail, DISTRIBUTION):
         make = load()
@@ -153,7 +161,9 @@ def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
     match = pattern.match(str(error.facts["problem"]))
     if match is None:
         return error
-    return ToolError.of("TT6241", name=next(name for name in match.groups() if name is not None)[:80], near="(none)")
+    return ToolError.of(
+        UNKNOWN_COLUMN, name=next(name for name in match.groups() if name is not None)[:80], near="(none)"
+    )
 
 
 def first_line(error: Exception) -> str:

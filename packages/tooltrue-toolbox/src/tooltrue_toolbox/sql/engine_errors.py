@@ -17,6 +17,7 @@ from tooltrue_toolbox.sql.catalog import SchemaCatalog
 from tooltrue_toolbox.sql.engine import EngineSession
 from tooltrue_toolbox.sql.statement import Statement
 from tooltrue_toolbox.sql.table_description import visible_description
+from tooltrue_toolbox.sql.wording import SQL_TABLES_CHANGED, UNKNOWN_COLUMN
 
 __all__ = ["PendingStatement", "near_columns", "redacted"]
 
@@ -48,7 +49,7 @@ def near_columns(error: ToolError, session: EngineSession, pending: PendingState
     if pending.statement is None or pending.catalog is None:
         return error
     if str(error.facts["name"]).lower() not in pending.text.lower():  # it is one of a view, or of a trigger
-        return ToolError.of("TT6224", problem=_WITHHELD)
+        return ToolError.of(SQL_TABLES_CHANGED, problem=_WITHHELD)
     names = {
         column["name"].lower(): column["name"]
         for relation in pending.statement.named
@@ -56,7 +57,9 @@ def near_columns(error: ToolError, session: EngineSession, pending: PendingState
     }
     column_name = str(error.facts["name"]).rpartition(".")[2].lower()
     near = difflib.get_close_matches(column_name, names, n=3, cutoff=0.6)
-    return ToolError.of("TT6241", name=error.facts["name"], near=", ".join(names[name] for name in near) or "(none)")
+    return ToolError.of(
+        UNKNOWN_COLUMN, name=error.facts["name"], near=", ".join(names[name] for name in near) or "(none)"
+    )
 
 
 def _problem(error: ToolError, problem: str, catalog: SchemaCatalog, pending: PendingStatement) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tooltrue.errors import ConfigurationError
+from tooltrue_toolbox.sql.wording import DATABASE_ROLE_REACHES_HIDDEN_OBJECTS
 
 __all__ = ["Exposure", "check_exposure", "walls_of"]
 
@@ -31,7 +32,10 @@ def check_exposure(exposure: Exposure) -> None:
     if exposure.reached:
         statements = "\n".join(f"{statement};" for statement in exposure.ending)
         raise ConfigurationError.of(
-            "TT6205", role=exposure.role, reached=_listed(exposure.reached), statements=statements
+            DATABASE_ROLE_REACHES_HIDDEN_OBJECTS,
+            role=exposure.role,
+            reached=_listed(exposure.reached),
+            statements=statements,
         )
 
 

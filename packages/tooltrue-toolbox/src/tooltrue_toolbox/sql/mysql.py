@@ -26,6 +26,18 @@ from tooltrue_toolbox.sql.engine import StatementOutcome, first_line, of_columns
 from tooltrue_toolbox.sql.exposure import Exposure
 from tooltrue_toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue_toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+from tooltrue_toolbox.sql.wording import (
+    CONSTRAINT_VIOLATION,
+    DATABASE_LOCKED,
+    DATABASE_PERMISSION_DENIED,
+    DATABASE_ROLE_TOO_POWERFUL,
+    DATABASE_UNREACHABLE,
+    DATABASE_URL_NOT_SUPPORTED,
+    SQL_REJECTED_BY_DATABASE,
+    SQL_TABLES_CHANGED,
+    SQL_TIMEOUT,
+    SQL_VALUE_TOO_LARGE,
+)
 
 __all__ = ["Mysql"]
 
@@ -83,7 +95,7 @@ class Mysql:
         more = dict(parse_qsl(parts.query))
         if not parts.hostname or not parts.path.strip("/") or more.keys() - {"ssl_ca"}:
             form = "mysql://user:password@host:port/database, ?ssl_ca=FILE"
-            raise ConfigurationError.of("TT6201", url=self.place, known=form)
+            raise ConfigurationError.of(DATABASE_URL_NOT_SUPPORTED, url=self.place, known=form)
         self._options: dict[str, Any] = {
             "host": parts.hostname,
             "port": parts.port or 3306,
@@ -113,7 +125,7 @@ class Mysql:
         try:
             mighty = _mighty(db)
             if mighty and not self._access.mighty_roles:
-                raise ToolError.of("TT6203", role=mighty[0], why=mighty[1])
+                raise ToolError.of(DATABASE_ROLE_TOO_POWERFUL, role=mighty[0], why=mighty[1])
             return _MysqlSession(self, db, self._access, self._limits, writes=writes)
         except BaseException:
             db.close()
@@ -138,33 +150,33 @@ _BYTES = {
 _ESCAPES: dict[Any, Any] = dict(pymysql.converters.encoders)
 
 _CODES: Mapping[int, str] = {
-    1317: "TT6220",
-    1969: "TT6220",
-    3024: "TT6220",
-    1205: "TT6226",
-    1213: "TT6226",
-    1142: "TT6234",
-    1143: "TT6234",
-    1227: "TT6234",
-    1044: "TT6234",
-    1370: "TT6234",
-    1792: "TT6234",
-    1146: "TT6224",
-    1054: "TT6224",
-    1412: "TT6224",
-    1062: "TT6233",
-    1048: "TT6233",
-    1451: "TT6233",
-    1452: "TT6233",
-    3819: "TT6233",
-    4025: "TT6233",
-    1301: "TT6222",
-    1038: "TT6222",
-    1045: "TT6227",
-    1049: "TT6227",
-    2003: "TT6227",
-    2006: "TT6227",
-    2013: "TT6227",
+    1317: SQL_TIMEOUT,
+    1969: SQL_TIMEOUT,
+    3024: SQL_TIMEOUT,
+    1205: DATABASE_LOCKED,
+    1213: DATABASE_LOCKED,
+    1142: DATABASE_PERMISSION_DENIED,
+    1143: DATABASE_PERMISSION_DENIED,
+    1227: DATABASE_PERMISSION_DENIED,
+    1044: DATABASE_PERMISSION_DENIED,
+    1370: DATABASE_PERMISSION_DENIED,
+    1792: DATABASE_PERMISSION_DENIED,
+    1146: SQL_TABLES_CHANGED,
+    1054: SQL_TABLES_CHANGED,
+    1412: SQL_TABLES_CHANGED,
+    1062: CONSTRAINT_VIOLATION,
+    1048: CONSTRAINT_VIOLATION,
+    1451: CONSTRAINT_VIOLATION,
+    1452: CONSTRAINT_VIOLATION,
+    3819: CONSTRAINT_VIOLATION,
+    4025: CONSTRAINT_VIOLATION,
+    1301: SQL_VALUE_TOO_LARGE,
+    1038: SQL_VALUE_TOO_LARGE,
+    1045: DATABASE_UNREACHABLE,
+    1049: DATABASE_UNREACHABLE,
+    2003: DATABASE_UNREACHABLE,
+    2006: DATABASE_UNREACHABLE,
+    2013: DATABASE_UNREACHABLE,
 }
 
 
@@ -173,7 +185,7 @@ _NO_COLUMN = re.compile("Unknown column '(.+)' in '")
 
 def _tool_error(error: pymysql.MySQLError) -> ToolError:
     number, problem = (*error.args, "", "")[:2]
-    code = _CODES.get(number, "TT6225") if isinstance(number, int) else "TT6227"
+    code = _CODES.get(number, SQL_REJECTED_BY_DATABASE) if isinstance(number, int) else DATABASE_UNREACHABLE
     by_hand = number == 1644  # SIGNAL, in a trigger
     tool_error = ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="", by_hand=by_hand)
     return of_columns(tool_error, _NO_COLUMN)

@@ -26,6 +26,18 @@ from tooltrue_toolbox.sql.engine import StatementOutcome, first_line, of_columns
 from tooltrue_toolbox.sql.exposure import Exposure
 from tooltrue_toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue_toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+from tooltrue_toolbox.sql.wording import (
+    CONSTRAINT_VIOLATION,
+    DATABASE_LOCKED,
+    DATABASE_PERMISSION_DENIED,
+    DATABASE_ROLE_TOO_POWERFUL,
+    DATABASE_UNREACHABLE,
+    DATABASE_URL_NOT_SUPPORTED,
+    SQL_REJECTED_BY_DATABASE,
+    SQL_TABLES_CHANGED,
+    SQL_TIMEOUT,
+    SQL_VALUE_TOO_LARGE,
+)
 
 __all__ = ["Postgresql"]
 
@@ -159,7 +171,7 @@ class Postgresql:
         try:
             self._options = conninfo.conninfo_to_dict(urlunsplit(urlsplit(url)._replace(scheme="postgresql")))
         except psycopg.ProgrammingError as error:
-            raise ConfigurationError.of("TT6201", url=self.place, known=first_line(error)) from None
+            raise ConfigurationError.of(DATABASE_URL_NOT_SUPPORTED, url=self.place, known=first_line(error)) from None
         self._access = access
         self._limits = limits
 
@@ -175,7 +187,7 @@ class Postgresql:
         try:
             home = _set_parameters(db, limits)
             if (mighty := _mighty(db)) is not None and not self._access.mighty_roles:
-                raise ToolError.of("TT6203", role=mighty[0], why=mighty[1])
+                raise ToolError.of(DATABASE_ROLE_TOO_POWERFUL, role=mighty[0], why=mighty[1])
             return _PostgresSession(db, home, self._access, writes=writes)
         except BaseException:
             db.close()
@@ -186,21 +198,21 @@ class Postgresql:
 
 
 _CODES: Mapping[str, str] = {
-    "57014": "TT6220",  # cancelled: by its time limit, or by us
-    "55P03": "TT6226",
-    "40": "TT6226",
-    "42501": "TT6234",
-    "25006": "TT6234",
-    "42P01": "TT6224",
-    "42703": "TT6224",
-    "0A000": "TT6224",
-    "23": "TT6233",
-    "53": "TT6222",
-    "54": "TT6222",
-    "08": "TT6227",
-    "57P": "TT6227",
-    "28": "TT6227",
-    "3D": "TT6227",
+    "57014": SQL_TIMEOUT,  # cancelled: by its time limit, or by us
+    "55P03": DATABASE_LOCKED,
+    "40": DATABASE_LOCKED,
+    "42501": DATABASE_PERMISSION_DENIED,
+    "25006": DATABASE_PERMISSION_DENIED,
+    "42P01": SQL_TABLES_CHANGED,
+    "42703": SQL_TABLES_CHANGED,
+    "0A000": SQL_TABLES_CHANGED,
+    "23": CONSTRAINT_VIOLATION,
+    "53": SQL_VALUE_TOO_LARGE,
+    "54": SQL_VALUE_TOO_LARGE,
+    "08": DATABASE_UNREACHABLE,
+    "57P": DATABASE_UNREACHABLE,
+    "28": DATABASE_UNREACHABLE,
+    "3D": DATABASE_UNREACHABLE,
 }
 """SQLSTATE, or a prefix of it → code of the error for the model"""
 
@@ -210,7 +222,7 @@ _NO_COLUMN = re.compile(r'column (?:"(.+?)"|(\S+)) (?:of relation ".+" |specifie
 
 def _tool_error(error: psycopg.Error) -> ToolError:
     state = error.sqlstate or ("08" if isinstance(error, psycopg.OperationalError) else "")
-    code = next((code for start, code in _CODES.items() if state.startswith(start)), "TT6225")
+    code = next((code for start, code in _CODES.items() if state.startswith(start)), SQL_REJECTED_BY_DATABASE)
     by_hand = state == "P0001" or bool(error.diag.context)  # of a function: a trigger, a default, a check
     return of_columns(ToolError.of(code, problem=first_line(error), seconds="", by_hand=by_hand), _NO_COLUMN)
 

@@ -13,6 +13,7 @@ from tooltrue.errors import ToolError
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue_toolbox.sql.engine import Engine, EngineSession
+from tooltrue_toolbox.sql.wording import DATABASE_UNREACHABLE, SQL_COMMIT_OUTCOME_UNKNOWN, SQL_TIMEOUT
 
 __all__ = ["Runner"]
 
@@ -66,9 +67,9 @@ class _Run:
         except Exception as error:
             tool_error = self._engine.tool_error(error)
             if (
-                tool_error is not None and tool_error.code == "TT6227"
+                tool_error is not None and tool_error.code == DATABASE_UNREACHABLE
             ):  # the server refused the commit, so its answer is known
-                raise ToolError.of("TT6237", problem=tool_error.facts["problem"]) from error
+                raise ToolError.of(SQL_COMMIT_OUTCOME_UNKNOWN, problem=tool_error.facts["problem"]) from error
             raise
 
     def __call__(self, work: Callable[[EngineSession], T]) -> T:
@@ -128,11 +129,11 @@ class Runner:
         finally:
             await self._end(running, future)
         if future.cancelled() and running.is_committing:
-            raise ToolError.of("TT6237", problem="its time is over")
+            raise ToolError.of(SQL_COMMIT_OUTCOME_UNKNOWN, problem="its time is over")
         error = None if future.cancelled() else future.exception()
         is_stopped = is_over and error is not None and not running.is_committing
         if future.cancelled() or is_stopped or _is_late(error):
-            raise ToolError.of("TT6220", seconds=f"{self._seconds:g}")
+            raise ToolError.of(SQL_TIMEOUT, seconds=f"{self._seconds:g}")
         return future.result()
 
     async def _end(self, running: _Run, future: asyncio.Future[T]) -> None:
@@ -159,4 +160,4 @@ class Runner:
 
 def _is_late(error: BaseException | None) -> bool:
     """Whether the engine's own time limit has ended the work."""
-    return isinstance(error, ToolError) and error.code == "TT6220"
+    return isinstance(error, ToolError) and error.code == SQL_TIMEOUT

@@ -19,7 +19,7 @@ from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.meta_keys import WALLS
 from tooltrue.tools.vocabulary import Context, RequestContext
-from tooltrue.wording import Worded, sentence
+from tooltrue.wording import Worded, coded_sentence
 from tooltrue_toolbox.registration import add_tools, preview_of, tool
 from tooltrue_toolbox.sql.access import Access
 from tooltrue_toolbox.sql.catalog import Relation, SchemaCatalog
@@ -39,6 +39,24 @@ from tooltrue_toolbox.sql.values import (
     TableList,
     cell_of,
     size_of,
+)
+from tooltrue_toolbox.sql.wording import (
+    DATABASE_NOT_SERVABLE,
+    HIDE_PATTERNS_MATCH_NO_TABLE,
+    LABEL_DRY_RUN,
+    LABEL_EVERY_ROW,
+    LABEL_ROW_COUNT,
+    LABEL_ROW_COUNT_MAXIMUM,
+    LABEL_ROW_COUNT_UNKNOWN,
+    LABEL_SQL_CHANGE,
+    SQL_AT_MOST_EXCEEDED,
+    SQL_CHANGED_ROWS_UNKNOWN,
+    SQL_CURSOR_LIMIT_REACHED,
+    SQL_CURSOR_MISMATCH,
+    SQL_PARAMETERS_MISMATCH,
+    SQL_ROLLBACK_NOT_SUPPORTED,
+    SQL_TABLES_CHANGED,
+    UNKNOWN_COLUMN,
 )
 
 __all__ = ["Database", "toolset"]
@@ -80,12 +98,14 @@ class Database:
             tool_error = error if isinstance(error, ToolError) else self._engine.tool_error(error)
             if tool_error is None:
                 raise
-            raise ConfigurationError.of("TT6202", url=self._engine.place, problem=str(tool_error)) from None
+            raise ConfigurationError.of(
+                DATABASE_NOT_SERVABLE, url=self._engine.place, problem=str(tool_error)
+            ) from None
         if not self._access.mighty_roles:
             check_exposure(exposure)
         # A server shows a role only what it may read: there a pattern without a match can be right.
         if unmatched and self._engine.dialect in ("sqlite", "duckdb"):
-            _log.warning("%s [TT6206]", sentence("TT6206", "en", {"patterns": ", ".join(unmatched)}))
+            _log.warning("%s", coded_sentence(HIDE_PATTERNS_MATCH_NO_TABLE, "en", {"patterns": ", ".join(unmatched)}))
         return walls_of(self._engine.wall, exposure, unmatched)
 
     @tool(title="List tables", effect="read", idempotent=True, untrusted=True, examples=({},))
@@ -103,7 +123,7 @@ class Database:
         catalog = await self._runner.run(lambda session: session.catalog(), context)
         names = [catalog.display_name(relation) for relation in catalog.relations]
         if cursor is not None and cursor not in names:
-            raise ToolError.of("TT6223")
+            raise ToolError.of(SQL_CURSOR_MISMATCH)
         start = names.index(cursor) + 1 if cursor is not None else 0
         part = catalog.relations[start : start + self._limits.tables]
         listed = TableList(dialect=self._engine.dialect, tables=[_entry(catalog, relation) for relation in part])
@@ -166,7 +186,7 @@ class Database:
         """
         far = _place_of(cursor, sql, parameters)
         if far > self._limits.far:
-            raise ToolError.of("TT6228", limit=self._limits.far)
+            raise ToolError.of(SQL_CURSOR_LIMIT_REACHED, limit=self._limits.far)
         most = min(limit, self._limits.rows)
 
         def work(session: EngineSession, pending: PendingStatement) -> QueryResult:
@@ -192,13 +212,13 @@ class Database:
                 lambda session: work(session, pending), context, writes=writes, commits=commits
             )
         except ToolError as error:
-            if error.code != "TT6241":
+            if error.code != UNKNOWN_COLUMN:
                 raise redacted(error, pending) from error
             missing = error
         try:
             raise await self._runner.run(lambda session: near_columns(missing, session, pending), context)
         except ToolError as error:  # the error with similar columns, or the reason why the second run failed
-            raise (error if error.code in ("TT6224", "TT6241") else missing) from None
+            raise (error if error.code in (SQL_TABLES_CHANGED, UNKNOWN_COLUMN) else missing) from None
 
     def _page(self, statement: Statement, outcome: StatementOutcome, far: int, most: int, digest: str) -> QueryResult:
         rows, more = self._rows(islice(outcome.rows, far, None), most)
@@ -277,9 +297,9 @@ class Database:
         rows, _ = self._rows(outcome.rows, self._limits.rows)
         affected = before if outcome.affected is None else outcome.affected
         if at_most is not None and affected is None:
-            raise ToolError.of("TT6236", verb=statement.verb)
+            raise ToolError.of(SQL_CHANGED_ROWS_UNKNOWN, verb=statement.verb)
         if at_most is not None and affected is not None and affected > at_most:
-            raise ToolError.of("TT6229", count=affected, at_most=at_most)
+            raise ToolError.of(SQL_AT_MOST_EXCEEDED, count=affected, at_most=at_most)
         result = ChangeResult(
             verb=statement.verb, tables=list(statement.changes), affected=affected, committed=not dry_run
         )
@@ -300,7 +320,7 @@ class Database:
         pending.catalog = session.catalog()
         pending.statement = statement = change_of(sql, self._engine.dialect, pending.catalog)
         if is_undone and not _can_be_undone(self._engine.dialect, statement):
-            raise ToolError.of("TT6235", verb=statement.verb)
+            raise ToolError.of(SQL_ROLLBACK_NOT_SUPPORTED, verb=statement.verb)
         _values(statement, parameters)
         return statement
 
@@ -332,12 +352,12 @@ def _count_rows(session: EngineSession, statement: Statement, parameters: Mappin
 
 
 def _preview_text(statement: Statement, count: int | None, *, dry_run: bool) -> Worded:
-    code = "TT6252" if statement.leaves_out else "TT6251"
-    rows = Worded("TT6253", {}) if count is None else Worded(code, {"count": count})
-    everything = Worded("TT6254", {}) if statement.everything else ""
-    undone = Worded("TT6255", {}) if dry_run else ""
+    code = LABEL_ROW_COUNT_MAXIMUM if statement.leaves_out else LABEL_ROW_COUNT
+    rows = Worded(LABEL_ROW_COUNT_UNKNOWN, {}) if count is None else Worded(code, {"count": count})
+    everything = Worded(LABEL_EVERY_ROW, {}) if statement.everything else ""
+    undone = Worded(LABEL_DRY_RUN, {}) if dry_run else ""
     facts = {"verb": statement.verb, "tables": ", ".join(statement.changes), "rows": rows}
-    return Worded("TT6250", {**facts, "everything": everything, "undone": undone})
+    return Worded(LABEL_SQL_CHANGE, {**facts, "everything": everything, "undone": undone})
 
 
 def _entry(catalog: SchemaCatalog, relation: Relation) -> TableEntry:
@@ -357,7 +377,7 @@ def _values(statement: Statement, parameters: Mapping[str, Any] | None, *, exact
     missing = [name for name in statement.names if name not in parameters]
     if missing or (exactly and len(parameters) > len(statement.names)):
         expected = ", ".join(statement.names) or "(none)"
-        raise ToolError.of("TT6221", wanted=expected, given=", ".join(parameters)[:200] or "(none)")
+        raise ToolError.of(SQL_PARAMETERS_MISMATCH, wanted=expected, given=", ".join(parameters)[:200] or "(none)")
     return parameters
 
 
@@ -372,7 +392,7 @@ def _place_of(cursor: str | None, sql: str, parameters: Mapping[str, Any] | None
         return 0
     number, _, digest = cursor.partition(".")
     if not (number.isascii() and number.isdigit() and len(number) < 10) or digest != _digest(sql, parameters):
-        raise ToolError.of("TT6223")
+        raise ToolError.of(SQL_CURSOR_MISMATCH)
     return int(number)
 
 

@@ -20,6 +20,15 @@ from tooltrue_toolbox.sql.engine import StatementOutcome, file_of, first_line, o
 from tooltrue_toolbox.sql.exposure import Exposure
 from tooltrue_toolbox.sql.statement import Statement, text_with_parameters
 from tooltrue_toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+from tooltrue_toolbox.sql.wording import (
+    CONSTRAINT_VIOLATION,
+    DATABASE_LOCKED,
+    DATABASE_PERMISSION_DENIED,
+    SQL_REJECTED_BY_DATABASE,
+    SQL_TABLES_CHANGED,
+    SQL_TIMEOUT,
+    SQL_VALUE_TOO_LARGE,
+)
 
 __all__ = ["Sqlite"]
 
@@ -73,7 +82,7 @@ class Sqlite:
 
     def tool_error(self, error: Exception) -> ToolError | None:
         if isinstance(error, OverflowError):  # a parameter of more than 64 bits
-            return ToolError.of("TT6225", problem=first_line(error))
+            return ToolError.of(SQL_REJECTED_BY_DATABASE, problem=first_line(error))
         return _tool_error(error) if isinstance(error, sqlite3.Error | sqlite3.Warning) else None
 
 
@@ -86,18 +95,18 @@ def _tool_error(error: sqlite3.Error | sqlite3.Warning) -> ToolError:
     name = str(getattr(error, "sqlite_errorname", ""))
     message = first_line(error)
     if name == "SQLITE_INTERRUPT":
-        return ToolError.of("TT6220", seconds="")
+        return ToolError.of(SQL_TIMEOUT, seconds="")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return ToolError.of("TT6226", problem=message)
+        return ToolError.of(DATABASE_LOCKED, problem=message)
     if name in ("SQLITE_TOOBIG", "SQLITE_NOMEM") or "too big" in message:
-        return ToolError.of("TT6222", problem=message)
+        return ToolError.of(SQL_VALUE_TOO_LARGE, problem=message)
     if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "prohibited" in message or "not authorized" in message:
-        return ToolError.of("TT6234", problem=message)
+        return ToolError.of(DATABASE_PERMISSION_DENIED, problem=message)
     if name.startswith("SQLITE_CONSTRAINT"):
-        return ToolError.of("TT6233", problem=message, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
+        return ToolError.of(CONSTRAINT_VIOLATION, problem=message, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
     if name == "SQLITE_SCHEMA" or message.startswith("no such table"):
-        return ToolError.of("TT6224", problem=message)
-    return of_columns(ToolError.of("TT6225", problem=message), _NO_COLUMN)
+        return ToolError.of(SQL_TABLES_CHANGED, problem=message)
+    return of_columns(ToolError.of(SQL_REJECTED_BY_DATABASE, problem=message), _NO_COLUMN)
 
 
 def _text(data: bytes) -> str | bytes:

@@ -26,6 +26,21 @@ from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue_toolbox.sql.indirect_access import check_alone, check_changed, check_plan_of, check_type
 from tooltrue_toolbox.sql.lexer import PARAMETER, quote_ends
 from tooltrue_toolbox.sql.tree_spelling import are_same, odd_text
+from tooltrue_toolbox.sql.wording import (
+    SQL_CONSTRUCT_NOT_ALLOWED,
+    SQL_CONTROL_CHARACTER,
+    SQL_EXECUTABLE_COMMENT,
+    SQL_FUNCTION_NOT_ALLOWED,
+    SQL_LENGTH_NOT_LITERAL,
+    SQL_MULTIPLE_STATEMENTS,
+    SQL_NOT_A_QUERY,
+    SQL_NOT_REPRODUCIBLE,
+    SQL_PARAMETERS_MISMATCH,
+    SQL_SYNTAX_ERROR,
+    SQL_TOO_COMPLEX,
+    SQL_VERB_NOT_ALLOWED,
+    TABLE_HAS_HIDDEN_COLUMNS,
+)
 
 __all__ = ["Statement", "change_of", "query_of", "text_with_parameters"]
 
@@ -135,7 +150,7 @@ def _checked_tree(
     name_counts = _name_counts(tree)
     tree = _reparse(_text_of(tree, dialect, _verb(tree)), names, dialect)
     if name_counts - _name_counts(tree):  # the parser's writer leaves out clauses that an engine does not have
-        raise ToolError.of("TT6238")
+        raise ToolError.of(SQL_NOT_REPRODUCIBLE)
     _check_tree(tree, dialect, catalog, kind)
     return tree, tuple(_resolve(tree, catalog))
 
@@ -147,16 +162,16 @@ def _name_counts(tree: Node) -> Counter[str]:
 
 def _check_tree(tree: Node, dialect: Dialect, catalog: SchemaCatalog, kind: Literal["query", "change"]) -> None:
     if not isinstance(tree, _ROOTS[kind]):
-        raise ToolError.of("TT6212" if kind == "query" else "TT6230", verb=_verb(tree))
+        raise ToolError.of(SQL_NOT_A_QUERY if kind == "query" else SQL_VERB_NOT_ALLOWED, verb=_verb(tree))
     if type(tree) in _KINDS and _kind(tree) not in _KINDS[type(tree)]:
-        raise ToolError.of("TT6230", verb=f"{_verb(tree)} {_kind(tree)}")
+        raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb=f"{_verb(tree)} {_kind(tree)}")
     if isinstance(tree, exp.Create) and tree.args.get("replace") and _kind(tree) == "TABLE":
-        raise ToolError.of("TT6230", verb="CREATE OR REPLACE TABLE, which drops one,")
+        raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb="CREATE OR REPLACE TABLE, which drops one,")
     nodes = syntax_allowlist.QUERIES if kind == "query" else syntax_allowlist.QUERIES | syntax_allowlist.CHANGES
     functions = syntax_allowlist.FUNCTIONS | syntax_allowlist.ENGINE[dialect] | catalog.functions
     for count, node in enumerate(tree.walk()):
         if count >= MOST_NODES:
-            raise ToolError.of("TT6218", limit=MOST_NODES)
+            raise ToolError.of(SQL_TOO_COMPLEX, limit=MOST_NODES)
         _check(node, nodes, functions, kind)
         if isinstance(node, exp.DataType):
             check_type(node, dialect, catalog)
@@ -165,7 +180,7 @@ def _check_tree(tree: Node, dialect: Dialect, catalog: SchemaCatalog, kind: Lite
 
 def _parse(text: str, dialect: Dialect) -> Node:
     if any(ord(sign) < 32 and sign not in "\t\n\r" for sign in text):
-        raise ToolError.of("TT6219")
+        raise ToolError.of(SQL_CONTROL_CHARACTER)
     _tokens(text, dialect)
     try:
         trees = [
@@ -174,11 +189,13 @@ def _parse(text: str, dialect: Dialect) -> Node:
     except SqlglotError as error:
         raise _syntax_error(error) from None
     except RecursionError:
-        raise ToolError.of("TT6218", limit=MOST_NODES) from None
+        raise ToolError.of(SQL_TOO_COMPLEX, limit=MOST_NODES) from None
     except Exception as error:  # some texts crash the parser
-        raise ToolError.of("TT6211", line=1, column=1, problem="it cannot be read, write it more simply") from error
+        raise ToolError.of(
+            SQL_SYNTAX_ERROR, line=1, column=1, problem="it cannot be read, write it more simply"
+        ) from error
     if len(trees) != 1:
-        raise ToolError.of("TT6210", count=len(trees))
+        raise ToolError.of(SQL_MULTIPLE_STATEMENTS, count=len(trees))
     tree = trees[0]
     assert tree is not None
     return tree
@@ -191,7 +208,7 @@ def _tokens(text: str, dialect: Dialect) -> list[Any]:
         raise _syntax_error(error) from None
     # MySQL and MariaDB run these; for all other readers they are comments.
     if any(comment.startswith(("!", "M!")) for token in tokens for comment in token.comments):
-        raise ToolError.of("TT6217")
+        raise ToolError.of(SQL_EXECUTABLE_COMMENT)
     return tokens
 
 
@@ -204,7 +221,9 @@ def _without_comments(text: str, dialect: Dialect) -> str:
 def _syntax_error(error: SqlglotError) -> ToolError:
     places: Sequence[Mapping[str, Any]] = getattr(error, "errors", ())
     place: Mapping[str, Any] = places[0] if places else {}
-    return ToolError.of("TT6211", line=place.get("line") or 1, column=place.get("col") or 1, problem=_problem(place))
+    return ToolError.of(
+        SQL_SYNTAX_ERROR, line=place.get("line") or 1, column=place.get("col") or 1, problem=_problem(place)
+    )
 
 
 def _problem(place: Mapping[str, Any]) -> str:
@@ -223,7 +242,7 @@ def _problem(place: Mapping[str, Any]) -> str:
 def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: str) -> None:
     name = type(node).__name__
     if (text := odd_text(node)) is not None:
-        raise ToolError.of("TT6213", what=f"{text[:60]!r} in the place of a plain word", verb="")
+        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=f"{text[:60]!r} in the place of a plain word", verb="")
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         _check_function(node, functions)
     elif isinstance(node, exp.Func):
@@ -232,10 +251,10 @@ def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: s
         if isinstance(node.parent, exp.Dot):
             _check_owner(_function_name(node), node.parent, functions)
     elif name not in nodes:
-        code = "TT6213" if name not in syntax_allowlist.CHANGES else "TT6212"
+        code = SQL_CONSTRUCT_NOT_ALLOWED if name not in syntax_allowlist.CHANGES else SQL_NOT_A_QUERY
         raise ToolError.of(code, what=_node_name(node), verb=_node_name(node))
     elif isinstance(node, exp.Operator) and _owner(str(node.args["operator"])) not in ("", "pg_catalog"):
-        raise ToolError.of("TT6213", what="an operator of somebody's own", verb="")
+        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what="an operator of somebody's own", verb="")
     if (length := syntax_allowlist.LENGTHS.get(name)) is not None:
         _check_length(node, length)
 
@@ -262,7 +281,7 @@ def _owner(operator: str) -> str:
 
 def _unknown_function(name: str, functions: frozenset[str]) -> ToolError:
     near = difflib.get_close_matches(name.rpartition(".")[2], sorted(functions), n=3, cutoff=0.75)
-    return ToolError.of("TT6214", name=name[:60], near=", ".join(near) or "(none)")
+    return ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=", ".join(near) or "(none)")
 
 
 def _function_name(node: exp.Func) -> str:
@@ -273,7 +292,7 @@ def _check_length(node: Node, argument: str) -> None:
     length = node.args.get(argument)
     number = int(length.name) if isinstance(length, exp.Literal) and length.name.isdigit() else None
     if number is None or number > LONGEST:
-        raise ToolError.of("TT6216", name=type(node).__name__.upper(), limit=LONGEST)
+        raise ToolError.of(SQL_LENGTH_NOT_LITERAL, name=type(node).__name__.upper(), limit=LONGEST)
 
 
 _PLAIN = {
@@ -316,7 +335,7 @@ def _resolve(tree: Node, catalog: SchemaCatalog) -> list[Relation]:
     for table in tables:
         if not isinstance(table.this, exp.Identifier):
             if not isinstance(table.this, exp.Func):
-                raise ToolError.of("TT6213", what=_node_name(table.this), verb="")
+                raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=_node_name(table.this), verb="")
         elif table is made or isinstance(table.parent, exp.AlterRename):
             catalog.check_new(table.name, table.db, table.catalog)
             if table is made and catalog.qualifies:
@@ -341,14 +360,16 @@ def _place(table: exp.Table, relation: Relation, qualifies: bool) -> None:
     if qualifies or isinstance(table.parent, exp.From | exp.Join):
         table.set("db", exp.to_identifier(relation.schema, quoted=True))
     if relation.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
-        raise ToolError.of("TT6232", table=relation.name)
+        raise ToolError.of(TABLE_HAS_HIDDEN_COLUMNS, table=relation.name)
     if relation.is_partial and isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
         selection = exp.select(*(exp.column(name, quoted=True) for name in relation.shown_columns))
         inner = exp.Table(this=table.this.copy(), db=table.args.get("db"))
         options = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}
         if lost := options.keys() - _OF_SUBQUERIES:
             raise ToolError.of(
-                "TT6213", what=f"{min(lost).upper()} of {relation.name}, which has hidden columns,", verb=""
+                SQL_CONSTRUCT_NOT_ALLOWED,
+                what=f"{min(lost).upper()} of {relation.name}, which has hidden columns,",
+                verb="",
             )
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
         table.replace(exp.Subquery(this=selection.from_(inner), alias=alias, **options))
@@ -460,7 +481,7 @@ def _statement_of(
     names = _take_parameters(copy)
     sql = _text_of(copy, dialect, verb)
     if not are_same(_reparse(sql, names, dialect), tree):
-        raise ToolError.of("TT6238")
+        raise ToolError.of(SQL_NOT_REPRODUCIBLE)
     return Statement(
         sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns, named, leaves_out
     )
@@ -472,7 +493,7 @@ def _take_parameters(tree: Node) -> list[str]:
     for place in list(tree.find_all(exp.Placeholder)):
         name = str(place.this or "")
         if not name:
-            raise ToolError.of("TT6221", wanted=", ".join(names) or "(none)", given="?")
+            raise ToolError.of(SQL_PARAMETERS_MISMATCH, wanted=", ".join(names) or "(none)", given="?")
         if name not in names:
             names.append(name)
         place.replace(exp.Var(this=_marker(names.index(name))))
@@ -483,20 +504,20 @@ def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
     try:
         return tree.sql(dialect=dialect, comments=False, normalize_functions=False, unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
-        raise ToolError.of("TT6213", what=str(error).partition("\n")[0][:200], verb=verb) from None
+        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=str(error).partition("\n")[0][:200], verb=verb) from None
     except Exception as error:  # it crashes on trees that its dialect does not support
-        raise ToolError.of("TT6213", what=f"{verb} as it stands here", verb=verb) from error
+        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=f"{verb} as it stands here", verb=verb) from error
 
 
 def _reparse(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
     """The tree of a text that we have written. ``ToolError`` where its quotes are not where the scanner has them."""
     text = PARAMETER.sub(lambda match: f":{names[int(match[1])]}", sql)
     if quote_ends(sql, dialect) is None or quote_ends(text, dialect) != list(_quote_ends(text, dialect)):
-        raise ToolError.of("TT6238")
+        raise ToolError.of(SQL_NOT_REPRODUCIBLE)
     try:
         return _parse(text, dialect)
     except ToolError:
-        raise ToolError.of("TT6238") from None
+        raise ToolError.of(SQL_NOT_REPRODUCIBLE) from None
 
 
 def _quote_ends(text: str, dialect: Dialect) -> Iterator[int]:

@@ -14,6 +14,7 @@ from tooltrue.extras import install_command
 from tooltrue.tools.local import LocalToolset
 from tooltrue_toolbox.distribution import DISTRIBUTION
 from tooltrue_toolbox.rooted_paths import PathRules
+from tooltrue_toolbox.tables.wording import TABLES_EXTRA_MISSING
 
 if TYPE_CHECKING:
     from tooltrue_toolbox.tables.layout import TableLimits
@@ -31,5 +32,5 @@ def toolset(
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tooltrue"):
             raise
-        raise ConfigurationError.of("TT6301", command=install_command("data", DISTRIBUTION)) from error
+        raise ConfigurationError.of(TABLES_EXTRA_MISSING, command=install_command("data", DISTRIBUTION)) from error
     return table_tools.toolset(roots, limits=limits, rules=rules)

@@ -14,6 +14,7 @@ from tooltrue_toolbox.tables.layout import Layout
 from tooltrue_toolbox.tables.open_table import OpenTable
 from tooltrue_toolbox.tables.sql import TableColumns, is_number
 from tooltrue_toolbox.tables.table_results import Analysis, Cell, Group, NotNumbers, Operation, plain, quotient
+from tooltrue_toolbox.tables.wording import START_GROUP_BEYOND_END, TABLE_WITHOUT_NUMERIC_COLUMN
 
 __all__ = ["AnalysisRequest", "Sort", "analyze"]
 
@@ -63,7 +64,7 @@ def analyze(
         sql += f" LIMIT {request.top} OFFSET {request.start - 1}"
     rows = query.rows(sql, len(table.names), values)
     if request.start > 1 and not (keys and rows):
-        raise ToolError.of("TT6336", start=request.start)
+        raise ToolError.of(START_GROUP_BEYOND_END, start=request.start)
     return _analysis(source, table, request, names, numeric, rows, exact)
 
 
@@ -90,7 +91,7 @@ def _numeric(table: TableColumns, layout: Layout) -> list[str]:
             c.name for c in layout.columns if c.samples and all(is_number(one, how(c.name)) for one in c.samples)
         ]
     if not columns:
-        raise ToolError.of("TT6335", known=", ".join(table.names[:40]))
+        raise ToolError.of(TABLE_WITHOUT_NUMERIC_COLUMN, known=", ".join(table.names[:40]))
     return columns[:50]
 
 

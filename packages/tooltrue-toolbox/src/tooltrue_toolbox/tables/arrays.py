@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.tables.wording import JSON_ARRAY_ELEMENT_INVALID, JSON_MULTIPLE_ARRAYS, TABLE_ENCODING_MISMATCH
 
 __all__ = ["Array", "Elements", "array_of", "lines_of"]
 
@@ -51,7 +52,7 @@ def _is_lines(text: str, at: int, whole: bool, display_path: str) -> bool:
 
 
 def _several(display_path: str, *keys: str) -> ToolError:
-    return ToolError.of("TT6339", path=display_path, keys=", ".join(key[:60] for key in keys[:10]))
+    return ToolError.of(JSON_MULTIPLE_ARRAYS, path=display_path, keys=", ".join(key[:60] for key in keys[:10]))
 
 
 def _after_space(text: str, at: int) -> int:
@@ -144,7 +145,7 @@ class Elements:
             raise self._unfit()
 
     def _unfit(self) -> ToolError:
-        return ToolError.of("TT6338", path=self._display_path, number=self._number, limit=self._limit)
+        return ToolError.of(JSON_ARRAY_ELEMENT_INVALID, path=self._display_path, number=self._number, limit=self._limit)
 
 
 def lines_of(parts: Iterator[bytes], array: Array, display_path: str, limit: int) -> Iterator[bytes]:
@@ -156,5 +157,5 @@ def lines_of(parts: Iterator[bytes], array: Array, display_path: str, limit: int
             yield "".join(f"{each}\n" for each in elements.feed(decoder.decode(part))).encode()
         decoder.decode(b"", final=True)
     except UnicodeError as error:
-        raise ToolError.of("TT6311", path=display_path, encoding="utf-8") from error
+        raise ToolError.of(TABLE_ENCODING_MISMATCH, path=display_path, encoding="utf-8") from error
     elements.finish()

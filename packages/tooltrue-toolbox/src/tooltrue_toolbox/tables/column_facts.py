@@ -12,6 +12,7 @@ from tooltrue_toolbox.tables.formulas import formula_of, is_formula
 from tooltrue_toolbox.tables.open_table import OpenTable
 from tooltrue_toolbox.tables.sql import TableColumns
 from tooltrue_toolbox.tables.table_results import ColumnDescription, ColumnType, Description, plain
+from tooltrue_toolbox.tables.wording import START_COLUMN_BEYOND_END
 
 __all__ = ["describe"]
 
@@ -25,7 +26,7 @@ def describe(open_table: OpenTable, start: int, query: Query, table: TableColumn
     """The table ``source``, with its columns from number ``start`` on. ``ToolError`` if there is no such column."""
     names = table.names[start - 1 : start - 1 + DESCRIBED]
     if not names:
-        raise ToolError.of("TT6332", start=start, columns=len(table.names))
+        raise ToolError.of(START_COLUMN_BEYOND_END, start=start, columns=len(table.names))
     parts = [part for name in names for part in _facts(table, name)]
     source = table.numbered_rows([name for name in names if table.counts(name)])
     [row] = query.rows(f"SELECT count(*), {', '.join(parts)} FROM {source}", len(table.names))

@@ -10,6 +10,7 @@ from pydantic import Field
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.tables.layout import Corrections, Delimiter, Encoding
 from tooltrue_toolbox.tables.notation import Decimal
+from tooltrue_toolbox.tables.wording import READ_AS_SETTING_INVALID
 
 __all__ = ["NOTHING", "CorrectionsArgument", "corrections_of"]
 
@@ -23,12 +24,15 @@ def corrections_of(argument: Mapping[str, str | bool]) -> Corrections:
     for key, value in argument.items():
         if key not in _ACCEPTED:
             raise ToolError.of(
-                "TT6337", key=key[:40], value=str(value)[:40], accepted=f"the keys {', '.join(_ACCEPTED)}"
+                READ_AS_SETTING_INVALID,
+                key=key[:40],
+                value=str(value)[:40],
+                accepted=f"the keys {', '.join(_ACCEPTED)}",
             )
         accepted, read = _ACCEPTED[key]
         correction = read(value)
         if correction is None:
-            raise ToolError.of("TT6337", key=key, value=str(value)[:40], accepted=accepted)
+            raise ToolError.of(READ_AS_SETTING_INVALID, key=key, value=str(value)[:40], accepted=accepted)
         corrections[key] = correction
     return Corrections(**corrections)
 

@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal, Protocol
 
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.tables.extras import needs_extra
+from tooltrue_toolbox.tables.wording import TABLE_COMPRESSED_DATA_DAMAGED, TABLE_DECOMPRESSION_BOMB
 
 __all__ = ["Packing", "UnpackingBounds", "packing_of", "unpack"]
 
@@ -70,12 +71,12 @@ def unpack(file: BinaryIO, packing: Packing, display_path: str, bounds: Unpackin
             for part in unpacker.feed(data):
                 size += len(part)
                 if size > bounds.size or size > bounds.free + bounds.ratio * packed_size:
-                    raise ToolError.of("TT6312", path=display_path, size=size, packed=packed_size)
+                    raise ToolError.of(TABLE_DECOMPRESSION_BOMB, path=display_path, size=size, packed=packed_size)
                 yield part
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise ToolError.of("TT6313", path=display_path, packing=packing) from error
+        raise ToolError.of(TABLE_COMPRESSED_DATA_DAMAGED, path=display_path, packing=packing) from error
     if not unpacker.whole:
-        raise ToolError.of("TT6313", path=display_path, packing=packing)
+        raise ToolError.of(TABLE_COMPRESSED_DATA_DAMAGED, path=display_path, packing=packing)
 
 
 class _Gzip:

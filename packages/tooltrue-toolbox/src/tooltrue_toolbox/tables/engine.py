@@ -19,6 +19,15 @@ from tooltrue.errors import ToolError
 from tooltrue.tools.vocabulary import Slice
 from tooltrue_toolbox.tables.feed import Feed
 from tooltrue_toolbox.tables.layout import Layout, TableLimits
+from tooltrue_toolbox.tables.wording import (
+    FILTER_PATTERN_INVALID,
+    JSON_LINE_NOT_OBJECT,
+    TABLE_LINE_NOT_UTF8,
+    TABLE_MEMORY_LIMIT_EXCEEDED,
+    TABLE_QUOTE_MISPLACED,
+    TABLE_ROW_TOO_LONG,
+    TABLE_UNREADABLE,
+)
 
 __all__ = ["Query", "QueryRun", "Stopped", "TooWide", "Unfit", "check_pattern", "open_query"]
 
@@ -164,7 +173,7 @@ class Query:
         except duckdb.InterruptException as error:
             raise Stopped from error
         except duckdb.OutOfMemoryException as error:
-            raise ToolError.of("TT6340", limit=self._limits.memory_mib) from error
+            raise ToolError.of(TABLE_MEMORY_LIMIT_EXCEEDED, limit=self._limits.memory_mib) from error
         except duckdb.OutOfRangeException as error:
             raise TooWide from error
         except duckdb.Error as error:
@@ -177,16 +186,16 @@ class Query:
             return TooWide(message)
         line = re.search(r"[Ll]ine (\d+)|record/value (\d+)", message)
         if line is not None and self._layout.format == "json lines":
-            return ToolError.of("TT6317", path=self._display_path, line=int(line[1] or line[2]))
-        return ToolError.of("TT6319", path=self._display_path)
+            return ToolError.of(JSON_LINE_NOT_OBJECT, path=self._display_path, line=int(line[1] or line[2]))
+        return ToolError.of(TABLE_UNREADABLE, path=self._display_path)
 
 
 _FATAL = {
-    "UNQUOTED VALUE": "TT6326",
-    "LINE SIZE OVER MAXIMUM": "TT6327",
-    "INVALID ENCODING": "TT6328",
-    "CAST": "TT6319",
-    "INVALID STATE": "TT6326",
+    "UNQUOTED VALUE": TABLE_QUOTE_MISPLACED,
+    "LINE SIZE OVER MAXIMUM": TABLE_ROW_TOO_LONG,
+    "INVALID ENCODING": TABLE_LINE_NOT_UTF8,
+    "CAST": TABLE_UNREADABLE,
+    "INVALID STATE": TABLE_QUOTE_MISPLACED,
 }
 
 
@@ -200,7 +209,7 @@ def check_pattern(pattern: str) -> None:
         try:
             connection.execute("SELECT regexp_matches('', CAST(? AS VARCHAR))", [pattern]).fetchall()
         except duckdb.Error as error:
-            raise ToolError.of("TT6325") from error
+            raise ToolError.of(FILTER_PATTERN_INVALID) from error
 
 
 @contextmanager

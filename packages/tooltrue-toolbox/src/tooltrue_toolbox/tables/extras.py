@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Generator
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.tables.wording import TABLE_FORMAT_EXTRA_MISSING
 
 __all__ = ["missing", "needs_extra"]
 
@@ -23,4 +24,4 @@ def needs_extra(what: str, name: str) -> Generator[None]:
 
 def missing(what: str, name: str) -> ToolError:
     """The error that ``what`` needs the extra ``name``."""
-    return ToolError.of("TT6302", what=what, extra=name)
+    return ToolError.of(TABLE_FORMAT_EXTRA_MISSING, what=what, extra=name)

@@ -20,6 +20,12 @@ from tooltrue.errors import ToolError
 from tooltrue_toolbox.tables.arrays import lines_of
 from tooltrue_toolbox.tables.decompression import unpack
 from tooltrue_toolbox.tables.layout import Layout, TableLimits
+from tooltrue_toolbox.tables.wording import (
+    JSON_LINE_TOO_LONG,
+    TABLE_ENCODING_MISMATCH,
+    TABLE_FORMAT_NOT_SUPPORTED,
+    TABLE_QUOTE_COUNT_ODD,
+)
 from tooltrue_toolbox.tables.workbooks import Sheet, sheet_of
 
 __all__ = ["Feed", "open_feed"]
@@ -98,7 +104,7 @@ class _Lengths:
             end = part.rfind(b"\n", at, at + self.limit - self.open + 1)
             if end < 0:
                 line = self.lines + part.count(b"\n", 0, at) + 1
-                raise ToolError.of("TT6345", path=self.display_path, line=line, limit=self.limit)
+                raise ToolError.of(JSON_LINE_TOO_LONG, path=self.display_path, line=line, limit=self.limit)
             at, self.open = end + 1, 0
         self.lines += part.count(b"\n")
         last = part.rfind(b"\n", at)
@@ -120,7 +126,7 @@ def _needs_work(fd: int, display_path: str, layout: Layout, limits: TableLimits)
     while part := os.pread(fd, CHUNK, offset):
         offset += len(part)
         if b"\0" in part:
-            raise ToolError.of("TT6310", path=display_path)
+            raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)
         if lengths is not None:
             lengths.check(part)
         returns = returns or b"\r" in part
@@ -131,7 +137,7 @@ def _needs_work(fd: int, display_path: str, layout: Layout, limits: TableLimits)
 
 def _check_quotes(quotes: int, layout: Layout, display_path: str) -> None:
     if quotes % 2 and layout.quotes and layout.format == "delimited":
-        raise ToolError.of("TT6318", path=display_path)
+        raise ToolError.of(TABLE_QUOTE_COUNT_ODD, path=display_path)
 
 
 def _write(
@@ -185,7 +191,7 @@ def _as_utf8(parts: Iterator[bytes], display_path: str, layout: Layout) -> Itera
         first = True
         for part in parts:
             if b"\0" in part:
-                raise ToolError.of("TT6310", path=display_path)
+                raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)
             yield part.removeprefix(codecs.BOM_UTF8) if first else part
             first = False
         return
@@ -194,11 +200,11 @@ def _as_utf8(parts: Iterator[bytes], display_path: str, layout: Layout) -> Itera
         for part in parts:
             text = decoder.decode(part).encode()
             if b"\0" in text:
-                raise ToolError.of("TT6310", path=display_path)
+                raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)
             yield text
         yield decoder.decode(b"", final=True).encode()
     except UnicodeError as error:
-        raise ToolError.of("TT6311", path=display_path, encoding=layout.encoding) from error
+        raise ToolError.of(TABLE_ENCODING_MISMATCH, path=display_path, encoding=layout.encoding) from error
 
 
 def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:

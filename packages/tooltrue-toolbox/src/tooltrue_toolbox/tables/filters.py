@@ -25,6 +25,13 @@ from decimal import Decimal
 from typing import Literal, NoReturn
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.tables.wording import (
+    FILTER_NESTED_TOO_DEEPLY,
+    FILTER_PATTERN_TOO_LONG,
+    FILTER_SYNTAX_ERROR,
+    FILTER_TOO_LONG,
+    FILTER_TOO_MANY_VALUES,
+)
 
 __all__ = [
     "Both",
@@ -146,7 +153,7 @@ def _tokens(text: str) -> Iterator[_FilterToken]:
         match = _TOKEN.match(text, place)
         if match is None:
             raise ToolError.of(
-                "TT6321", place=place + 1, found=text[place : place + 20], wanted="a name, value or sign"
+                FILTER_SYNTAX_ERROR, place=place + 1, found=text[place : place + 20], wanted="a name, value or sign"
             )
         if match.lastgroup is not None:
             yield _token(match.lastgroup, match[match.lastgroup], place)
@@ -176,7 +183,7 @@ def _token(kind: str, text: str, place: int) -> _FilterToken:
 def parse(text: str) -> Node:
     """The tree of a filter. ``ToolError`` names the position, the text found there, and the accepted alternatives."""
     if len(text) > LENGTH:
-        raise ToolError.of("TT6320", length=len(text), limit=LENGTH)
+        raise ToolError.of(FILTER_TOO_LONG, length=len(text), limit=LENGTH)
     return _Parser(list(_tokens(text))).whole()
 
 
@@ -217,7 +224,7 @@ class _Parser:
             self._fail(f'"{text}"')
 
     def _fail(self, expected: str) -> NoReturn:
-        raise ToolError.of("TT6321", place=self._next.place + 1, found=self._next.text[:20], wanted=expected)
+        raise ToolError.of(FILTER_SYNTAX_ERROR, place=self._next.place + 1, found=self._next.text[:20], wanted=expected)
 
     def _either(self) -> Node:
         parts = [self._both()]
@@ -234,7 +241,7 @@ class _Parser:
     def _negation(self) -> Node:
         self._depth += 1
         if self._depth > DEPTH:
-            raise ToolError.of("TT6322", limit=DEPTH)
+            raise ToolError.of(FILTER_NESTED_TOO_DEEPLY, limit=DEPTH)
         try:
             if self._skip("not"):
                 return Not(self._negation())
@@ -274,7 +281,7 @@ class _Parser:
             self._at -= 1
             self._fail("text in quotes")
         if how == "matches" and len(str(text)) > PATTERN:
-            raise ToolError.of("TT6323", limit=PATTERN)
+            raise ToolError.of(FILTER_PATTERN_TOO_LONG, limit=PATTERN)
         return ColumnSearch(column, how, str(text))
 
     def _search(self, word: str) -> Search:
@@ -303,5 +310,5 @@ class _Parser:
             self._fail("a value: text in quotes, a number, true or false")
         self._values += 1
         if self._values > VALUES:
-            raise ToolError.of("TT6324", limit=VALUES)
+            raise ToolError.of(FILTER_TOO_MANY_VALUES, limit=VALUES)
         return self._take().value

@@ -26,6 +26,18 @@ from tooltrue_toolbox.encodings import HEAD, DetectedEncoding, Encoding, How, de
 from tooltrue_toolbox.tables.arrays import Array, Elements, array_of
 from tooltrue_toolbox.tables.decompression import Packing, UnpackingBounds, packing_of, unpack
 from tooltrue_toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
+from tooltrue_toolbox.tables.wording import (
+    JSON_LINE_NOT_OBJECT,
+    SHEET_EMPTY,
+    TABLE_CELL_TOO_LONG,
+    TABLE_ENCODING_MISMATCH,
+    TABLE_FILE_EMPTY,
+    TABLE_FORMAT_NOT_SUPPORTED,
+    TABLE_KEYS_INVALID,
+    TABLE_TOO_MANY_COLUMNS,
+    UNKNOWN_SHEET,
+    WORKBOOK_FORMAT_NOT_SUPPORTED,
+)
 from tooltrue_toolbox.tables.workbooks import sheet_of
 
 __all__ = ["Corrections", "Encoding", "Layout", "ReadAs", "Renamed", "TableLimits", "detect_layout"]
@@ -140,15 +152,17 @@ def detect_layout(fd: int, display_path: str, corrections: Corrections, limits: 
 def _layout_of(fd: int, display_path: str, corrections: Corrections, limits: TableLimits) -> Layout:
     start = os.pread(fd, HEAD, 0)
     if start.startswith(_OLD_WORKBOOK):
-        raise ToolError.of("TT6342", path=display_path)
+        raise ToolError.of(WORKBOOK_FORMAT_NOT_SUPPORTED, path=display_path)
     if start.startswith(_ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):
         return _workbook(fd, display_path, corrections, limits)
     if corrections.sheet is not None:
-        raise ToolError.of("TT6341", path=display_path, sheet=corrections.sheet[:100], sheets="none, it is no workbook")
+        raise ToolError.of(
+            UNKNOWN_SHEET, path=display_path, sheet=corrections.sheet[:100], sheets="none, it is no workbook"
+        )
     if start.startswith(b"PAR1"):
         return Layout("parquet", (), ReadAs(format="parquet"))
     if start.startswith(_ARCHIVES):
-        raise ToolError.of("TT6310", path=display_path)
+        raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)
     packing = packing_of(start)
     head = _head(fd, packing, display_path, limits.bounds) if packing else start
     read_as = ReadAs(format="delimited")
@@ -157,7 +171,7 @@ def _layout_of(fd: int, display_path: str, corrections: Corrections, limits: Tab
     encoding = _encoding(head, display_path, corrections, read_as)
     text = _text(head, encoding, display_path)
     if not text.strip():
-        raise ToolError.of("TT6314", path=display_path)
+        raise ToolError.of(TABLE_FILE_EMPTY, path=display_path)
     whole = len(head) < HEAD
     if re.match(r"\s*(\[\s*)?\{", text):
         return _json(text, whole, display_path, Layout("json lines", (), read_as, packing, encoding), limits)
@@ -190,7 +204,7 @@ def _workbook(fd: int, display_path: str, corrections: Corrections, limits: Tabl
     text = _text(head[:HEAD], "utf-8", display_path)
     read_as = ReadAs(format="xlsx", sheet=sheet.name, sheets=sheet.names, header=corrections.header)
     if not text.strip():
-        raise ToolError.of("TT6344", path=display_path, sheet=sheet.name, sheets=", ".join(sheet.names))
+        raise ToolError.of(SHEET_EMPTY, path=display_path, sheet=sheet.name, sheets=", ".join(sheet.names))
     columns = _columns(text, whole, display_path, replace(corrections, quotes=True), ",", limits, read_as)
     columns = tuple(replace(column, typed=at in sheet.typed) for at, column in enumerate(columns))
     content = head if whole else None
@@ -222,7 +236,7 @@ def _head(fd: int, packing: Packing, display_path: str, bounds: UnpackingBounds)
 def _encoding(head: bytes, display_path: str, corrections: Corrections, read_as: ReadAs) -> Encoding:
     detection = DetectedEncoding(corrections.encoding, "argument") if corrections.encoding else encoding_of(head)
     if detection is None:
-        raise ToolError.of("TT6310", path=display_path)
+        raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)
     read_as["encoding"], read_as["encoding_from"] = detection.encoding, detection.how
     return detection.encoding
 
@@ -230,9 +244,9 @@ def _encoding(head: bytes, display_path: str, corrections: Corrections, read_as:
 def _text(head: bytes, encoding: Encoding, display_path: str) -> str:
     text = decodes(head, encoding)
     if text is None:
-        raise ToolError.of("TT6311", path=display_path, encoding=encoding)
+        raise ToolError.of(TABLE_ENCODING_MISMATCH, path=display_path, encoding=encoding)
     if "\0" in text:  # such as UTF-32, whose mark begins like that of UTF-16
-        raise ToolError.of("TT6310", path=display_path)
+        raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)
     return text.removeprefix("\ufeff")
 
 
@@ -248,7 +262,7 @@ def _rows(text: str, delimiter: str, quotes: bool, display_path: str, most: int)
                 return
             yield row
     except csv.Error as error:
-        raise ToolError.of("TT6315", path=display_path) from error
+        raise ToolError.of(TABLE_CELL_TOO_LONG, path=display_path) from error
 
 
 def _delimiter(text: str, quotes: bool, display_path: str) -> Delimiter:
@@ -282,7 +296,7 @@ def _columns(
         rows.pop()  # it may be cut off
     first = rows[0]
     if len(first) > limits.columns or (not whole and len(rows) == 1):
-        raise ToolError.of("TT6316", path=display_path, columns=len(first), limit=limits.columns)
+        raise ToolError.of(TABLE_TOO_MANY_COLUMNS, path=display_path, columns=len(first), limit=limits.columns)
     names, renamed = _column_names(first if corrections.header else [""] * len(first))
     if renamed and corrections.header:
         read_as["renamed"] = renamed
@@ -342,9 +356,9 @@ def _keys(lines: Sequence[str], display_path: str, limits: TableLimits) -> tuple
             if isinstance(value, _Literal):
                 typed.add(key)
     if not samples or len(samples) > limits.columns:
-        raise ToolError.of("TT6316", path=display_path, columns=len(samples), limit=limits.columns)
+        raise ToolError.of(TABLE_TOO_MANY_COLUMNS, path=display_path, columns=len(samples), limit=limits.columns)
     if "" in samples or len({key.lower() for key in samples}) < len(samples):
-        raise ToolError.of("TT6329", path=display_path)
+        raise ToolError.of(TABLE_KEYS_INVALID, path=display_path)
     return tuple(Cells(name, tuple(cells), name in typed) for name, cells in samples.items())
 
 
@@ -358,7 +372,7 @@ def _object(line: str, number: int, display_path: str) -> dict[str, Any]:
     try:
         value: object = json.loads(line, parse_int=_Literal, parse_float=_Literal)
     except (ValueError, RecursionError) as error:
-        raise ToolError.of("TT6317", path=display_path, line=number) from error
+        raise ToolError.of(JSON_LINE_NOT_OBJECT, path=display_path, line=number) from error
     if not isinstance(value, dict):
-        raise ToolError.of("TT6317", path=display_path, line=number)
+        raise ToolError.of(JSON_LINE_NOT_OBJECT, path=display_path, line=number)
     return cast("dict[str, Any]", value)

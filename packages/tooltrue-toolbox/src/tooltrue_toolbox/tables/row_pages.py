@@ -14,6 +14,7 @@ from tooltrue_toolbox.tables.layout import TableLimits
 from tooltrue_toolbox.tables.open_table import OpenTable
 from tooltrue_toolbox.tables.sql import TableColumns
 from tooltrue_toolbox.tables.table_results import Rows
+from tooltrue_toolbox.tables.wording import TABLE_CURSOR_MISMATCH
 
 __all__ = ["RowOrder", "rows_of"]
 
@@ -32,7 +33,7 @@ class RowOrder:
             return 0
         of, _, offset = self.cursor.rpartition(":")
         if of != version or not offset.isdecimal() or len(offset) > 15:
-            raise ToolError.of("TT6334")
+            raise ToolError.of(TABLE_CURSOR_MISMATCH)
         return int(offset)
 
     def keys(self, table: TableColumns, cells: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ from tooltrue_toolbox.tables.filters import (
     leaves,
 )
 from tooltrue_toolbox.tables.notation import NUMBER, Notation
+from tooltrue_toolbox.tables.wording import COLUMN_NOT_NUMERIC, UNKNOWN_TABLE_COLUMN
 
 __all__ = ["FLOAT", "Shape", "TableColumns", "is_number", "shape_of"]
 
@@ -94,7 +95,7 @@ class TableColumns:
         """The number of the column. ``ToolError`` lists the columns that exist."""
         if name not in self.names:
             columns = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
-            raise ToolError.of("TT6330", name=name[:100], where=where, known=columns)
+            raise ToolError.of(UNKNOWN_TABLE_COLUMN, name=name[:100], where=where, known=columns)
         return self.names.index(name)
 
     def cell(self, name: str, where: str = "$.columns") -> str:
@@ -115,7 +116,7 @@ class TableColumns:
         """The shape of a column's numbers. ``ToolError`` for a column whose type has no numbers, such as dates."""
         shape = self.natives.get(name) or self.shapes.get(name)
         if shape is None:
-            raise ToolError.of("TT6331", name=name)
+            raise ToolError.of(COLUMN_NOT_NUMERIC, name=name)
         return shape
 
     @property

@@ -47,6 +47,7 @@ from tooltrue_toolbox.tables.table_results import (
     Skipped,
     SkippedRow,
 )
+from tooltrue_toolbox.tables.wording import AGGREGATE_COLUMN_REQUIRED, TABLE_TOO_MANY_COLUMNS, TABLE_UNREADABLE
 
 __all__ = ["Analysis", "Chart", "Description", "Rows", "Tables", "toolset"]
 
@@ -188,7 +189,7 @@ class Tables:
         corrections = corrections_of(read_as)
         request = AnalysisRequest((operation,) if column else (), [column], [by], filter, sort, top)
         if not column and operation != "count":
-            raise ToolError.of("TT6333", operation=operation)
+            raise ToolError.of(AGGREGATE_COLUMN_REQUIRED, operation=operation)
 
         def work(run: QueryRun) -> CallToolResult:
             analysis = self._analyze(run, path, corrections, request)
@@ -272,7 +273,7 @@ class Tables:
                 table = replace(table, shapes={**table.shapes, name: FLOAT if shape == before else shape})
             except TooWide:
                 if not any(shape.exact for shape in (*table.shapes.values(), *table.natives.values())):
-                    raise ToolError.of("TT6319", path=source.display_path) from None
+                    raise ToolError.of(TABLE_UNREADABLE, path=source.display_path) from None
                 table = replace(
                     table, shapes=dict.fromkeys(table.shapes, FLOAT), natives=dict.fromkeys(table.natives, FLOAT)
                 )
@@ -304,7 +305,9 @@ class Tables:
             return TableColumns(tuple(c.name for c in columns), {}, shapes, notations=notations)
         types = self._once(run, source, _NOTHING, _types)
         if len(types) > self._limits.columns:
-            raise ToolError.of("TT6316", path=source.display_path, columns=len(types), limit=self._limits.columns)
+            raise ToolError.of(
+                TABLE_TOO_MANY_COLUMNS, path=source.display_path, columns=len(types), limit=self._limits.columns
+            )
         natives = {name: shape for name, kind in types if (shape := _native(kind))}
         texts = {name: Shape(12, 2) for name, kind in types if kind == "VARCHAR"}
         others = frozenset(name for name, _ in types if name not in natives and name not in texts)

@@ -22,6 +22,14 @@ from typing import Any
 
 import openpyxl
 
+from tooltrue_toolbox.tables.wording import (
+    TABLE_DECOMPRESSION_BOMB,
+    TABLE_FORMAT_EXTRA_MISSING,
+    TABLE_FORMAT_NOT_SUPPORTED,
+    UNKNOWN_SHEET,
+    WORKBOOK_UNREADABLE,
+)
+
 __all__ = ["answer"]
 
 _CPU_SECONDS = 240
@@ -58,7 +66,7 @@ def answer() -> None:
     except _Refusal as refused:
         head, rows = refused.reply, iter(())
     except Exception as error:  # noqa: BLE001 - a stranger's archive: whatever is wrong with it, it cannot be read
-        head, rows = {"code": "TT6343", "facts": {"problem": type(error).__name__}}, iter(())
+        head, rows = {"code": WORKBOOK_UNREADABLE, "facts": {"problem": type(error).__name__}}, iter(())
     out.write(json.dumps(head) + "\n")
     csv.writer(out, lineterminator="\n").writerows(rows)
     out.flush()
@@ -69,24 +77,24 @@ def _check_size(job: dict[str, Any]) -> None:
         entries = archive.infolist()
         size, packed = sum(each.file_size for each in entries), max(sum(each.compress_size for each in entries), 1)
     if len(entries) > _ENTRIES or size > job["size"] or size > job["free"] + job["ratio"] * packed:
-        raise _Refusal("TT6312", size=size, packed=packed)
+        raise _Refusal(TABLE_DECOMPRESSION_BOMB, size=size, packed=packed)
 
 
 def _sheet(sheet_name: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
     """The properties and rows of the sheet ``sheet_name``, by default of the first one that is not hidden."""
     if not openpyxl.DEFUSEDXML:
-        raise _Refusal("TT6302", what="xlsx", extra="xlsx")
+        raise _Refusal(TABLE_FORMAT_EXTRA_MISSING, what="xlsx", extra="xlsx")
     try:
         book = openpyxl.load_workbook(sys.stdin.buffer, read_only=True, data_only=True, keep_links=False)
     except (OSError, KeyError) as error:  # an archive of another kind
-        raise _Refusal("TT6310") from error
+        raise _Refusal(TABLE_FORMAT_NOT_SUPPORTED) from error
     sheets = list(book.worksheets)
     names = [sheet.title for sheet in sheets]
     candidates = [
         sheet for sheet in sheets if (sheet.title == sheet_name if sheet_name else sheet.sheet_state == "visible")
     ]
     if not candidates:
-        raise _Refusal("TT6341", sheet=str(sheet_name)[:100], sheets=", ".join(names[:_SHEETS]))
+        raise _Refusal(UNKNOWN_SHEET, sheet=str(sheet_name)[:100], sheets=", ".join(names[:_SHEETS]))
     candidates[0].reset_dimensions()  # the size that a file states may be wrong
     rows = _filled_rows(candidates[0].iter_rows(values_only=True))
     beginning = list(islice(rows, _BEGINNING))

@@ -16,6 +16,7 @@ from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import decode
 from tooltrue_toolbox.tables.decompression import UnpackingBounds
 from tooltrue_toolbox.tables.extras import missing
+from tooltrue_toolbox.tables.wording import WORKBOOK_UNREADABLE
 
 __all__ = ["Sheet", "sheet_of"]
 
@@ -91,5 +92,5 @@ def _sheet_in(line: bytes, display_path: str, process: subprocess.Popen[bytes]) 
 
 def _beyond(display_path: str) -> ToolError:
     return ToolError.of(
-        "TT6343", path=display_path, problem="it is damaged, or needs more memory or time than a file may"
+        WORKBOOK_UNREADABLE, path=display_path, problem="it is damaged, or needs more memory or time than a file may"
     )

@@ -21,6 +21,7 @@ from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue_toolbox.completion import wait_until_done
 from tooltrue_toolbox.distribution import DISTRIBUTION
+from tooltrue_toolbox.web.wording import PAGE_UNREADABLE, WEB_EXTRA_MISSING
 
 __all__ = ["Document", "Kind", "Part", "check_installed", "kind_of", "read"]
 
@@ -59,7 +60,9 @@ class Document:
 def check_installed() -> None:
     """``ConfigurationError`` where the packages that read documents are missing."""
     if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        raise ConfigurationError.of("TT6400", packages=", ".join(missing), command=install_command("web", DISTRIBUTION))
+        raise ConfigurationError.of(
+            WEB_EXTRA_MISSING, packages=", ".join(missing), command=install_command("web", DISTRIBUTION)
+        )
 
 
 def kind_of(content_type: str, body: bytes) -> Kind:
@@ -126,16 +129,16 @@ async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
         async with asyncio.timeout(_SECONDS):
             output, _ = await process.communicate(job)
     except TimeoutError:
-        raise ToolError.of("TT6413", url=url, problem="reading it takes too long") from None
+        raise ToolError.of(PAGE_UNREADABLE, url=url, problem="reading it takes too long") from None
     finally:
         if process.returncode is None:
             process.kill()
             await wait_until_done(lambda: process.returncode is not None, process.wait)
     if not output:
-        raise ToolError.of("TT6413", url=url, problem="it takes more memory or time than a document may")
+        raise ToolError.of(PAGE_UNREADABLE, url=url, problem="it takes more memory or time than a document may")
     made: dict[str, Any] = decode(output)
     if "code" in made:
         raise ToolError.of(made["code"], url=url)
     if "problem" in made:
-        raise ToolError.of("TT6413", url=url, problem=made["problem"])
+        raise ToolError.of(PAGE_UNREADABLE, url=url, problem=made["problem"])
     return Document(**made)

@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from tooltrue_toolbox.web.child import TEXT, ReaderJob, Unreadable, answer
 from tooltrue_toolbox.web.css import StyleRule, data_sheet, media_holds, rules
 from tooltrue_toolbox.web.hidden_elements import TooMuch, hidden_nodes
+from tooltrue_toolbox.web.wording import PAGE_STYLE_SHEETS_TOO_LARGE
 
 __all__ = ["read_html"]
 
@@ -74,7 +75,7 @@ def _drop_hidden(page: LexborHTMLParser) -> int:
     try:
         whole, silent = hidden_nodes(lambda selector: _select(page, selector), page_rules, is_linked=is_linked)
     except TooMuch:
-        raise Unreadable("TT6414") from None
+        raise Unreadable(PAGE_STYLE_SHEETS_TOO_LARGE) from None
     hidden = sum(_silence(node) for node in silent if node.tag not in _NOT_SHOWN)
     unseen = [*page.css(_CLOSED), *whole]
     hidden += sum(bool(node.text(strip=True)) for node in unseen)
@@ -100,7 +101,7 @@ def _rules(page: LexborHTMLParser) -> tuple[list[StyleRule], bool]:
         is_linked = is_linked or sheet is None
         size += len(sheet or "")
         if size > _SHEETS:
-            raise Unreadable("TT6414")
+            raise Unreadable(PAGE_STYLE_SHEETS_TOO_LARGE)
         page_rules += rules(sheet or "", media_holds(node.attributes.get("media") or ""))
     return page_rules, is_linked
 

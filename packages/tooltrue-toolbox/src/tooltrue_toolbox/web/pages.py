@@ -18,6 +18,20 @@ from tooltrue.transport.urls import ascii_url
 from tooltrue_toolbox.registration import tool
 from tooltrue_toolbox.service_client import BUSY, ServicePatience, wait_of, with_retries
 from tooltrue_toolbox.web.document_reader import Document, Kind, Part, kind_of, read
+from tooltrue_toolbox.web.wording import (
+    PAGE_DISALLOWED_BY_ROBOTS,
+    PAGE_ERROR_STATUS,
+    PAGE_FETCH_FAILED,
+    PAGE_FETCH_REFUSED,
+    PAGE_NOT_FOUND,
+    PAGE_NOT_PUBLIC,
+    PAGE_SITE_BUSY,
+    PAGE_START_BEYOND_END,
+    PAGE_TOO_LARGE,
+    PAGE_TOO_MANY_REDIRECTS,
+    PAGE_TYPE_WITHOUT_TEXT,
+    PAGE_URL_INVALID,
+)
 
 if TYPE_CHECKING:
     from tooltrue_toolbox.web.robots import Robots
@@ -124,7 +138,7 @@ class WebPages:
 
     async def _check_robots(self, url: str) -> None:
         if self._robots is not None and not await self._robots.allow(url):
-            raise ToolError.of("TT6411", url=_brief(url))
+            raise ToolError.of(PAGE_DISALLOWED_BY_ROBOTS, url=_brief(url))
 
     async def _answer(self, url: str, context: RequestContext) -> FetchResponse:
         headers = {"accept": _ACCEPT, "user-agent": self._program}
@@ -156,7 +170,7 @@ def _address(url: str) -> str:
     try:
         return ascii_url(url)
     except (ValueError, UnicodeError) as error:
-        raise ToolError.of("TT6401", url=_brief(url), problem=str(error)) from None
+        raise ToolError.of(PAGE_URL_INVALID, url=_brief(url), problem=str(error)) from None
 
 
 def _brief(url: str) -> str:
@@ -166,8 +180,13 @@ def _brief(url: str) -> str:
 
 def _fetch_error(error: NotFetched, url: str) -> ToolError:
     """The error that tells the model how to proceed."""
-    code = {"refused": "TT6402", "malformed": "TT6401", "large": "TT6408", "redirects": "TT6412"}
-    return ToolError.of(code.get(error.why, "TT6403"), url=_brief(url), problem=error.facts["problem"])
+    code = {
+        "refused": PAGE_FETCH_REFUSED,
+        "malformed": PAGE_URL_INVALID,
+        "large": PAGE_TOO_LARGE,
+        "redirects": PAGE_TOO_MANY_REDIRECTS,
+    }
+    return ToolError.of(code.get(error.why, PAGE_FETCH_FAILED), url=_brief(url), problem=error.facts["problem"])
 
 
 def _check_status(answer: FetchResponse, url: str, patience: ServicePatience) -> None:
@@ -175,20 +194,20 @@ def _check_status(answer: FetchResponse, url: str, patience: ServicePatience) ->
         return
     facts = {"url": _brief(url), "status": answer.status}
     if answer.status in (404, 410):
-        raise ToolError.of("TT6404", **facts)
+        raise ToolError.of(PAGE_NOT_FOUND, **facts)
     if answer.status in (401, 402, 403, 407, 451):
-        raise ToolError.of("TT6405", **facts)
+        raise ToolError.of(PAGE_NOT_PUBLIC, **facts)
     if answer.status in BUSY:
         wait = wait_of(answer.headers, patience.now())
-        raise ToolError.of("TT6406", **facts, seconds=60 if wait is None else min(int(wait) + 1, 86_400))
-    raise ToolError.of("TT6407", **facts)
+        raise ToolError.of(PAGE_SITE_BUSY, **facts, seconds=60 if wait is None else min(int(wait) + 1, 86_400))
+    raise ToolError.of(PAGE_ERROR_STATUS, **facts)
 
 
 def _readable(answer: FetchResponse, content_type: str) -> Kind:
     kind = kind_of(content_type, answer.body)
     if kind == "other":
         media_type = content_type.partition(";")[0].strip() or "bytes that are no text"
-        raise ToolError.of("TT6409", url=_brief(answer.url), type=media_type[:80])
+        raise ToolError.of(PAGE_TYPE_WITHOUT_TEXT, url=_brief(answer.url), type=media_type[:80])
     return kind
 
 
@@ -196,7 +215,7 @@ def _part(entry: _CacheEntry, url: str, start: int, most: int) -> WebPage:
     document = entry.document
     size = len(document.text)
     if start > size:
-        raise ToolError.of("TT6410", url=_brief(url), start=start, size=size)
+        raise ToolError.of(PAGE_START_BEYOND_END, url=_brief(url), start=start, size=size)
     end = min(start + most, size)
     page = WebPage(
         url=entry.url,

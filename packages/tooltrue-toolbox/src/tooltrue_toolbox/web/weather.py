@@ -16,6 +16,12 @@ from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue_toolbox.registration import tool
 from tooltrue_toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
+from tooltrue_toolbox.web.wording import (
+    COORDINATES_OUT_OF_RANGE,
+    UNKNOWN_LOCATION,
+    WEATHER_SERVICE_ERROR,
+    WEATHER_SERVICE_RATE_LIMITED,
+)
 
 __all__ = ["FORECASTS", "PLACES", "Weather", "WeatherReport"]
 
@@ -168,19 +174,19 @@ class Weather:
                 place=place, others=others, units=_units(units), now=_now(forecast), days=_days(forecast)
             )
         except (KeyError, TypeError, ValueError):
-            raise ToolError.of("TT6422", problem="the answer is no forecast") from None
+            raise ToolError.of(WEATHER_SERVICE_ERROR, problem="the answer is no forecast") from None
 
     async def _place(self, location: str) -> tuple[Place, list[str]]:
         if match := _COORDINATES.fullmatch(location):
             latitude, longitude = float(match[1]), float(match[2])
             if abs(latitude) > 90 or abs(longitude) > 180:
-                raise ToolError.of("TT6420", location=location)
+                raise ToolError.of(COORDINATES_OUT_OF_RANGE, location=location)
             return Place(name=location.strip(), latitude=latitude, longitude=longitude), []
         answer = await self._get_json(self._places, {"name": location.strip(), "count": 5, "format": "json"})
         results = answer.get("results") if is_object(answer) else None
         places = [_place(each) for each in results if is_object(each)] if is_array(results) else []
         if not places:
-            raise ToolError.of("TT6421", location=location)
+            raise ToolError.of(UNKNOWN_LOCATION, location=location)
         return places[0], [_place_name(each) for each in places[1:]]
 
     async def _get_json(self, url: str, query: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,13 +196,13 @@ class Weather:
         try:
             answer = await with_retries(ask, self._patience)
         except NotFetched as error:
-            raise ToolError.of("TT6422", problem=error.facts["problem"]) from None
+            raise ToolError.of(WEATHER_SERVICE_ERROR, problem=error.facts["problem"]) from None
         if answer.status == 429:
             wait = wait_of(answer.headers, self._patience.now())
-            raise ToolError.of("TT6423", seconds=60 if wait is None else min(int(wait) + 1, 86_400))
+            raise ToolError.of(WEATHER_SERVICE_RATE_LIMITED, seconds=60 if wait is None else min(int(wait) + 1, 86_400))
         value = json_of(answer)
         if answer.status != 200 or not is_object(value):
-            raise ToolError.of("TT6422", problem=f"it answered with status {answer.status}")
+            raise ToolError.of(WEATHER_SERVICE_ERROR, problem=f"it answered with status {answer.status}")
         return value
 
 
@@ -206,7 +212,7 @@ def _place(result: Mapping[str, Any]) -> Place:
             name=str(result["name"])[:100], latitude=float(result["latitude"]), longitude=float(result["longitude"])
         )
     except (KeyError, TypeError, ValueError):
-        raise ToolError.of("TT6422", problem="the answer is no list of places") from None
+        raise ToolError.of(WEATHER_SERVICE_ERROR, problem="the answer is no list of places") from None
     if region := result.get("admin1"):
         place["region"] = str(region)[:100]
     if country := result.get("country"):

@@ -23,6 +23,13 @@ from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import tell
 from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import Verbs
+from tooltrue.cli.wording import (
+    APPROVAL_CREDENTIAL_MISMATCH,
+    COMMAND_ARGUMENT_UNREADABLE,
+    REASON_NOT_JSON_OBJECT,
+    REASON_UNKNOWN_OR_REPLACED,
+    TERMINAL_OR_CREDENTIAL_REQUIRED,
+)
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url
@@ -131,7 +138,7 @@ def credential(url: str, file: Path) -> None:
     try:
         _at(url, make)
     except OSError as error:
-        raise ConfigurationError.of("TT4402", path=file, problem=error.strerror) from None
+        raise ConfigurationError.of(APPROVAL_CREDENTIAL_MISMATCH, path=file, problem=error.strerror) from None
     tell(f"A new credential is in {file}; the one before is good no more.")
 
 
@@ -147,16 +154,18 @@ def _word(path: str) -> str:
     try:
         return Path(path).read_text("utf-8").strip()
     except (OSError, UnicodeError) as error:
-        raise ConfigurationError.of("TT4402", path=path, problem=error) from None
+        raise ConfigurationError.of(APPROVAL_CREDENTIAL_MISMATCH, path=path, problem=error) from None
 
 
 async def _authorized(approvals: Approvals, path: str | None, word: str | None) -> None:
     """``ConfigurationError`` unless a person is at the terminal, or the credential is valid."""
     if word is None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise ConfigurationError.of("TT4401")
+            raise ConfigurationError.of(TERMINAL_OR_CREDENTIAL_REQUIRED)
     elif not await approvals.knows(word):
-        raise ConfigurationError.of("TT4402", path=path, problem=Worded("TT4043", {}))
+        raise ConfigurationError.of(
+            APPROVAL_CREDENTIAL_MISMATCH, path=path, problem=Worded(REASON_UNKNOWN_OR_REPLACED, {})
+        )
 
 
 def _schema(text: str) -> Mapping[str, Any]:
@@ -164,9 +173,11 @@ def _schema(text: str) -> Mapping[str, Any]:
     try:
         schema = decode(text.encode(errors="surrogateescape"))
     except ParseError as error:
-        raise ConfigurationError.of("TT4006", what="--pattern", problem=str(error)) from None
+        raise ConfigurationError.of(COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=str(error)) from None
     if not is_object(schema):
-        raise ConfigurationError.of("TT4006", what="--pattern", problem=Worded("TT4035", {}))
+        raise ConfigurationError.of(
+            COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=Worded(REASON_NOT_JSON_OBJECT, {})
+        )
     compile_schema(schema, bounds=OWN)
     return schema
 

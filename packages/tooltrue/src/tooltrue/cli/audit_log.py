@@ -16,6 +16,14 @@ from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.targets import Spec, is_ours, load_server
+from tooltrue.cli.wording import (
+    AUDIT_LOG_NAMED_TWICE,
+    AUDIT_LOG_NOT_FOUND,
+    AUDIT_LOG_REQUIRED,
+    HINT_OTHER_AUDIT_LOGS,
+    TARGET_WITHOUT_AUDIT_LOG,
+)
+from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, ParseError, StateError
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.log_queries import record_of
@@ -33,7 +41,7 @@ def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
     """Run ``use`` with the log at this URL, and return its result. ConfigurationError if there is no log."""
     path = beside(place, "")
     if path and not Path(path).is_file():  # opening it would create it
-        raise ConfigurationError.of("TT7015", what=path, known=_log_names())
+        raise ConfigurationError.of(AUDIT_LOG_NOT_FOUND, what=path, known=_log_names())
 
     async def run() -> T:
         async with open_log(place) as log:
@@ -55,7 +63,7 @@ class Which:
         with a note on standard error. ConfigurationError otherwise."""
         options = [one for one in (self.target, self.server, self.url) if one is not None]
         if len(options) > 1:
-            raise ConfigurationError.of("TT7017")
+            raise ConfigurationError.of(AUDIT_LOG_NAMED_TWICE)
         if self.target is not None:
             return _log_of(self.target)
         if self.server is not None:
@@ -71,12 +79,16 @@ def place_of(server: str) -> str:
 def _only(*, newest: bool) -> str:
     paths = sorted(_files())
     if not paths or (len(paths) > 1 and not newest):
-        raise ConfigurationError.of("TT7016", known=_log_names())
+        raise ConfigurationError.of(AUDIT_LOG_REQUIRED, known=_log_names())
     if len(paths) == 1:
         return f"sqlite://{paths[0]}"
     *others, last = sorted(paths, key=lambda path: asyncio.run(_last_record_time(path)))
     other_names = ", ".join(path.stem for path in reversed(others))
-    tell(sentence("TT7018", current_language(), {"log": last.stem, "others": other_names}), fg="yellow", err=True)
+    tell(
+        sentence(HINT_OTHER_AUDIT_LOGS, current_language(), {"log": last.stem, "others": other_names}),
+        fg="yellow",
+        err=True,
+    )
     return f"sqlite://{last}"
 
 
@@ -94,7 +106,7 @@ def _log_of(target: str) -> str:
     server = _server_of(target)
     audit = None if server is None else server.settings.audit
     if audit is None or not audit.is_kept or not isinstance(audit.to, str):
-        raise ConfigurationError.of("TT7019", target=target, known=_log_names())
+        raise ConfigurationError.of(TARGET_WITHOUT_AUDIT_LOG, target=target, known=_log_names())
     return audit.to
 
 
@@ -154,7 +166,7 @@ def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
                 if line.strip():
                     yield number, _record(line)
     except OSError as error:
-        raise ConfigurationError.of("TT9006", file=str(path), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=str(path), problem=error.strerror) from None
 
 
 def _record(line: bytes) -> Mapping[str, Any] | None:

@@ -18,6 +18,23 @@ from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.usage import Verbs
+from tooltrue.cli.wording import (
+    AUDIT_CHAIN_BROKEN,
+    AUDIT_PRUNING_UNPROVEN,
+    AUDIT_RECORD_CHANGED,
+    AUDIT_RECORD_POSITION_INVALID,
+    AUDIT_RECORDS_REMOVED,
+    AUDIT_SEAL_NOT_FOUND,
+    AUDIT_SEALED_RECORD_CHANGED,
+    AUDIT_SEALED_RECORD_MISSING,
+    REPORT_AUDIT_FAULT_COUNT,
+    REPORT_AUDIT_INTACT,
+    REPORT_AUDIT_INTACT_SEAL_BESIDE,
+    REPORT_AUDIT_INTACT_WITHOUT_SEAL,
+    REPORT_AUDIT_LOG_SEALED,
+    REPORT_AUDIT_LOG_UNSEALED,
+    SEAL_FILE_OF_OTHER_LOG,
+)
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.log_queries import Stats, entries, matching, outside, record_of, unfinished
 from tooltrue.state.log import LOWEST, Entry, Log, Mark
@@ -184,12 +201,17 @@ def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bo
     for fault in report.faults:
         _say(_FAULTS[fault.kind], err=True, position=fault.position)
     facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}
-    _say("TT7041" if marks else "TT7042", **facts, seals=len(marks), place=without_password(seal_place))
+    _say(
+        REPORT_AUDIT_LOG_SEALED if marks else REPORT_AUDIT_LOG_UNSEALED,
+        **facts,
+        seals=len(marks),
+        place=without_password(seal_place),
+    )
     if report.faults:
-        _say("TT7043", err=True, count=len(report.faults))
+        _say(REPORT_AUDIT_FAULT_COUNT, err=True, count=len(report.faults))
         sys.exit(1)
     if not marks and not unsealed:
-        _say("TT7044", err=True)
+        _say(AUDIT_SEAL_NOT_FOUND, err=True)
         sys.exit(1)
     _say(_proof(is_sealed=bool(marks), is_elsewhere=seal is not None))
 
@@ -201,18 +223,18 @@ def _say(code: str, *, err: bool = False, **facts: Any) -> None:
 def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
     """The code of the sentence on the strength of the proof that a log without faults gives."""
     if not is_sealed:
-        return "TT7047"
-    return "TT7045" if is_elsewhere else "TT7046"
+        return REPORT_AUDIT_INTACT_WITHOUT_SEAL
+    return REPORT_AUDIT_INTACT if is_elsewhere else REPORT_AUDIT_INTACT_SEAL_BESIDE
 
 
 _FAULTS: Mapping[str, str] = {
-    "edited": "TT7031",
-    "missing": "TT7032",
-    "unlinked": "TT7033",
-    "rewritten": "TT7034",
-    "cut": "TT7035",
-    "outside": "TT7036",
-    "unsigned": "TT7037",
+    "edited": AUDIT_RECORD_CHANGED,
+    "missing": AUDIT_RECORDS_REMOVED,
+    "unlinked": AUDIT_CHAIN_BROKEN,
+    "rewritten": AUDIT_SEALED_RECORD_CHANGED,
+    "cut": AUDIT_SEALED_RECORD_MISSING,
+    "outside": AUDIT_RECORD_POSITION_INVALID,
+    "unsigned": AUDIT_PRUNING_UNPROVEN,
 }
 
 
@@ -221,7 +243,7 @@ def _stored_seals(seal: str, place: str) -> list[Mark]:
         return read_seals(Path(seal))
     if marks := with_log(seal, lambda log: seals_in(log, name_of(place))):
         return marks
-    raise ConfigurationError.of("TT7090", seal=without_password(seal), log=name_of(place))
+    raise ConfigurationError.of(SEAL_FILE_OF_OTHER_LOG, seal=without_password(seal), log=name_of(place))
 
 
 @command.command("export")

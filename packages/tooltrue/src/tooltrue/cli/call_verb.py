@@ -21,6 +21,12 @@ from tooltrue.cli.server_connection import connected, revision_option, show_log,
 from tooltrue.cli.terminal_host import TYPED, check_any, is_config, opened, speaking_only
 from tooltrue.cli.terminal_prompts import elicit_here
 from tooltrue.cli.usage import unknown_tool
+from tooltrue.cli.wording import (
+    COMMAND_ARGUMENT_UNREADABLE,
+    REASON_NOT_JSON,
+    REASON_NOT_JSON_OBJECT,
+    REASON_NOT_KEY_VALUE,
+)
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.client import Result, Target
 from tooltrue.client.config import read_config
@@ -149,7 +155,9 @@ def _whole(text: str | None) -> dict[str, Any]:
         return {}
     value = _json(sys.stdin.read() if text == "-" else text, "--args")
     if not isinstance(value, dict):
-        raise ConfigurationError.of("TT4006", what="--args", problem=Worded("TT4035", {}))
+        raise ConfigurationError.of(
+            COMMAND_ARGUMENT_UNREADABLE, what="--args", problem=Worded(REASON_NOT_JSON_OBJECT, {})
+        )
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -160,7 +168,9 @@ def read_arguments(pairs: tuple[str, ...], tool: ToolDefinition | None) -> dict[
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
-            raise ConfigurationError.of("TT4006", what=pair, problem=Worded("TT4036", {}))
+            raise ConfigurationError.of(
+                COMMAND_ARGUMENT_UNREADABLE, what=pair, problem=Worded(REASON_NOT_KEY_VALUE, {})
+            )
         if key.endswith(":"):
             arguments[key[:-1]] = _json(text, pair)
         else:
@@ -190,4 +200,6 @@ def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ConfigurationError.of("TT4006", what=what, problem=Worded("TT4037", {"error": error})) from None
+        raise ConfigurationError.of(
+            COMMAND_ARGUMENT_UNREADABLE, what=what, problem=Worded(REASON_NOT_JSON, {"error": error})
+        ) from None

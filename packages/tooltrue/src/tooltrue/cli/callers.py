@@ -8,8 +8,10 @@ from typing import Any, Final, TypeVar
 import click
 
 from tooltrue.cli.usage import usage_text
+from tooltrue.cli.wording import INTROSPECTION_ISSUER_AMBIGUOUS, OPTION_REQUIRES_OTHER_OPTION
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.auth_settings import AuthSettings
+from tooltrue.wording import SETTING_INVALID
 
 __all__ = ["callers_of", "options"]
 
@@ -78,10 +80,12 @@ def callers_of(parameters: Mapping[str, Any]) -> AuthSettings:
     for option, others in _GOES_WITH.items():
         if option in values and not values.keys() & set(others):
             raise ConfigurationError.of(
-                "TT4205", option=_option_name(option), other=usage_text(" or ").join(map(_option_name, others))
+                OPTION_REQUIRES_OTHER_OPTION,
+                option=_option_name(option),
+                other=usage_text(" or ").join(map(_option_name, others)),
             )
     if "introspection" in values and len(values["oauth"]) > 1:
-        raise ConfigurationError.of("TT1065")
+        raise ConfigurationError.of(INTROSPECTION_ISSUER_AMBIGUOUS)
     return AuthSettings({**_keys(values), **_oauth(values), **_by_proxy(values)}, _option_name(next(iter(values), "")))
 
 
@@ -121,5 +125,5 @@ def _some(values: Mapping[str, Any], **options: str) -> dict[str, Any]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise ConfigurationError.of("TT4009", name="--demand-header", wanted="NAME=VALUE")
+        raise ConfigurationError.of(SETTING_INVALID, name="--demand-header", wanted="NAME=VALUE")
     return name, value

@@ -19,6 +19,7 @@ from tooltrue.cli.chat_tools import Tools, chat_tools
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import tell
+from tooltrue.cli.wording import CHAT_TOOLS_REQUIRED
 from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.host.chat import ChatSession
 from tooltrue.host.logs import ServerLog
@@ -75,7 +76,7 @@ def command(
     only question, and the exit code is 1 if the model did not finish.
     """
     if (target is None) == (config is None):
-        raise ConfigurationError.of("TT9529")
+        raise ConfigurationError.of(CHAT_TOOLS_REQUIRED)
     source, asks = target or config or "", sys.stdin.isatty() and not as_json
     model = model_of(name, base_url=base_url, stream=not no_stream)
     begins: list[Message] = [SystemMessage(system)] if system else []

@@ -16,6 +16,7 @@ import click
 from tooltrue.cli.language import current_language
 from tooltrue.cli.plugins import FAMILIES, load_plugin, names_of, not_installed
 from tooltrue.cli.usage import Verb
+from tooltrue.cli.wording import OPTION_OF_ANOTHER_FAMILY, PLUGIN_NOT_A_FAMILY
 from tooltrue.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _names(word: str) -> list[str]:
 def _family(name: str) -> Family:
     family = load_plugin(FAMILIES, name)
     if not isinstance(family, Family):
-        raise ConfigurationError.of("TT4073", name=name, kind=type(family).__name__)
+        raise ConfigurationError.of(PLUGIN_NOT_A_FAMILY, name=name, kind=type(family).__name__)
     return family
 
 
@@ -164,7 +165,9 @@ def _missing(args: Sequence[str]) -> ConfigurationError | None:
 def _misplaced(option: str) -> ConfigurationError | None:
     """The error for an option of families that the command line does not name."""
     owners = [name for name in names_of(FAMILIES) if _takes(name, option)]
-    return ConfigurationError.of("TT4074", option=option, families=", ".join(owners)) if owners else None
+    return (
+        ConfigurationError.of(OPTION_OF_ANOTHER_FAMILY, option=option, families=", ".join(owners)) if owners else None
+    )
 
 
 def _takes(name: str, option: str) -> bool:

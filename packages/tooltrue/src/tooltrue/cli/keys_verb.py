@@ -10,9 +10,11 @@ import click
 
 from tooltrue.cli.printing import tell
 from tooltrue.cli.usage import Verbs
+from tooltrue.cli.wording import DUPLICATE_API_KEY_NAME
 from tooltrue.contract.files import alone, write_whole
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.keys import check_scope, new_key, read_keys
+from tooltrue.server.wording import KEYS_FILE_INVALID
 
 __all__ = ["command"]
 
@@ -47,7 +49,7 @@ def new(name: str, scopes: tuple[str, ...], days: int | None, path: Path) -> Non
         lines.append(f"expires = {datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}")
     with alone(path):
         if path.exists() and name in read_keys(path):
-            raise ConfigurationError.of("TT4204", path=str(path), name=name)
+            raise ConfigurationError.of(DUPLICATE_API_KEY_NAME, path=str(path), name=name)
         write_whole(path, _before(path) + "\n".join(lines) + "\n\n", 0o600)
     tell(key)
     tell(f"The key of {name}. It is shown this once; {path} has its digest only.", err=True)
@@ -60,7 +62,7 @@ def _before(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise ConfigurationError.of("TT4202", path=str(path), problem=error.strerror or str(error)) from None
+        raise ConfigurationError.of(KEYS_FILE_INVALID, path=str(path), problem=error.strerror or str(error)) from None
     return f"{text}\n" if text and not text.endswith("\n") else text
 
 

@@ -15,6 +15,7 @@ from tooltrue.cli.output import show_entries, show_json, show_tools
 from tooltrue.cli.printing import tell
 from tooltrue.cli.server_connection import connected, revision_option, target_of
 from tooltrue.cli.terminal_host import TYPED, check_any, is_config, opened, speaking_only
+from tooltrue.cli.wording import TARGET_HAS_NO_PROMPTS, TARGET_HAS_NO_RESOURCES, TARGET_HAS_NO_TOOLS
 from tooltrue.errors import MethodNotFound
 from tooltrue.wording import sentence
 
@@ -48,7 +49,11 @@ def command(
     show(entries)
 
 
-_NONE: Mapping[str | None, str] = {None: "TT4015", "resources": "TT4016", "prompts": "TT4017"}
+_NONE: Mapping[str | None, str] = {
+    None: TARGET_HAS_NO_TOOLS,
+    "resources": TARGET_HAS_NO_RESOURCES,
+    "prompts": TARGET_HAS_NO_PROMPTS,
+}
 
 
 async def _list(

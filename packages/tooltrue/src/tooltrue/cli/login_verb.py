@@ -10,10 +10,11 @@ import click
 
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.wording import LABEL_NAME_OF_SET_VARIABLE
 from tooltrue.client.client import Client
 from tooltrue.client.oauth import SignIn
 from tooltrue.errors import ConfigurationError
-from tooltrue.wording import Worded
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["command"]
 
@@ -68,7 +69,9 @@ def _secret(name: str | None) -> str | None:
         return None
     secret = os.environ.get(name)
     if not secret:
-        raise ConfigurationError.of("TT4009", name="--client-secret-env", wanted=Worded("TT4042", {}))
+        raise ConfigurationError.of(
+            SETTING_INVALID, name="--client-secret-env", wanted=Worded(LABEL_NAME_OF_SET_VARIABLE, {})
+        )
     return secret
 
 

@@ -28,6 +28,7 @@ from tooltrue.errors import (
     TooltrueError,
     TransportError,
 )
+from tooltrue.transport.wording import STDOUT_NOT_WRITABLE
 from tooltrue.wording import LANGUAGES
 
 __all__ = ["EXIT_CODES", "exit_code", "main"]
@@ -150,7 +151,7 @@ def _end_unwritten(error: OSError, language: str) -> NoReturn:
         tell()
         flush_output()  # the error does not say which stream could not be written
     except OSError:
-        failure = ConfigurationError.of("TT4011", problem=error.strerror)
+        failure = ConfigurationError.of(STDOUT_NOT_WRITABLE, problem=error.strerror)
         tell(f"tooltrue: {failure.say(language)}", err=True)
         discard_output()
         sys.exit(exit_code(failure))

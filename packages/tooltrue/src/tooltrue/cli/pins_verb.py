@@ -11,6 +11,7 @@ from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.terminal_prompts import confirmed, is_somebody_here
 from tooltrue.cli.usage import misuse
+from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_CONFIGURED_SERVER, UNKNOWN_PENDING_ENTRY
 from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Pins, Review
@@ -47,7 +48,7 @@ def _pins(file: str, server: str | None) -> dict[str, Pin]:
     by_label = {one.label: pins.of(config.name, one) for one in config.servers if server in (None, one.label)}
     if server is not None and not by_label:
         labels = ", ".join(one.label for one in config.servers)
-        raise ConfigurationError.of("TT9245", file=file, server=server, known=labels)
+        raise ConfigurationError.of(UNKNOWN_CONFIGURED_SERVER, file=file, server=server, known=labels)
     return by_label
 
 
@@ -56,9 +57,9 @@ def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) 
         tell("No entry waits.")
         return
     if unknown := sorted(set(tools) - review.names):
-        raise ConfigurationError.of("TT9246", server=pin.server, names=", ".join(unknown))
+        raise ConfigurationError.of(UNKNOWN_PENDING_ENTRY, server=pin.server, names=", ".join(unknown))
     if not yes and not is_somebody_here():
-        raise ConfigurationError.of("TT9243")
+        raise ConfigurationError.of(LAUNCH_APPROVAL_REQUIRES_PERSON)
     _show([review])
     what = ", ".join(tools) or "all of it"
     if yes or confirmed(f"\nAccept {one_line(what)}?"):

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tooltrue.cli.wording import DISTRIBUTION_NOT_INSTALLED, PLUGIN_NAME_AMBIGUOUS, PLUGIN_NOT_LOADABLE
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import companion_command
 
@@ -76,7 +77,7 @@ def load_plugin(group: str, name: str) -> Any:
             return _loaded(point)
         case points:
             distributions = ", ".join(sorted(map(_distribution, points)))
-            raise ConfigurationError.of("TT4070", name=name, distributions=distributions)
+            raise ConfigurationError.of(PLUGIN_NAME_AMBIGUOUS, name=name, distributions=distributions)
 
 
 def _loaded(point: EntryPoint) -> Any:
@@ -85,7 +86,7 @@ def _loaded(point: EntryPoint) -> Any:
     except (ImportError, AttributeError) as error:
         problem = f"{type(error).__name__}: {error}"
         raise ConfigurationError.of(
-            "TT4071", name=point.name, distribution=_distribution(point), problem=problem
+            PLUGIN_NOT_LOADABLE, name=point.name, distribution=_distribution(point), problem=problem
         ) from error
 
 
@@ -99,5 +100,5 @@ def not_installed(group: str, name: str) -> ConfigurationError | None:
     if distribution is None or name in _plugins(group):
         return None
     return ConfigurationError.of(
-        "TT4072", name=name, distribution=distribution, command=companion_command(distribution)
+        DISTRIBUTION_NOT_INSTALLED, name=name, distribution=distribution, command=companion_command(distribution)
     )

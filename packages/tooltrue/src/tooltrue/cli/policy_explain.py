@@ -14,6 +14,7 @@ from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, load_server
+from tooltrue.cli.wording import POLICY_ENTRY_NOT_FOUND
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.config import OperatorConfig, read_operator_config
 from tooltrue.policy.explain import Explanation, explain, in_words, why
@@ -71,7 +72,7 @@ def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
     if kind == "prompt":
         subjects = {prompt: wire.Prompt(prompt) for prompt in there.prompts}
     if name not in subjects:
-        raise ConfigurationError.of("TT4313", name=name, nearest=closest(name, subjects))
+        raise ConfigurationError.of(POLICY_ENTRY_NOT_FOUND, name=name, nearest=closest(name, subjects))
     return subjects[name]
 
 

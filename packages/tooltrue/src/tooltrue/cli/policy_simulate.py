@@ -13,6 +13,8 @@ import click
 from tooltrue.cli.audit_log import records_in
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell
+from tooltrue.cli.wording import AUDIT_LINE_NOT_RECORD, CONFIG_WITHOUT_RULES, REASON_FILE_NOT_FOUND
+from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.log_queries import entries, record_of
 from tooltrue.policy.config import read_operator_config
@@ -38,7 +40,7 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
     """
     rules = read_operator_config(config).over(Guard(), server).rules
     if rules is None:
-        raise ConfigurationError.of("TT4314", file=config)
+        raise ConfigurationError.of(CONFIG_WITHOUT_RULES, file=config)
     is_file = Path(log).is_file()
     counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else _count(rules, log)
     rows = [(was, would, subject, rule, str(count)) for (was, would, subject, rule), count in sorted(counts.items())]
@@ -56,7 +58,7 @@ _Row = tuple[str, str, str, str]
 def _count(rules: Rules, log: str) -> Counter[_Row]:
     path = beside(log, "")
     if path and not Path(path).is_file():  # opening it would create it
-        raise ConfigurationError.of("TT9006", file=path, problem=Worded("TT4030", {}))
+        raise ConfigurationError.of(FILE_UNREADABLE, file=path, problem=Worded(REASON_FILE_NOT_FOUND, {}))
 
     async def count() -> Counter[_Row]:
         counts: Counter[_Row] = Counter()
@@ -76,5 +78,5 @@ def _row(one: Reconsidered) -> _Row:
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     for number, record in records_in(path):
         if record is None:
-            raise ConfigurationError.of("TT4315", place=f"{path}:{number}")
+            raise ConfigurationError.of(AUDIT_LINE_NOT_RECORD, place=f"{path}:{number}")
         yield record

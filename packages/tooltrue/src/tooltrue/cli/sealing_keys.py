@@ -8,6 +8,13 @@ import binascii
 import os
 from pathlib import Path
 
+from tooltrue.cli.wording import (
+    REASON_KEY_TOO_SHORT,
+    REASON_LINE_NOT_BASE64,
+    REASON_NO_KEYS,
+    REASON_NOT_TEXT,
+    SEALING_KEY_UNREADABLE,
+)
 from tooltrue.errors import ConfigurationError
 from tooltrue.wording import Worded
 
@@ -29,7 +36,7 @@ def read_keys(path: str | None) -> tuple[bytes, ...]:
     lines = [line.strip() for line in text.splitlines()]
     keys = tuple(_key(line, place) for line in lines if line and not line.startswith("#"))
     if not keys:
-        raise _no_key(place, Worded("TT4044", {}))
+        raise _no_key(place, Worded(REASON_NO_KEYS, {}))
     return keys
 
 
@@ -37,7 +44,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("ascii")
     except UnicodeDecodeError:
-        raise _no_key(str(path), Worded("TT4045", {})) from None
+        raise _no_key(str(path), Worded(REASON_NOT_TEXT, {})) from None
     except OSError as error:
         raise _no_key(str(path), error.strerror or str(error)) from None
 
@@ -47,11 +54,11 @@ def _key(line: str, place: str) -> bytes:
     try:
         key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error:
-        raise _no_key(place, Worded("TT4046", {})) from None
+        raise _no_key(place, Worded(REASON_LINE_NOT_BASE64, {})) from None
     if len(key) < _LEAST_BYTES:
-        raise _no_key(place, Worded("TT4047", {"count": len(key), "least": _LEAST_BYTES}))
+        raise _no_key(place, Worded(REASON_KEY_TOO_SHORT, {"count": len(key), "least": _LEAST_BYTES}))
     return key
 
 
 def _no_key(place: str, problem: str | Worded) -> ConfigurationError:
-    return ConfigurationError.of("TT7054", place=place, problem=problem)
+    return ConfigurationError.of(SEALING_KEY_UNREADABLE, place=place, problem=problem)

@@ -18,6 +18,7 @@ from tooltrue.cli import logs
 from tooltrue.cli.printing import tell
 from tooltrue.cli.sealing_keys import read_keys
 from tooltrue.cli.targets import Spec, load_server
+from tooltrue.cli.wording import SEALING_KEY_REQUIRED, SHARED_STATE_FOLDER_MISSING, SSE_REQUIRES_SINGLE_WORKER
 from tooltrue.cli.worker import WorkerSettings, begin
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.layers.observe import OPERATIONS
@@ -51,7 +52,7 @@ def serve_http(
 ) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError`` or ``StateError`` are raised before the server listens."""
     if sse and workers > 1:
-        raise ConfigurationError.of("TT4010")
+        raise ConfigurationError.of(SSE_REQUIRES_SINGLE_WORKER)
     logs.begin(log_format)
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
@@ -82,7 +83,7 @@ async def _check_state(url: str, *, has_keys: bool) -> None:
     async with open_facts(url) as facts:
         await facts.get("")
     if is_across_machines(url) and not has_keys:
-        raise ConfigurationError.of("TT7055", url=without_password(url))
+        raise ConfigurationError.of(SEALING_KEY_REQUIRED, url=without_password(url))
 
 
 @contextlib.contextmanager
@@ -100,4 +101,4 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="tooltrue-")
     except OSError as error:
         problem = f"{(error.strerror or str(error)).rstrip('.')}."
-        raise ConfigurationError.of("TT7058", problem=problem) from None
+        raise ConfigurationError.of(SHARED_STATE_FOLDER_MISSING, problem=problem) from None

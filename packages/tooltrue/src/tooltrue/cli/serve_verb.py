@@ -12,7 +12,9 @@ from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import own_output, tell
 from tooltrue.cli.targets import Spec, files_of, load_server
 from tooltrue.cli.terminal_prompts import is_somebody_here
+from tooltrue.cli.wording import OPTIONS_REQUIRE_HTTP
 from tooltrue.errors import ConfigurationError
+from tooltrue.server.wording import HINT_STDIO_SERVER_WAITING
 from tooltrue.wording import sentence
 
 __all__ = ["command"]
@@ -108,7 +110,7 @@ def command(
         or any((hosts, state, sealing_key_file, who_may.table))
         or any((sse, metrics, drain, connections, connections_per_address))
     ):
-        raise ConfigurationError.of("TT4004")
+        raise ConfigurationError.of(OPTIONS_REQUIRE_HTTP)
     else:
         if log_format != "text":
             from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
@@ -117,5 +119,8 @@ def command(
         with own_output():  # output while the file is loaded is not a message
             server = load_server(spec)
         if is_somebody_here():
-            tell(sentence("TT4023", current_language(), {"server": server.name, "target": spec.target}), err=True)
+            tell(
+                sentence(HINT_STDIO_SERVER_WAITING, current_language(), {"server": server.name, "target": spec.target}),
+                err=True,
+            )
         server.run()

@@ -12,6 +12,7 @@ import click
 from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, is_ours, load_server
+from tooltrue.cli.wording import CONFIG_FOR_LOCAL_SERVER_ONLY
 from tooltrue.client.client import Client, Target
 from tooltrue.errors import ConfigurationError, RpcError, TransportError
 from tooltrue.protocol import versions
@@ -31,7 +32,7 @@ revision_option = click.option(
 def target_of(target: str, family: FamilyOptions | None = None, config: str | None = None) -> Target:
     """Turn ``target`` from the command line into a target of the client."""
     if config is not None and not is_ours(target):
-        raise ConfigurationError.of("TT4312", target=target)
+        raise ConfigurationError.of(CONFIG_FOR_LOCAL_SERVER_ONLY, target=target)
     if _is_url(target):
         return target
     return load_server(Spec.of(target, family, config)) if is_ours(target) else shlex.split(target)

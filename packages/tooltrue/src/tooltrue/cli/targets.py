@@ -18,6 +18,17 @@ from typing import TYPE_CHECKING
 from tooltrue.app import Server
 from tooltrue.cli.families import FamilyOptions, families_of
 from tooltrue.cli.plugins import FAMILIES, names_of
+from tooltrue.cli.wording import (
+    OPTION_FOR_TOOLBOX_ONLY,
+    REASON_FILE_NOT_FOUND,
+    REASON_MODULE_NOT_FOUND,
+    REASON_NOT_PYTHON_FILE,
+    REASON_SERVER_AMBIGUOUS,
+    REASON_SERVER_NOT_FOUND,
+    TARGET_IMPORT_FAILED,
+    TARGET_NOT_SERVABLE,
+    TARGET_OF_OTHER_LIBRARY,
+)
 from tooltrue.crashes import is_authors
 from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.policy.consent.approvals import approvals_url, instance_of
@@ -128,7 +139,7 @@ def _load(spec: Spec, text: str | None) -> Server:
     families = families_of(spec.target)
     for option in spec.family.values:
         if not any(option == one.name for family in families.values() for one in family.options):
-            raise ConfigurationError.of("TT4008", option=option, target=spec.target)
+            raise ConfigurationError.of(OPTION_FOR_TOOLBOX_ONLY, option=option, target=spec.target)
     if families:
         toolsets = {name: family.make(spec) for name, family in families.items()}
         instance = ", ".join(dict.fromkeys(place for family in families.values() for place in family.instance(spec)))
@@ -155,11 +166,11 @@ def with_distinct_names(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
 
 def _load_file(path: Path, text: str | None) -> ModuleType:
     if not path.is_file():
-        raise ConfigurationError.of("TT4002", target=str(path), problem=Worded("TT4030", {}))
+        raise ConfigurationError.of(TARGET_NOT_SERVABLE, target=str(path), problem=Worded(REASON_FILE_NOT_FOUND, {}))
     loader = None if text is None else _TextLoader(path, text)
     spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
     if spec is None or spec.loader is None:
-        raise ConfigurationError.of("TT4002", target=str(path), problem=Worded("TT4031", {}))
+        raise ConfigurationError.of(TARGET_NOT_SERVABLE, target=str(path), problem=Worded(REASON_NOT_PYTHON_FILE, {}))
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # type annotations are looked up there
     sys.path.insert(0, str(path.parent.resolve()))
@@ -193,11 +204,11 @@ _FOREIGN = ("fastmcp", "mcp")
 def _crash(error: Exception, target: str, folder: Path) -> ConfigurationError:
     """The error for an exception raised while a file was loaded, with the author's line and its text."""
     if isinstance(error, ModuleNotFoundError) and (name := (error.name or "").partition(".")[0]) in _FOREIGN:
-        return ConfigurationError.of("TT4013", target=target, library=name)
+        return ConfigurationError.of(TARGET_OF_OTHER_LIBRARY, target=target, library=name)
     file, line, text = _raised_at(error, folder)
     message = error.msg if isinstance(error, SyntaxError) else error
     problem = f"{type(error).__name__}: {message}"
-    return ConfigurationError.of("TT4012", target=target, error=problem, file=file, line=line, text=text)
+    return ConfigurationError.of(TARGET_IMPORT_FAILED, target=target, error=problem, file=file, line=line, text=text)
 
 
 def _raised_at(error: Exception, folder: Path) -> tuple[str, int, str]:
@@ -227,22 +238,26 @@ def _load_module(name: str, target: str) -> ModuleType:
         if not isinstance(error, ModuleNotFoundError) or not f"{name}.".startswith(f"{error.name}."):
             raise _crash(error, target, Path.cwd()) from error
         names = ", ".join(names_of(FAMILIES))
-        problem = Worded("TT4032", {"module": error.name, "known": names})
-        raise ConfigurationError.of("TT4002", target=target, problem=problem) from None
+        problem = Worded(REASON_MODULE_NOT_FOUND, {"module": error.name, "known": names})
+        raise ConfigurationError.of(TARGET_NOT_SERVABLE, target=target, problem=problem) from None
 
 
 def _find(module: ModuleType, attribute: str, target: str) -> Server:
     by_name = {name: value for name, value in vars(module).items() if isinstance(value, Server)}
     if attribute:
         if attribute not in by_name:
-            raise ConfigurationError.of("TT4002", target=target, problem=Worded("TT4033", {"name": attribute}))
+            raise ConfigurationError.of(
+                TARGET_NOT_SERVABLE, target=target, problem=Worded(REASON_SERVER_NOT_FOUND, {"name": attribute})
+            )
         return by_name[attribute]
     servers = list({id(value): value for value in by_name.values()}.values())
     if not servers and (library := _foreign_server(module)):
-        raise ConfigurationError.of("TT4013", target=target, library=library)
+        raise ConfigurationError.of(TARGET_OF_OTHER_LIBRARY, target=target, library=library)
     if len(servers) != 1:
         which = ", ".join(sorted(by_name)) or "none"
-        raise ConfigurationError.of("TT4002", target=target, problem=Worded("TT4034", {"found": which}))
+        raise ConfigurationError.of(
+            TARGET_NOT_SERVABLE, target=target, problem=Worded(REASON_SERVER_AMBIGUOUS, {"found": which})
+        )
     return servers[0]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.terminal_prompts import agrees, answer_question, is_somebody_here, prompted
+from tooltrue.cli.wording import CONFIGURED_SERVERS_UNUSABLE, WARNING_DANGEROUS_COMMAND
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, Input, read_config
 from tooltrue.errors import TransportError
@@ -102,7 +103,7 @@ def check_any(host: Host, file: str) -> None:
     enabled_servers = [one for one in host.servers if one.state != "disabled"]
     if enabled_servers and not any(one.state == "ready" for one in enabled_servers):
         servers = ", ".join(f"{one.name} ({one.state})" for one in enabled_servers)
-        raise TransportError.of("TT4018", file=file, servers=servers)
+        raise TransportError.of(CONFIGURED_SERVERS_UNUSABLE, file=file, servers=servers)
 
 
 def approve_here() -> ApproveLaunch | None:
@@ -125,7 +126,7 @@ def show_request(request: LaunchRequest) -> None:
     tell(f"\n{one_line(request.server)} of {one_line(request.file)} {does}:", bold=True, err=True)
     tell(request.text, err=True)
     if not request.connects:
-        tell(sentence("TT2449", current_language(), {}), fg="red", err=True)
+        tell(sentence(WARNING_DANGEROUS_COMMAND, current_language(), {}), fg="red", err=True)
     for package in request.warnings:
         warning = f"{package} names no release: what runs is whatever is newest that day."
         tell(warning, fg="yellow", err=True)

@@ -15,6 +15,17 @@ import click
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, paint, tell
 from tooltrue.cli.usage import usage_text
+from tooltrue.cli.wording import (
+    CONSOLE_AGREE_REQUEST,
+    CONSOLE_ALLOW_REQUEST,
+    CONSOLE_PAGE_OPENED,
+    CONSOLE_SEND_DATA,
+    HINT_CANCEL_QUESTION_KEY,
+    LABEL_DATA_TO_SEND,
+    LABEL_SERVER_QUESTION,
+    WARNING_EXTERNAL_PAGE,
+    WARNING_LOOKALIKE_HOST,
+)
 from tooltrue.client.answers import Elicit, Elicitation, Reply
 from tooltrue.host.prompters import at_terminal, lines_of
 from tooltrue.jsonrpc.messages import Json
@@ -103,14 +114,14 @@ async def answer_question(question: Elicitation, server: str) -> Reply:
 
 
 async def _ask_person(question: Elicitation, server: str) -> Reply:
-    tell(f"\n{_sentence('TT2440', server=server)}", bold=True, err=True)
+    tell(f"\n{_sentence(LABEL_SERVER_QUESTION, server=server)}", bold=True, err=True)
     _say("    " + question.message.replace("\n", "\n    "))
     if question.url is not None:
         return await _visited(question.url, server)
-    _say(_sentence("TT2441"))
+    _say(_sentence(HINT_CANCEL_QUESTION_KEY))
     fields = (question.fields or {}).get("properties", {})
     if (name := _decision(fields)) is not None:
-        word = await _choose(_sentence("TT2442"), _WORDS_OF_SESSION)
+        word = await _choose(_sentence(CONSOLE_ALLOW_REQUEST), _WORDS_OF_SESSION)
         return _reply(word, {name: word})
     return await _filled(question.fields or {}, server)
 
@@ -123,12 +134,12 @@ def _reply(word: str, accepted: Mapping[str, Json] | bool) -> Reply:
 async def _visited(url: str, server: str) -> Reply:
     """Show the whole URL and its host. The person opens the page: neither client nor model sees it."""
     host = urlsplit(url).hostname or ""
-    _say(_sentence("TT2443", server=server, host=paint(host, bold=True)))
+    _say(_sentence(WARNING_EXTERNAL_PAGE, server=server, host=paint(host, bold=True)))
     _say(f"    {one_line(url)}")
     if "xn--" in host:
-        tell(_sentence("TT2444", host=host, name=one_line(_decoded(host))), fg="yellow", err=True)
-    _say(_sentence("TT2441"))
-    return _reply(await _choose(_sentence("TT2445"), _WORDS_OF_ANSWER), True)
+        tell(_sentence(WARNING_LOOKALIKE_HOST, host=host, name=one_line(_decoded(host))), fg="yellow", err=True)
+    _say(_sentence(HINT_CANCEL_QUESTION_KEY))
+    return _reply(await _choose(_sentence(CONSOLE_PAGE_OPENED), _WORDS_OF_ANSWER), True)
 
 
 def _decoded(host: str) -> str:
@@ -143,12 +154,12 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
     """Prompt for a form, repeatedly until the person sends, declines or cancels it."""
     fields, required = schema.get("properties", {}), schema.get("required", ())
     if not fields:
-        return _reply(await _choose(_sentence("TT2446"), _WORDS_OF_ANSWER), True)
+        return _reply(await _choose(_sentence(CONSOLE_AGREE_REQUEST), _WORDS_OF_ANSWER), True)
     while True:
         filled = {name: await _field(name, field, name in required) for name, field in fields.items()}
         values = {name: value for name, value in filled.items() if value not in ("", [""])}
-        _say(f"{_sentence('TT2447', server=server)}\n{display_arguments(values)}")
-        word = await _choose(_sentence("TT2448"), _WORDS_OF_FORM)
+        _say(f"{_sentence(LABEL_DATA_TO_SEND, server=server)}\n{display_arguments(values)}")
+        word = await _choose(_sentence(CONSOLE_SEND_DATA), _WORDS_OF_FORM)
         if word != "edit":
             return _reply(word, values)
 

@@ -15,6 +15,7 @@ from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import one_line, redrawn, tell
 from tooltrue.cli.server_connection import target_of
 from tooltrue.cli.targets import is_ours
+from tooltrue.cli.wording import LABEL_SERVER_CRASH
 from tooltrue.client.client import Target
 from tooltrue.testing.checks import Plan, examine
 from tooltrue.testing.report import Report
@@ -117,7 +118,7 @@ def command(
     else:
         tell("\n\n".join(f"{target}\n{report.text(language)}" for target, report in reports.items()))
     for line in crashes.lines():
-        tell(one_line(sentence("TT8003", language, {"crash": line})), err=True)
+        tell(one_line(sentence(LABEL_SERVER_CRASH, language, {"crash": line})), err=True)
     if not all(report.ok for report in reports.values()):
         sys.exit(1)
 

@@ -12,6 +12,7 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.terminal_host import approve_here, show_request
 from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import misuse
+from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_CONFIGURED_SERVER, UNKNOWN_LAUNCH_APPROVAL
 from tooltrue.client.config import Launch, read_config, resolved
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.launches import Launches, LaunchRequest
@@ -36,7 +37,7 @@ def command(
     launches = Launches()
     if revoke is not None:
         if not launches.revoke(revoke):
-            raise ConfigurationError.of("TT9244", digest=revoke)
+            raise ConfigurationError.of(UNKNOWN_LAUNCH_APPROVAL, digest=revoke)
         tell("It is approved no more.")
     elif shows_list:
         _list(launches, as_json)
@@ -51,7 +52,7 @@ def _requests(launches: Launches, file: str, servers: tuple[str, ...]) -> list[L
     by_label = {one.label: one for one in config.servers}
     for label in servers:
         if label not in by_label:
-            raise ConfigurationError.of("TT9245", file=file, server=label, known=", ".join(by_label))
+            raise ConfigurationError.of(UNKNOWN_CONFIGURED_SERVER, file=file, server=label, known=", ".join(by_label))
     requests: list[LaunchRequest] = []
     for label in servers or by_label:
         try:
@@ -66,7 +67,7 @@ def _requests(launches: Launches, file: str, servers: tuple[str, ...]) -> list[L
 
 def _approve(launches: Launches, requests: list[LaunchRequest], yes: bool) -> None:
     if not yes and approve_here() is None:
-        raise ConfigurationError.of("TT9243")
+        raise ConfigurationError.of(LAUNCH_APPROVAL_REQUIRES_PERSON)
     for request in requests:
         if launches.is_approved(request.digest):
             tell(f"{one_line(request.server)}: approved already.")

@@ -9,6 +9,13 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from tooltrue.cli.language import current_language
+from tooltrue.cli.wording import (
+    COMMAND_ARGUMENT_MISSING,
+    TARGET_HAS_NO_SUCH_TOOL,
+    UNKNOWN_COMMAND,
+    UNKNOWN_COMMAND_OPTION,
+    UNKNOWN_COMMAND_WITH_SUGGESTION,
+)
 from tooltrue.errors import ConfigurationError
 from tooltrue.spelling import closest
 
@@ -46,7 +53,9 @@ class Verb(click.Command):
         except click.NoSuchOption as error:
             if (option := self._synonyms.get(error.option_name)) is None:
                 raise
-            raise ConfigurationError.of("TT4020", verb=self.name, option=error.option_name, meant=option) from None
+            raise ConfigurationError.of(
+                UNKNOWN_COMMAND_OPTION, verb=self.name, option=error.option_name, meant=option
+            ) from None
         if self._either and all(ctx.params[name] is None for name in self._either):
             self._refuse(ctx, typed)
         return rest
@@ -59,7 +68,9 @@ class Verb(click.Command):
         either = [param for param in self.params if param.name in self._either]
         if either and all(_is_missing(param, ctx, values) for param in either):
             missing.insert(0, usage_text(" or ").join(map(_parameter_text, either)))
-        raise ConfigurationError.of("TT4019", verb=self.name, missing=", ".join(missing), example=self._example)
+        raise ConfigurationError.of(
+            COMMAND_ARGUMENT_MISSING, verb=self.name, missing=", ".join(missing), example=self._example
+        )
 
 
 def _is_missing(param: click.Parameter, ctx: click.Context, values: Mapping[str, Any]) -> bool:
@@ -97,9 +108,11 @@ class Verbs(click.Group):
         verbs = self.list_commands(ctx)
         near = [self.synonyms[typed]] if typed in self.synonyms else difflib.get_close_matches(typed, verbs)
         if not near:
-            return ConfigurationError.of("TT4022", name=typed, verbs=", ".join(verbs))
+            return ConfigurationError.of(UNKNOWN_COMMAND, name=typed, verbs=", ".join(verbs))
         command_line = " ".join(filter(None, (ctx.command_path, "{}"))).format
-        return ConfigurationError.of("TT4021", name=typed, near=", ".join(map(command_line, near)))
+        return ConfigurationError.of(
+            UNKNOWN_COMMAND_WITH_SUGGESTION, name=typed, near=", ".join(map(command_line, near))
+        )
 
 
 def _path(context: click.Context) -> list[str]:
@@ -132,4 +145,4 @@ def misuse(text: str) -> click.UsageError:
 
 def unknown_tool(target: str, name: str, tools: Collection[str]) -> ConfigurationError:
     """The error for a tool that ``target`` does not list."""
-    return ConfigurationError.of("TT4014", target=target, name=name, near=closest(name, tools))
+    return ConfigurationError.of(TARGET_HAS_NO_SUCH_TOOL, target=target, name=name, near=closest(name, tools))

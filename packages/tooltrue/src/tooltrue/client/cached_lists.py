@@ -16,6 +16,7 @@ import msgspec
 
 from tooltrue.errors import InvalidAnswer, InvalidParams
 from tooltrue.jsonrpc.messages import Json, encode, is_array
+from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 
 __all__ = ["Lists"]
 
@@ -84,22 +85,24 @@ class Lists:
             page = await self._page(method, cursor)
             size += len(encode(page))
             if size > _MAX_BYTES:
-                raise InvalidAnswer.of("TT5009", method=method, problem=f"its pages have more than {_MAX_BYTES} bytes")
+                raise InvalidAnswer.of(
+                    SERVER_RESPONSE_INVALID, method=method, problem=f"its pages have more than {_MAX_BYTES} bytes"
+                )
             items += _items(page, method, member, shape)
             ttl = min(ttl, _ttl(page))
             is_private = is_private or page.get("cacheScope") != "public"
             cursor = page.get("nextCursor")
             if cursor is not None and not isinstance(cursor, str):
-                raise InvalidAnswer.of("TT5009", method=method, problem="nextCursor is not a string")
+                raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem="nextCursor is not a string")
             if cursor is None:
                 return items, ttl, is_private
             if cursor in cursors:
                 problem = f"its pages never end: nextCursor {cursor[:40]!r} comes again, and the last page has none"
-                raise InvalidAnswer.of("TT5009", method=method, problem=problem)
+                raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=problem)
             if len(items) > _MAX_ITEMS:
                 break
             cursors.add(cursor)
-        raise InvalidAnswer.of("TT5009", method=method, problem="its pages never end")
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem="its pages never end")
 
     async def _page(self, method: str, cursor: str | None) -> dict[str, Json]:
         if cursor is None:
@@ -123,7 +126,7 @@ def _items(page: Mapping[str, Json], method: str, member: str, shape: type[T]) -
     items: list[T] = []
     listed = page.get(member)
     if not is_array(listed):
-        raise InvalidAnswer.of("TT5009", method=method, problem=f"{member} is not an array")
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=f"{member} is not an array")
     for item in listed:
         try:
             items.append(msgspec.convert(item, shape))

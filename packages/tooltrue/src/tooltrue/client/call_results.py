@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 
+from tooltrue.client.wording import RESULT_VIOLATES_REQUESTED_TYPE
 from tooltrue.errors import InvalidAnswer, InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import Json, is_object
+from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol.types import UNSET, CallToolResult, ContentBlock, TextContent
 
 __all__ = ["Result", "converted", "result_of"]
@@ -83,7 +85,7 @@ def converted(value: Json, shape: Any, method: str) -> Any:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise InvalidAnswer.of("TT5009", method=method, problem=str(error).replace("`", "'")) from None
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=str(error).replace("`", "'")) from None
 
 
 def _typed(tool: str, value: Json, shape: Any) -> Any:
@@ -94,7 +96,9 @@ def _typed(tool: str, value: Json, shape: Any) -> Any:
         if is_object(value) and value.keys() == {"result"}:
             return _typed(tool, value["result"], shape)
         problem = str(error).replace("`", "'").splitlines()
-        raise InvalidResult.of("TT5024", tool=tool, problem=": ".join(problem[:2])[:300]) from None
+        raise InvalidResult.of(
+            RESULT_VIOLATES_REQUESTED_TYPE, tool=tool, problem=": ".join(problem[:2])[:300]
+        ) from None
 
 
 def _convert(value: Json, shape: Any) -> Any:

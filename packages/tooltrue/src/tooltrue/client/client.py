@@ -24,8 +24,10 @@ from tooltrue.client.eras import ServerFacts
 from tooltrue.client.known_tools import KnownTools, mirrors_of
 from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
+from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from tooltrue.jsonrpc.messages import Json, is_array, is_finite, is_object
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import (
@@ -45,6 +47,7 @@ from tooltrue.transport.http_client import HttpLink
 from tooltrue.transport.memory import Connectable, MemoryLink
 from tooltrue.transport.sse_client import SseLink
 from tooltrue.transport.stdio_client import StdioLink
+from tooltrue.wording import SETTING_INVALID
 
 __all__ = ["Client", "LogMessage", "Progress", "Result", "Target", "link_to"]
 
@@ -98,11 +101,15 @@ class Client:
         transport: Literal["http", "sse"] | None = None,
     ) -> None:
         if transport not in (None, "http", "sse"):
-            raise ConfigurationError.of("TT4009", name="Client(transport=…)", wanted="http or sse")
+            raise ConfigurationError.of(SETTING_INVALID, name="Client(transport=…)", wanted="http or sse")
         if revision is not None and revision not in versions.BY_NAME:
-            raise ConfigurationError.of("TT4009", name="Client(revision=…)", wanted=f"one of {', '.join(versions.ALL)}")
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="Client(revision=…)", wanted=f"one of {', '.join(versions.ALL)}"
+            )
         if log_level not in LOG_LEVELS:
-            raise ConfigurationError.of("TT4009", name="Client(log_level=…)", wanted=f"one of {', '.join(LOG_LEVELS)}")
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="Client(log_level=…)", wanted=f"one of {', '.join(LOG_LEVELS)}"
+            )
         self._link = link = link_to(
             target, headers, env, None if auth is None else _Patient(auth, self._authorizing), cwd, transport
         )
@@ -147,7 +154,7 @@ class Client:
     def facts(self) -> ServerFacts:
         """The server's description of itself. Only inside of ``async with``."""
         if self._connection.facts is None:
-            raise TransportError.of("TT5001")
+            raise TransportError.of(CONNECTION_CLOSED)
         return self._connection.facts
 
     @property
@@ -269,7 +276,7 @@ class Client:
             async with asyncio.timeout(self._timeout):
                 return await self._lists.read(method, member, shape, refresh=refresh)
         except TimeoutError:
-            raise RequestTimeout.of("TT5002", method=method, seconds=self._timeout) from None
+            raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=self._timeout) from None
 
     async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
         """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
@@ -358,11 +365,11 @@ def link_to(
     """Return the client's end of a transport to ``target``, not yet open."""
     if isinstance(target, str) and target.startswith(("http://", "https://")):
         if auth is not None and "authorization" in map(str.lower, headers or {}):
-            raise ConfigurationError.of("TT5115")
+            raise ConfigurationError.of(AUTHORIZATION_SET_TWICE)
         link = HttpLink(target, headers=headers, authorize=None if auth is None else auth.for_server(target))
         return SseLink(link.target) if transport == "sse" else link
     if auth is not None:
-        raise ConfigurationError.of("TT5100")
+        raise ConfigurationError.of(AUTH_FOR_HTTP_ONLY)
     if isinstance(target, str):
         is_script = target.endswith(".py") and Path(target).is_file()
         return StdioLink([sys.executable, target] if is_script else shlex.split(target), env=env, cwd=cwd)

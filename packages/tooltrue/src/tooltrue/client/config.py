@@ -19,6 +19,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from tooltrue.client.wording import (
+    CLIENT_CONFIG_FILE_UNREADABLE,
+    CLIENT_CONFIG_GRANT_IGNORED,
+    CLIENT_CONFIG_INPUT_MISSING,
+    CLIENT_CONFIG_KEY_IGNORED,
+    CLIENT_CONFIG_KEY_NOT_SUPPORTED,
+    CLIENT_CONFIG_KEY_UNKNOWN,
+    CLIENT_CONFIG_MALFORMED,
+    CLIENT_CONFIG_REFERENCE_UNKNOWN,
+    CLIENT_CONFIG_SIGN_IN_IGNORED,
+    CLIENT_CONFIG_SSE_DEPRECATED,
+    CLIENT_CONFIG_TRANSPORT_AMBIGUOUS,
+    CLIENT_CONFIG_VALUE_INVALID,
+    CLIENT_CONFIG_VARIABLE_UNSET,
+    CLIENT_CONFIG_WITHOUT_SERVERS,
+)
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.protocol import versions
@@ -114,18 +130,18 @@ def _text_of(file: str | Path) -> str:
         return Path(file).read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigurationError.of("TT9200", file=str(file), problem=problem) from None
+        raise ConfigurationError.of(CLIENT_CONFIG_FILE_UNREADABLE, file=str(file), problem=problem) from None
 
 
 def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
         document: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
     except (tomllib.TOMLDecodeError, ParseError) as error:
-        raise ConfigurationError.of("TT9201", file=name, problem=str(error).rstrip(".")) from None
+        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=str(error).rstrip(".")) from None
     except RecursionError:
-        raise ConfigurationError.of("TT9201", file=name, problem="it is nested too deep") from None
+        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem="it is nested too deep") from None
     if not is_object(document):
-        raise ConfigurationError.of("TT9201", file=name, problem="it is not an object")
+        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem="it is not an object")
     return document
 
 
@@ -152,15 +168,19 @@ def _servers_in(name: str, document: dict[str, Any], is_toml: bool) -> tuple[dic
     keys = [key for key in _TABLES if key in document]
     if len(keys) != 1:
         guess = ", ".join(keys) or ", ".join(_near(key, _TABLES) for key in document if _near(key, _TABLES)) or "-"
-        raise ConfigurationError.of("TT9202", file=name, found=guess, keys=", ".join(list(document)[:8]) or "-")
+        raise ConfigurationError.of(
+            CLIENT_CONFIG_WITHOUT_SERVERS, file=name, found=guess, keys=", ".join(list(document)[:8]) or "-"
+        )
     (key,) = keys
     for other in document:
         # Other keys are settings of the host that owns the file; a misspelt one is an error.
         if other not in (*_BESIDE, key) and (near := _near(other, (*_TABLES, *_BESIDE), 0.85)):
-            raise ConfigurationError.of("TT9203", file=name, path=f"{at}.{_step(other)}", near=near)
+            raise ConfigurationError.of(CLIENT_CONFIG_KEY_UNKNOWN, file=name, path=f"{at}.{_step(other)}", near=near)
     table = document[key]
     if not is_object(table):
-        raise ConfigurationError.of("TT9204", file=name, path=f"{at}.{key}", wanted="an object: a server by its name")
+        raise ConfigurationError.of(
+            CLIENT_CONFIG_VALUE_INVALID, file=name, path=f"{at}.{key}", wanted="an object: a server by its name"
+        )
     return table, f"{at}.{key}", document.get("inputs", {} if is_toml else [])
 
 
@@ -189,12 +209,16 @@ def _inputs(name: str, value: Any) -> dict[str, Input]:
     for place, one in enumerate(value if is_array(value) else [value]):
         path = f"$.inputs[{place}]"
         if not is_object(one) or not isinstance(one.get("id"), str) or not is_array(one.get("options", [])):
-            raise ConfigurationError.of("TT9204", file=name, path=path, wanted="an object with an id")
+            raise ConfigurationError.of(
+                CLIENT_CONFIG_VALUE_INVALID, file=name, path=path, wanted="an object with an id"
+            )
         id, options = str(one["id"]), _list(one.get("options"))
         for key in one:
             if key not in _INPUT_KEYS:
                 near = _near(key, _INPUT_KEYS) or ", ".join(_INPUT_KEYS)
-                raise ConfigurationError.of("TT9203", file=name, path=f"{path}.{_step(key)}", near=near)
+                raise ConfigurationError.of(
+                    CLIENT_CONFIG_KEY_UNKNOWN, file=name, path=f"{path}.{_step(key)}", near=near
+                )
         if one.get("type", "promptString") not in ("promptString", "pickString"):
             continue  # its value comes from an editor command: a server that refers to it gets an error
         default = one.get("default")
@@ -320,14 +344,20 @@ class _Entry:
             if key in self._keys:
                 fields[self._keys[key].name] = self._value(key, self._keys[key].kind, value)
             elif key in _NOT_HERE:
-                unsupported = self._about("TT9223", key, why=_NOT_HERE[key])
+                unsupported = self._about(CLIENT_CONFIG_KEY_NOT_SUPPORTED, key, why=_NOT_HERE[key])
             elif key in _GRANTS or key in _MEANINGLESS or key in _SIGNING_IN:
-                code = "TT9221" if key in _GRANTS else "TT9225" if key in _SIGNING_IN else "TT9222"
+                code = (
+                    CLIENT_CONFIG_GRANT_IGNORED
+                    if key in _GRANTS
+                    else CLIENT_CONFIG_SIGN_IN_IGNORED
+                    if key in _SIGNING_IN
+                    else CLIENT_CONFIG_KEY_IGNORED
+                )
                 self._notes.append(self._about(code, key))
             else:
                 options = tuple(self._keys)
                 near = _near(key, options) or ", ".join(("command", "args", "env", "cwd", "url", "headers"))
-                raise self._about("TT9203", key, near=near)
+                raise self._about(CLIENT_CONFIG_KEY_UNKNOWN, key, near=near)
         self._check_way(fields)
         return ServerConfig(label, self._path, unsupported=unsupported, **_settings(fields))
 
@@ -336,7 +366,7 @@ class _Entry:
         return ConfigurationError.of(code, file=self._file, path=path, **facts)
 
     def _misfit(self, key: str, expected: str) -> ConfigurationError:
-        return self._about("TT9204", key, wanted=expected)
+        return self._about(CLIENT_CONFIG_VALUE_INVALID, key, wanted=expected)
 
     def _value(self, key: str, kind: _Kind, value: Any) -> Any:
         fits, convert = _KINDS[kind]
@@ -351,12 +381,12 @@ class _Entry:
         if kind is not None and kind not in _TYPES:
             raise self._misfit("type", f"one of {', '.join(_TYPES)}")
         if len(ways) != 1 or (kind is not None and _TYPES[kind] != ways[0]):
-            raise self._about("TT9205", "")
+            raise self._about(CLIENT_CONFIG_TRANSPORT_AMBIGUOUS, "")
         if "args" in fields and ways == ["url"]:
-            raise self._about("TT9205", "")
+            raise self._about(CLIENT_CONFIG_TRANSPORT_AMBIGUOUS, "")
         if kind == "sse":
             fields["transport"] = "sse"
-            self._notes.append(self._about("TT9224", "type"))
+            self._notes.append(self._about(CLIENT_CONFIG_SSE_DEPRECATED, "type"))
         if fields.get("revision", versions.LATEST) not in versions.BY_NAME:
             raise self._misfit("revision", f"one of {', '.join(versions.ALL)}")
 
@@ -530,7 +560,7 @@ class _Filling:
         for id in _inputs_of((*words, *server.env.values(), *server.headers.values())):
             one = self._config.inputs.get(id)
             if one is None:
-                raise self._error("TT9207", reference=f"${{input:{id}}}")
+                raise self._error(CLIENT_CONFIG_REFERENCE_UNKNOWN, reference=f"${{input:{id}}}")
             self.inputs = (*self.inputs, one)
             is_answered = id in input_answers
             if id in in_words and self._is_secret(f"input:{id}"):
@@ -542,7 +572,7 @@ class _Filling:
                 answer = await reply if inspect.isawaitable(reply) else reply
                 answer = one.default if answer is None else answer
                 if answer is None or (one.options and answer not in one.options):
-                    raise self._error("TT9208", id=id)
+                    raise self._error(CLIENT_CONFIG_INPUT_MISSING, id=id)
                 input_answers[id] = answer
             self._answers[id] = input_answers[id]
 
@@ -565,12 +595,12 @@ class _Filling:
             return self._answers[body[6:]]
         variable = _VARIABLE.fullmatch(body)
         if variable is None:
-            raise self._error("TT9207", reference=f"${{{body[:80]}}}")
+            raise self._error(CLIENT_CONFIG_REFERENCE_UNKNOWN, reference=f"${{{body[:80]}}}")
         name, default = variable.groups()
         # As in shells: an empty variable counts as unset if there is a default.
         value = self._environ.get(name) or default if default is not None else self._environ.get(name)
         if value is None:
-            raise self._error("TT9206", name=name)
+            raise self._error(CLIENT_CONFIG_VARIABLE_UNSET, name=name)
         return value
 
     def _is_secret(self, body: str) -> bool:

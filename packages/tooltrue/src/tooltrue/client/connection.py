@@ -20,6 +20,13 @@ from tooltrue.client.negotiation import negotiate
 from tooltrue.client.notifications import LISTS, NotificationCallbacks, NotificationRouter, Progress, Updated
 from tooltrue.client.question_limits import ASKING
 from tooltrue.client.remembered_revisions import REVISIONS
+from tooltrue.client.wording import (
+    FAILURE_WITH_SERVER_STDERR,
+    SERVER_QUESTION_NOT_SUPPORTED,
+    SUBSCRIPTION_NOT_OFFERED,
+    TOO_MANY_INPUT_ROUNDS,
+    TOO_MANY_NON_MESSAGE_LINES,
+)
 from tooltrue.errors import (
     ConnectionLost,
     HeaderMismatch,
@@ -38,6 +45,7 @@ from tooltrue.errors import (
 from tooltrue.jsonrpc.deadlines import Deadlines
 from tooltrue.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
 from tooltrue.jsonrpc.peer import Peer, internal_error
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TOTAL_TIMEOUT, SERVER_RESPONSE_INVALID
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import Tracing
 from tooltrue.protocol import versions
@@ -195,7 +203,7 @@ class ClientConnection:
             return await self._ask(era, method, params, timeout)
         except RequestTimeout as error:
             if stderr := self._link.last_words():
-                raise RequestTimeout.of("TT5025", problem=str(error), stderr=stderr) from None
+                raise RequestTimeout.of(FAILURE_WITH_SERVER_STDERR, problem=str(error), stderr=stderr) from None
             raise
 
     async def _reopen(self, link: ClientLink) -> None:
@@ -208,7 +216,7 @@ class ClientConnection:
 
     def settled(self) -> Era:
         if self.era is None:
-            raise TransportError.of("TT5001")
+            raise TransportError.of(CONNECTION_CLOSED)
         return self.era
 
     # --- requests ----------------------------------------------------------------------------------------------------
@@ -255,12 +263,12 @@ class ClientConnection:
                 return era.finished(result, outgoing.method)
             remaining -= clock() - since
             if remaining <= 0:
-                raise RequestTimeout.of("TT5022", method=outgoing.method, seconds=outgoing.total)
+                raise RequestTimeout.of(REQUEST_TOTAL_TIMEOUT, method=outgoing.method, seconds=outgoing.total)
             # A new request with the original parameters; additions of one round are not carried into another.
             params = {**outgoing.params, **await self._input(result, outgoing.method)}
             since = clock()
             result = await self._safely(replaced(outgoing, params=params, total=remaining))
-        raise InvalidAnswer.of("TT5012", limit=_MAX_ROUNDS)
+        raise InvalidAnswer.of(TOO_MANY_INPUT_ROUNDS, limit=_MAX_ROUNDS)
 
     async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
         """Return the answers that a result asks for, and its state, byte for byte, if it has one
@@ -270,12 +278,16 @@ class ClientConnection:
         additions: dict[str, Json] = {}
         if requests is not None:
             if not is_object(requests) or not all(map(is_object, requests.values())):
-                raise InvalidAnswer.of("TT5009", method=method, problem="inputRequests is not an object of requests")
+                raise InvalidAnswer.of(
+                    SERVER_RESPONSE_INVALID, method=method, problem="inputRequests is not an object of requests"
+                )
             additions["inputResponses"] = await self._input_responses(requests, method)
         if state is not None:
             additions["requestState"] = state
         if not additions:
-            raise InvalidAnswer.of("TT5009", method=method, problem="input is required, and nothing is asked")
+            raise InvalidAnswer.of(
+                SERVER_RESPONSE_INVALID, method=method, problem="input is required, and nothing is asked"
+            )
         return additions
 
     async def _input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
@@ -283,11 +295,11 @@ class ClientConnection:
             try:
                 waiting.enter_context(self._answers.asking(one.get("method") for one in requests.values()))
             except RpcError as error:  # raised here, not an error of the server; also below
-                raise InvalidAnswer.of("TT5009", method=method, problem=str(error).rstrip(".")) from None
+                raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=str(error).rstrip(".")) from None
             try:
                 return {key: await self._answers.to(request) for key, request in requests.items()}
             except MethodNotFound:
-                raise InvalidAnswer.of("TT5010") from None
+                raise InvalidAnswer.of(SERVER_QUESTION_NOT_SUPPORTED) from None
 
     async def _safely(self, outgoing: Outgoing) -> Json:
         """Return the result of one round, surviving at most one loss."""
@@ -414,7 +426,7 @@ class ClientConnection:
         """Skip output of a server that is not a message; a limited amount is tolerated."""
         self._skipped += 1
         if self._skipped > _MAX_SKIPPED:
-            self._peer.lose(ConnectionLost.of("TT5011", count=_MAX_SKIPPED))
+            self._peer.lose(ConnectionLost.of(TOO_MANY_NON_MESSAGE_LINES, count=_MAX_SKIPPED))
 
     # --- what is under way -------------------------------------------------------------------------------------------
 
@@ -446,7 +458,7 @@ class ClientConnection:
     async def _follow(self, uri: str) -> None:
         era = self.settled()
         if self.facts is None or not _has(self.facts, "resources", "subscribe"):
-            raise TransportError.of("TT5026", what="resources/subscribe")
+            raise TransportError.of(SUBSCRIPTION_NOT_OFFERED, what="resources/subscribe")
         if not era.listens_by_asking:
             await self.request("resources/subscribe", {"uri": uri})
         await self._update_subscription()

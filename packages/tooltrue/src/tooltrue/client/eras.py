@@ -13,6 +13,7 @@ import msgspec
 
 from tooltrue.errors import InvalidAnswer
 from tooltrue.jsonrpc.messages import Id, Json, is_object
+from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import headers, modern
 from tooltrue.protocol.types import Implementation
 from tooltrue.version import __version__
@@ -77,7 +78,7 @@ class Era(Protocol):
 
 def _object(result: Json, method: str) -> dict[str, Json]:
     if not is_object(result):
-        raise InvalidAnswer.of("TT5009", method=method, problem="the result is not an object")
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem="the result is not an object")
     return result
 
 
@@ -109,7 +110,9 @@ class Modern:
         members = _object(result, method)
         kind = members.get("resultType", "complete")
         if kind != "complete":
-            raise InvalidAnswer.of("TT5009", method=method, problem=f"unknown resultType {str(kind)[:40]!r}")
+            raise InvalidAnswer.of(
+                SERVER_RESPONSE_INVALID, method=method, problem=f"unknown resultType {str(kind)[:40]!r}"
+            )
         return members
 
 

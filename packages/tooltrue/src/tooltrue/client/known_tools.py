@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tooltrue.client.call_results import Result
+from tooltrue.client.wording import RESULT_VIOLATES_OUTPUT_SCHEMA
 from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers
@@ -60,7 +61,7 @@ class KnownTools:
         if name in self._outputs and not result.is_error:
             problem = self._problem(name, result.structured)
             if problem is not None:
-                error = InvalidResult.of("TT5023", tool=name, problem=problem)
+                error = InvalidResult.of(RESULT_VIOLATES_OUTPUT_SCHEMA, tool=name, problem=problem)
                 error.result = result
                 raise error
 

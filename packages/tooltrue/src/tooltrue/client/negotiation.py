@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tooltrue.client.eras import CLIENT, Era, Legacy, Modern, ServerFacts, server_info
+from tooltrue.client.wording import NO_COMMON_PROTOCOL_REVISION
 from tooltrue.errors import (
     ConnectionLost,
     HeaderMismatch,
@@ -74,7 +75,7 @@ async def negotiate(
     except UnsupportedVersion as error:
         offered = _offered(error)
         if not set(offered) & set(versions.LEGACY):
-            raise TransportError.of("TT5008", offered=", ".join(offered) or "none") from None
+            raise TransportError.of(NO_COMMON_PROTOCOL_REVISION, offered=", ".join(offered) or "none") from None
     except (HeaderMismatch, MissingCapability):
         raise
     except ConnectionLost:
@@ -152,7 +153,7 @@ async def _handshake(
     result = await ask(None, "initialize", params, seconds)
     revision = result.get("protocolVersion") if is_object(result) else None
     if not is_object(result) or revision not in takes:
-        raise TransportError.of("TT5008", offered=str(revision)[:40])
+        raise TransportError.of(NO_COMMON_PROTOCOL_REVISION, offered=str(revision)[:40])
     era = Legacy(revision)
     notify(era, "notifications/initialized")
     name, version = server_info(result)

@@ -27,10 +27,12 @@ from tooltrue.client.auth.registration import ClientIdentity, Registry, registra
 from tooltrue.client.auth.token_endpoint import TokenEndpoint
 from tooltrue.client.auth.tokens import Registered
 from tooltrue.client.auth.user_store import user_store
+from tooltrue.client.wording import SIGNING_EXTRA_MISSING, TOKEN_OVER_PLAIN_HTTP
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import install_command
 from tooltrue.transport.carrier import Authorizer
 from tooltrue.transport.fetch import Fetcher
+from tooltrue.wording import SETTING_INVALID
 
 if TYPE_CHECKING:
     from tooltrue.client.auth.signing_keys import SigningKey
@@ -90,7 +92,7 @@ class SignIn:
     def document(self) -> dict[str, Any]:
         """Return the document to publish at ``metadata_url``. Raises ``ConfigurationError`` without such a URL."""
         if self._identity.metadata_url is None:
-            raise ConfigurationError.of("TT4009", name="metadata_url=…", wanted="given")
+            raise ConfigurationError.of(SETTING_INVALID, name="metadata_url=…", wanted="given")
         return {
             "client_id": self._identity.metadata_url,
             **registration(self._identity.name, [self._redirect_uri], "none"),
@@ -130,9 +132,9 @@ class ClientCredentials:
         clock: Callable[[], float] = time.time,
     ) -> None:
         if (client_secret is None) == (private_key is None):
-            raise ConfigurationError.of("TT4009", name="client_secret=…, private_key=…", wanted="one of the two")
+            raise ConfigurationError.of(SETTING_INVALID, name="client_secret=…, private_key=…", wanted="one of the two")
         if private_key is not None and find_spec("joserfc") is None:
-            raise ConfigurationError.of("TT5113", command=install_command("auth"))
+            raise ConfigurationError.of(SIGNING_EXTRA_MISSING, command=install_command("auth"))
         self._signing = None if private_key is None else _signing_key(private_key, algorithm)
         self._identity = ClientIdentity(client_id=client_id, client_secret=client_secret, issuer=issuer)
         self._scopes = tuple(scopes)
@@ -226,20 +228,20 @@ def _authorization(
     scopes: Iterable[str],
 ) -> Authorization:
     if urlsplit(url).scheme.lower() != "https" and not is_loopback_url(url):
-        raise ConfigurationError.of("TT5111", url=url)
+        raise ConfigurationError.of(TOKEN_OVER_PLAIN_HTTP, url=url)
     return Authorization(url, flow, credentials, clock=clock, trusted=trusted, scopes=scopes)
 
 
 def _check_redirect(uri: str) -> None:
     parts = urlsplit(uri)
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost") or parts.query or parts.fragment:
-        raise ConfigurationError.of("TT4009", name="redirect_uri=…", wanted=f"on loopback, like {_REDIRECT}")
+        raise ConfigurationError.of(SETTING_INVALID, name="redirect_uri=…", wanted=f"on loopback, like {_REDIRECT}")
 
 
 def _check_metadata_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or parts.path in ("", "/") or parts.fragment:
-        raise ConfigurationError.of("TT4009", name="metadata_url=…", wanted="an https URL with a path")
+        raise ConfigurationError.of(SETTING_INVALID, name="metadata_url=…", wanted="an https URL with a path")
 
 
 def _signing_key(private_key: str, algorithm: str | None) -> SigningKey:

@@ -15,10 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
 
+from tooltrue.client.wording import (
+    SERVER_QUESTION_TOO_LONG,
+    SERVER_QUESTION_UNRELATED,
+    SERVER_QUESTIONS_RATE_LIMITED,
+    SERVER_QUESTIONS_REFUSED,
+    TOO_MANY_PENDING_SERVER_QUESTIONS,
+)
 from tooltrue.errors import InvalidRequest, RpcError
 from tooltrue.protocol.input_requests import ELICIT, SAMPLE
 from tooltrue.protocol.types import Value
-from tooltrue.wording import sentence
+from tooltrue.wording import coded_sentence, sentence
 
 __all__ = ["ASKING", "QuestionGate", "QuestionLimits", "TokenBucket"]
 
@@ -102,20 +109,22 @@ class QuestionGate:
 
     def _admit(self, counted: Counter[str]) -> None:
         if self._waiting + counted.total() > self.limits.waiting:
-            raise self._refusal(counted.total(), "TT5041", limit=self.limits.waiting)
+            raise self._refusal(counted.total(), TOO_MANY_PENDING_SERVER_QUESTIONS, limit=self.limits.waiting)
         for method, count in counted.items():
             if not self._buckets[method].take(count):
-                raise self._refusal(count, "TT5042", method=method, limit=int(self._buckets[method].burst))
+                raise self._refusal(
+                    count, SERVER_QUESTIONS_RATE_LIMITED, method=method, limit=int(self._buckets[method].burst)
+                )
 
     def check_size(self, size: int) -> None:
         """Raise ``RpcError`` for a question that is too long to be read."""
         if size > self.limits.characters:
-            raise self._refusal(1, "TT5044", size=size, limit=self.limits.characters)
+            raise self._refusal(1, SERVER_QUESTION_TOO_LONG, size=size, limit=self.limits.characters)
 
     def unasked(self, method: str) -> RpcError:
         """Return the error for a question that belongs to no open request of ours."""
-        self._note(1, "TT5040", method=method)
-        return InvalidRequest.of("TT5040", method=method)
+        self._note(1, SERVER_QUESTION_UNRELATED, method=method)
+        return InvalidRequest.of(SERVER_QUESTION_UNRELATED, method=method)
 
     def _refusal(self, count: int, code: str, **facts: object) -> RpcError:
         self._note(count, code, **facts)
@@ -128,8 +137,10 @@ class QuestionGate:
         self._refused += count
         if self._notices.take():
             why = sentence(code, "en", facts)
-            notice = sentence(
-                "TT5043", "en", {"server": self.server or "The server", "count": self._refused, "why": why}
+            notice = coded_sentence(
+                SERVER_QUESTIONS_REFUSED,
+                "en",
+                {"server": self.server or "The server", "count": self._refused, "why": why},
             )
-            _log.warning("%s [TT5043]", notice)
+            _log.warning("%s", notice)
             self._refused = 0

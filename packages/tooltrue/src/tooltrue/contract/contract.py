@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
 from tooltrue.caching import cache_short_texts
+from tooltrue.contract.wording import DEFINITION_WITHOUT_NAME, DUPLICATE_DEFINITION_NAME
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.jsonrpc.messages import canonical as sorted_json
@@ -164,9 +165,11 @@ def _by_name(definitions: Iterable[dict[str, Json]], name_keys: Sequence[str] = 
     for number, definition in enumerate(definitions, 1):
         name = _name(definition, name_keys)
         if name is None:
-            raise DefinitionError.of("TT9001", number=number)
+            raise DefinitionError.of(DEFINITION_WITHOUT_NAME, number=number)
         if name in by_name:
-            raise DefinitionError.of("TT9002", name=name, first=[*by_name].index(name) + 1, second=number)
+            raise DefinitionError.of(
+                DUPLICATE_DEFINITION_NAME, name=name, first=[*by_name].index(name) + 1, second=number
+            )
         by_name[name] = definition
     return by_name
 

@@ -19,6 +19,24 @@ from tooltrue.contract.display import display_safe
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.scan import scan
 from tooltrue.contract.schema_diff import ABSENT, Effect, SchemaChange, compare, same_words
+from tooltrue.contract.wording import (
+    CHANGE_ALIASES_ADDED,
+    CHANGE_ALIASES_REMOVED,
+    CHANGE_DEPRECATION_ADDED,
+    CHANGE_DEPRECATION_REMOVED,
+    CHANGE_EFFECT_UNKNOWN,
+    CHANGE_ENTRY_ADDED,
+    CHANGE_ENTRY_REMOVED,
+    CHANGE_HINT_LOOSENED,
+    CHANGE_HINT_PROMISE_WITHDRAWN,
+    CHANGE_HINT_REWORDED,
+    CHANGE_ICONS,
+    CHANGE_NEWLY_SUSPICIOUS,
+    CHANGE_OUTPUT_SCHEMA_ADDED,
+    CHANGE_OUTPUT_SCHEMA_REMOVED,
+    CHANGE_TEXT_FIELD,
+    CHANGE_TOOL_RENAMED,
+)
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.name_rules import DEPRECATED, REPLACES
 from tooltrue.wording import sentence
@@ -196,9 +214,9 @@ def _changes(old: Contract, new: Contract) -> Iterator[ContractChange]:
             elif name in now.values():
                 continue
             elif name not in after:
-                yield ContractChange(path, Class.REMOVED, "TT9011", {"name": name}, dict(before[name]))
+                yield ContractChange(path, Class.REMOVED, CHANGE_ENTRY_REMOVED, {"name": name}, dict(before[name]))
             elif name not in before:
-                yield ContractChange(path, Class.ADDED, "TT9010", {"name": name}, ABSENT, dict(after[name]))
+                yield ContractChange(path, Class.ADDED, CHANGE_ENTRY_ADDED, {"name": name}, ABSENT, dict(after[name]))
                 yield from _poisoned(path, {}, after[name])
             else:
                 yield from _definitions(before[name], after[name], path)
@@ -214,9 +232,11 @@ def _renamed(before: Mapping[str, Definition], after: Mapping[str, Definition]) 
 
 def _moved(was: str, name: str, old: Definition, new: Definition) -> Iterator[ContractChange]:
     path = ("tools", name)
-    yield ContractChange((*path, "name"), Class.WIDENED, "TT9040", {"was": was, "now": name}, was, name)
+    yield ContractChange((*path, "name"), Class.WIDENED, CHANGE_TOOL_RENAMED, {"was": was, "now": name}, was, name)
     for one in _definitions({**old, "name": name}, new, path):
-        if one.code != "TT9041" or one.facts["names"] != was:  # TT9041 for this name would report the same rename again
+        if (
+            one.code != CHANGE_ALIASES_ADDED or one.facts["names"] != was
+        ):  # TT9041 for this name would report the same rename again
             yield one
 
 
@@ -239,12 +259,12 @@ def _poisoned(path: Path, old: Definition, new: Definition) -> Iterator[Contract
         if one.severity is not Severity.NOTE and (one.code, one.excerpt) not in old_findings:
             inner = () if path == ("instructions",) else one.path
             facts = {"code": one.code}
-            yield ContractChange((*path, *inner), Class.POISONED, "TT9045", facts, ABSENT, one.excerpt)
+            yield ContractChange((*path, *inner), Class.POISONED, CHANGE_NEWLY_SUSPICIOUS, facts, ABSENT, one.excerpt)
 
 
 def _other(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     """A field unknown to this code."""
-    yield ContractChange(path, Class.NARROWED, "TT9017", {"field": str(path[-1])}, before, after)
+    yield ContractChange(path, Class.NARROWED, CHANGE_EFFECT_UNKNOWN, {"field": str(path[-1])}, before, after)
 
 
 def _text(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
@@ -252,16 +272,18 @@ def _text(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     if before is after or (isinstance(before, str) and before == after):
         return
     kind = Class.COSMETIC if same_words(before, after) else Class.TEXT
-    yield ContractChange(path, kind, "TT9012", {"field": str(path[-1])}, before, after)
+    yield ContractChange(path, kind, CHANGE_TEXT_FIELD, {"field": str(path[-1])}, before, after)
 
 
 def _title(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     alike = all(isinstance(one, str) for one in (before, after)) and same_words(before.casefold(), after.casefold())
-    yield ContractChange(path, Class.COSMETIC if alike else Class.TEXT, "TT9012", {"field": "title"}, before, after)
+    yield ContractChange(
+        path, Class.COSMETIC if alike else Class.TEXT, CHANGE_TEXT_FIELD, {"field": "title"}, before, after
+    )
 
 
 def _icons(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
-    yield ContractChange(path, Class.COSMETIC, "TT9013", {}, before, after)
+    yield ContractChange(path, Class.COSMETIC, CHANGE_ICONS, {}, before, after)
 
 
 def _input(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
@@ -270,9 +292,9 @@ def _input(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
 
 def _output(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     if before is ABSENT:
-        yield ContractChange(path, Class.WIDENED, "TT9015", {}, before, after)
+        yield ContractChange(path, Class.WIDENED, CHANGE_OUTPUT_SCHEMA_ADDED, {}, before, after)
     elif after is ABSENT:
-        yield ContractChange(path, Class.NARROWED, "TT9016", {}, before, after)
+        yield ContractChange(path, Class.NARROWED, CHANGE_OUTPUT_SCHEMA_REMOVED, {}, before, after)
     else:
         yield from _schema(path, before, after, gives=True)
 
@@ -310,7 +332,7 @@ def _annotations(path: Path, before: Json, after: Json) -> Iterator[ContractChan
             continue
         yield from _title((*path, name), one, other) if name == "title" else _hint((*path, name), one, other)
     if not hints[0].keys() | hints[1].keys():
-        yield ContractChange(path, Class.COSMETIC, "TT9014", {"hint": "annotations"}, before, after)
+        yield ContractChange(path, Class.COSMETIC, CHANGE_HINT_REWORDED, {"hint": "annotations"}, before, after)
 
 
 def _hint(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
@@ -320,11 +342,15 @@ def _hint(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     if careless is None or not isinstance(was, bool) or not isinstance(now, bool):
         yield from _other(path, before, after)
     elif was is now:
-        yield ContractChange(path, Class.COSMETIC, "TT9014", {"hint": name}, before, after)
+        yield ContractChange(path, Class.COSMETIC, CHANGE_HINT_REWORDED, {"hint": name}, before, after)
     elif now is careless:
-        yield ContractChange(path, Class.LOOSENED, "TT9018", {"hint": name, "now": json.dumps(now)}, before, after)
+        yield ContractChange(
+            path, Class.LOOSENED, CHANGE_HINT_LOOSENED, {"hint": name, "now": json.dumps(now)}, before, after
+        )
     else:
-        yield ContractChange(path, Class.NARROWED, "TT9019", {"hint": name, "was": json.dumps(was)}, before, after)
+        yield ContractChange(
+            path, Class.NARROWED, CHANGE_HINT_PROMISE_WITHDRAWN, {"hint": name, "was": json.dumps(was)}, before, after
+        )
 
 
 def _meta_of(definition: Definition) -> Mapping[str, Json]:
@@ -345,14 +371,24 @@ def _meta(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
 def _known_meta(path: Path, before: Json, after: Json) -> Iterator[ContractChange]:
     old, new = (value if is_object(value) else {} for value in (before, after))
     was, now = (set(_names(meta, REPLACES)) for meta in (old, new))
-    for names, kind, code in ((now - was, Class.WIDENED, "TT9041"), (was - now, Class.NARROWED, "TT9042")):
+    for names, kind, code in (
+        (now - was, Class.WIDENED, CHANGE_ALIASES_ADDED),
+        (was - now, Class.NARROWED, CHANGE_ALIASES_REMOVED),
+    ):
         if names:
             yield ContractChange(
                 (*path, REPLACES), kind, code, {"names": ", ".join(sorted(names))}, sorted(was), sorted(now)
             )
     one, other = (meta.get(DEPRECATED, ABSENT) for meta in (old, new))
     if canonical([] if one is ABSENT else [one]) != canonical([] if other is ABSENT else [other]):
-        yield ContractChange((*path, DEPRECATED), Class.TEXT, "TT9044" if other is ABSENT else "TT9043", {}, one, other)
+        yield ContractChange(
+            (*path, DEPRECATED),
+            Class.TEXT,
+            CHANGE_DEPRECATION_REMOVED if other is ABSENT else CHANGE_DEPRECATION_ADDED,
+            {},
+            one,
+            other,
+        )
     rest = [{key: value for key, value in meta.items() if key not in (REPLACES, DEPRECATED)} for meta in (old, new)]
     if canonical(rest[0]) != canonical(rest[1]):
         yield from _other(path, before, after)

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from tooltrue._internal.file_lock import locked
+from tooltrue.contract.wording import FILE_NOT_WRITABLE
 from tooltrue.errors import ConfigurationError
 
 __all__ = ["alone", "write_whole"]
@@ -31,7 +32,7 @@ def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
             opened.callback(os.close, folder)
             if not locked(folder, seconds):
                 problem = f"another process has had hold of its folder for {seconds:g} s"
-                raise ConfigurationError.of("TT9009", file=str(file), problem=problem)
+                raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=problem)
         yield
 
 
@@ -65,7 +66,7 @@ def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise ConfigurationError.of("TT9009", file=str(file), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=error.strerror) from None
 
 
 def _make_like(handle: int, before: os.stat_result) -> None:

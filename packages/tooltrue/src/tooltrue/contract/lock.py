@@ -18,6 +18,18 @@ from typing import Final
 from tooltrue.contract.contract import Contract, Definition, digest, fields, place
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.files import write_whole
+from tooltrue.contract.wording import (
+    FILE_UNREADABLE,
+    LOCK_FILE_DIGEST_MISMATCH,
+    LOCK_FILE_INVALID,
+    LOCK_FILE_TOO_NEW,
+    REASON_KEY_MISSING,
+    REASON_KEY_UNKNOWN,
+    REASON_LARGER_THAN,
+    REASON_MEMBERS_MISSING,
+    REASON_NAME_MISMATCH,
+    REASON_NOT_AN_OBJECT,
+)
 from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.wording import Worded
@@ -72,7 +84,7 @@ def read(file: Path) -> Lock:
     """Read the lock from a file. ``ConfigurationError`` with the problem and its place if the file is not valid."""
     lock = find(file)
     if lock is None:
-        raise ConfigurationError.of("TT9006", file=str(file), problem=os.strerror(errno.ENOENT))
+        raise ConfigurationError.of(FILE_UNREADABLE, file=str(file), problem=os.strerror(errno.ENOENT))
     return lock
 
 
@@ -84,7 +96,7 @@ def find(file: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigurationError.of("TT9006", file=str(file), problem=error.strerror) from None
+        raise ConfigurationError.of(FILE_UNREADABLE, file=str(file), problem=error.strerror) from None
     return parse(data, str(file))
 
 
@@ -96,20 +108,20 @@ def is_lock(value: Json) -> bool:
 def parse(data: bytes, file: str) -> Lock:
     """Parse a lock. ``file`` is its name in error messages."""
     if len(data) > _MAX_BYTES:
-        raise _refused(file, Worded("TT9080", {"limit": _MAX_BYTES}))
+        raise _refused(file, Worded(REASON_LARGER_THAN, {"limit": _MAX_BYTES}))
     try:
         document = decode(data)
     except ParseError as error:
         raise _refused(file, str(error).removesuffix(".")) from None
     if not is_object(document) or not is_lock(document):
-        raise _refused(file, Worded("TT9081", {"key": _MARK}))
+        raise _refused(file, Worded(REASON_KEY_MISSING, {"key": _MARK}))
     if document[_MARK] != FORMAT or isinstance(document[_MARK], bool):
-        raise ConfigurationError.of("TT9004", file=file, format=repr(document[_MARK])[:40], known=FORMAT)
+        raise ConfigurationError.of(LOCK_FILE_TOO_NEW, file=file, format=repr(document[_MARK])[:40], known=FORMAT)
     return _LockReader(file, document).lock()
 
 
 def _refused(file: str, problem: str | Worded) -> ConfigurationError:
-    return ConfigurationError.of("TT9003", file=file, problem=problem)
+    return ConfigurationError.of(LOCK_FILE_INVALID, file=file, problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +132,19 @@ class _LockReader:
     def lock(self) -> Lock:
         unknown = self.document.keys() - {_MARK, "server", "sha256", "instructions", *_SECTIONS}
         if unknown:
-            raise _refused(self.file, Worded("TT9082", {"key": min(unknown)}))
+            raise _refused(self.file, Worded(REASON_KEY_UNKNOWN, {"key": min(unknown)}))
         server = self.member("server", self.document.get("server"))
         tools, prompts, resources = (self.section(name) for name in _SECTIONS)
         contract = self.contract(tools, prompts, resources, self.instructions())
         for section, entries in _sections(contract):
             if entries.keys() != self.document.get(section, {}).keys():
-                raise _refused(self.file, Worded("TT9083", {"section": section}))
+                raise _refused(self.file, Worded(REASON_NAME_MISMATCH, {"section": section}))
         self.fits(("sha256",), self.document.get("sha256"), contract.pin)
         name, version = server.get("name"), server.get("version")
         if not isinstance(name, str) or not isinstance(version, str):
-            raise _refused(self.file, Worded("TT9084", {"name": "server", "members": "'name', 'version'"}))
+            raise _refused(
+                self.file, Worded(REASON_MEMBERS_MISSING, {"name": "server", "members": "'name', 'version'"})
+            )
         return Lock(contract, name, version)
 
     def contract(
@@ -143,7 +157,7 @@ class _LockReader:
 
     def member(self, name: str, value: Json) -> dict[str, Json]:
         if not is_object(value):
-            raise _refused(self.file, Worded("TT9085", {"name": name}))
+            raise _refused(self.file, Worded(REASON_NOT_AN_OBJECT, {"name": name}))
         return value
 
     def instructions(self) -> str | None:
@@ -151,7 +165,7 @@ class _LockReader:
             return None
         entry = self.member("instructions", self.document["instructions"])
         if not isinstance(entry.get("text"), str):
-            raise _refused(self.file, Worded("TT9084", {"name": "instructions", "members": "'text'"}))
+            raise _refused(self.file, Worded(REASON_MEMBERS_MISSING, {"name": "instructions", "members": "'text'"}))
         self.fits(("instructions",), entry.get("sha256"), digest(entry["text"]))
         return entry["text"]
 
@@ -164,10 +178,10 @@ class _LockReader:
             for field, value in fields(definition).items():
                 self.fits((section, name, field), digests.get(field), value)
             if digests.keys() - definition.keys():
-                raise ConfigurationError.of("TT9005", file=self.file, path=place((section, name)))
+                raise ConfigurationError.of(LOCK_FILE_DIGEST_MISMATCH, file=self.file, path=place((section, name)))
             definitions.append(definition)
         return definitions
 
     def fits(self, path: tuple[str, ...], actual: Json, expected: str) -> None:
         if actual != expected:
-            raise ConfigurationError.of("TT9005", file=self.file, path=place(path))
+            raise ConfigurationError.of(LOCK_FILE_DIGEST_MISMATCH, file=self.file, path=place(path))

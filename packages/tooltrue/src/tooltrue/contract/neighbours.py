@@ -16,6 +16,12 @@ from tooltrue.contract.contract import Path
 from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.names import Likeness, Names
+from tooltrue.contract.wording import (
+    SUSPICIOUS_CROSS_SERVER_MENTION,
+    SUSPICIOUS_NAME_LOOKALIKE,
+    SUSPICIOUS_NAME_SAME_LETTERS,
+    SUSPICIOUS_NAME_TYPO,
+)
 
 __all__ = ["NOBODY", "Neighbours", "beside"]
 
@@ -74,9 +80,9 @@ def beside(
 # -- names that look like others ---------------------------------------------------------------------------------------
 
 _SEVERITIES: Final = {
-    Likeness.LOOKS: ("TT9132", Severity.BLOCK),
-    Likeness.CASE: ("TT9133", Severity.WARN),
-    Likeness.SLIP: ("TT9134", Severity.WARN),
+    Likeness.LOOKS: (SUSPICIOUS_NAME_LOOKALIKE, Severity.BLOCK),
+    Likeness.CASE: (SUSPICIOUS_NAME_SAME_LETTERS, Severity.WARN),
+    Likeness.SLIP: (SUSPICIOUS_NAME_TYPO, Severity.WARN),
 }
 
 
@@ -115,7 +121,9 @@ def _reference(
         if finding is None or blocks:
             facts = {"other": display_safe(name), "server": display_safe(server)}
             quote = excerpt(text, match.start(), match.end() + 60)
-            finding = ScanFinding("TT9112", Severity.BLOCK if blocks else Severity.WARN, path, quote, facts)
+            finding = ScanFinding(
+                SUSPICIOUS_CROSS_SERVER_MENTION, Severity.BLOCK if blocks else Severity.WARN, path, quote, facts
+            )
         if blocks:
             break
     return finding

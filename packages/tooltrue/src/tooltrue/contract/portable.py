@@ -18,6 +18,19 @@ from urllib.parse import unquote
 from tooltrue.contract.contract import Definition, Path, definition_of, place
 from tooltrue.contract.display import display_safe
 from tooltrue.contract.profile import Profile
+from tooltrue.contract.wording import (
+    PORTABILITY_DESCRIPTION_CUT,
+    PORTABILITY_INPUT_NOT_OBJECT,
+    PORTABILITY_KEYWORD_REWRITTEN,
+    PORTABILITY_KEYWORD_WEAKENED,
+    PORTABILITY_NAME_ALIASED,
+    PORTABILITY_REFERENCE_NOT_EXPANDABLE,
+    PORTABILITY_SCHEMA_TOO_LARGE,
+    PORTABILITY_TOO_MANY_TOOLS,
+    PORTABILITY_TOP_LEVEL_ALTERNATIVES,
+    PORTABILITY_TYPE_MISSING,
+    TOOL_NOT_OFFERED_TO_CLIENT,
+)
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.protocol.types import ToolDefinition, replaced
@@ -68,7 +81,7 @@ def fit(definition: ToolDefinition | Definition, profile: Profile, *, server: st
     name = alias(server, original, profile)
     work = _Work(profile)
     if name != (f"{server}_{original}" if server and not profile.name_template else original):
-        work.adjust("TT9060", ("name",), name=original, alias=name)
+        work.adjust(PORTABILITY_NAME_ALIASED, ("name",), name=original, alias=name)
     description = work.description(fields.get("description"))
     schema = work.whole(fields.get("inputSchema"))
     if schema is None or work.reasons:
@@ -84,7 +97,7 @@ def fitting(profile: Profile) -> Callable[[ToolDefinition], ToolDefinition]:
         fit_result = fit(tool, profile)
         if isinstance(fit_result, UnportableTool):
             reasons = " ".join(f"{one.place}: {one.say()}" for one in fit_result.reasons[:3])
-            raise DefinitionError.of("TT9070", name=tool.name, profile=profile.title, reasons=reasons)
+            raise DefinitionError.of(TOOL_NOT_OFFERED_TO_CLIENT, name=tool.name, profile=profile.title, reasons=reasons)
         return replaced(
             tool, name=fit_result.name, description=fit_result.description or None, inputSchema=dict(fit_result.schema)
         )
@@ -203,19 +216,19 @@ class _Work:
         text, most = description if isinstance(description, str) else "", self.profile.description_length
         if most is None or len(text) <= most:
             return text
-        self.adjust("TT9061", ("description",), length=len(text), limit=most)
+        self.adjust(PORTABILITY_DESCRIPTION_CUT, ("description",), length=len(text), limit=most)
         return text[: most - len(_CUT)].rstrip() + _CUT
 
     def whole(self, schema: Json) -> _Node | None:
         """The adapted input schema, or None if there is a reason against it."""
         if not is_object(schema):
-            self.refuse("TT9068", ("inputSchema",))
+            self.refuse(PORTABILITY_INPUT_NOT_OBJECT, ("inputSchema",))
             return None
         self.root = schema
         try:
             result = self.node(schema, ("inputSchema",), ())
         except _TooMuch:
-            self.refuse("TT9067", ("inputSchema",), limit=_MAX_NODES)
+            self.refuse(PORTABILITY_SCHEMA_TOO_LARGE, ("inputSchema",), limit=_MAX_NODES)
             return None
         return self.top(result if is_object(result) else dict[str, Json]())
 
@@ -231,10 +244,10 @@ class _Work:
         if self.profile.top_level_alternatives or not keywords:
             return schema
         if not properties:
-            self.refuse("TT9065", ("inputSchema",), keywords=", ".join(keywords))
+            self.refuse(PORTABILITY_TOP_LEVEL_ALTERNATIVES, ("inputSchema",), keywords=", ".join(keywords))
         keywords += [other for keyword in keywords for other in _TAKES_ALONG.get(keyword, ()) if other in schema]
         for keyword in dict.fromkeys(keywords):
-            self.adjust("TT9062", ("inputSchema", keyword), keyword=keyword)
+            self.adjust(PORTABILITY_KEYWORD_WEAKENED, ("inputSchema", keyword), keyword=keyword)
         return {keyword: value for keyword, value in schema.items() if keyword not in keywords}
 
     def node(self, schema: Json, path: Path, followed: tuple[str, ...]) -> Json:
@@ -257,11 +270,13 @@ class _Work:
             result[keyword] = self.inside(keyword, result[keyword], (*path, keyword), followed)
             if keyword in _FIXED and self.weakened() > before:
                 result = _without(result, keyword, *_TAKES_ALONG.get(keyword, ()))
-                self.adjust("TT9062", (*path, keyword), keyword=keyword)  # weaker inside is stricter overall
+                self.adjust(
+                    PORTABILITY_KEYWORD_WEAKENED, (*path, keyword), keyword=keyword
+                )  # weaker inside is stricter overall
         return self.completed(result, path)
 
     def weakened(self) -> int:
-        return sum(one.code == "TT9062" for one in self.adjustments)
+        return sum(one.code == PORTABILITY_KEYWORD_WEAKENED for one in self.adjustments)
 
     def inside(self, keyword: str, value: Json, path: Path, followed: tuple[str, ...]) -> Json:
         if keyword in _MAPS and is_object(value):
@@ -280,7 +295,7 @@ class _Work:
                 reference = result.pop("$ref")
                 target = self.target(reference)
                 if not isinstance(reference, str) or reference in followed or not is_object(target):
-                    self.refuse("TT9064", path, ref=str(reference)[:80])
+                    self.refuse(PORTABILITY_REFERENCE_NOT_EXPANDABLE, path, ref=str(reference)[:80])
                     return result, followed
                 followed = (*followed, reference)
                 result = self.joined(_without(target, *_DEFINITIONS), result, path)
@@ -297,7 +312,7 @@ class _Work:
         clashing = any(keyword in schema and schema[keyword] != value for keyword, value in conditions.items())
         if clashing or _ENTANGLED & conditions.keys():
             for keyword in sorted(conditions):
-                self.adjust("TT9062", (*path, keyword), keyword=keyword)
+                self.adjust(PORTABILITY_KEYWORD_WEAKENED, (*path, keyword), keyword=keyword)
             conditions = {}
         return {**schema, **conditions, **words}
 
@@ -321,19 +336,21 @@ class _Work:
         ):
             removed_keywords.remove("oneOf")
             schema = {("anyOf" if keyword == "oneOf" else keyword): value for keyword, value in schema.items()}
-            self.adjust("TT9062", (*path, "oneOf"), keyword="oneOf")  # weaker: any of them, not exactly one
+            self.adjust(
+                PORTABILITY_KEYWORD_WEAKENED, (*path, "oneOf"), keyword="oneOf"
+            )  # weaker: any of them, not exactly one
         for keyword in sorted(removed_keywords - _SAYS_NOTHING):
-            self.adjust("TT9062", (*path, keyword), keyword=keyword)
+            self.adjust(PORTABILITY_KEYWORD_WEAKENED, (*path, keyword), keyword=keyword)
         return {keyword: value for keyword, value in schema.items() if keyword not in removed_keywords}
 
     def values(self, schema: _Node, path: Path) -> _Node:
         """Turn ``const`` into an enum; drop an enum with values that are not strings if only strings are allowed."""
         if "const" in schema and not self.profile.const:
             schema = {**_without(schema, "const"), "enum": [schema["const"]]}
-            self.adjust("TT9063", (*path, "const"), keyword="const")
+            self.adjust(PORTABILITY_KEYWORD_REWRITTEN, (*path, "const"), keyword="const")
         values = schema.get("enum")
         if self.profile.text_enums and is_array(values) and not all(isinstance(one, str) for one in values):
-            self.adjust("TT9062", (*path, "enum"), keyword="enum")
+            self.adjust(PORTABILITY_KEYWORD_WEAKENED, (*path, "enum"), keyword="enum")
             return {keyword: value for keyword, value in schema.items() if keyword != "enum"}
         return schema
 
@@ -342,7 +359,7 @@ class _Work:
         kinds = schema.get("type")
         if self.profile.type_lists or not is_array(kinds):
             return schema
-        self.adjust("TT9063", (*path, "type"), keyword="type")
+        self.adjust(PORTABILITY_KEYWORD_REWRITTEN, (*path, "type"), keyword="type")
         types = [kind for kind in kinds if kind != "null"]
         rest = {keyword: value for keyword, value in schema.items() if keyword != "type"}
         if len(types) == 1 and len(types) == len(kinds):
@@ -350,7 +367,7 @@ class _Work:
         if len(types) == 1 and "anyOf" not in rest:
             return {"type": types[0], "nullable": True, **rest}
         if "anyOf" in rest:
-            self.adjust("TT9062", (*path, "type"), keyword="type")
+            self.adjust(PORTABILITY_KEYWORD_WEAKENED, (*path, "type"), keyword="type")
             return rest
         words = {keyword: rest.pop(keyword) for keyword in ("title", "description", "default") if keyword in rest}
         return {**words, "anyOf": [{"type": kind, **_of_kind(rest, str(kind))} for kind in kinds]}
@@ -360,7 +377,7 @@ class _Work:
         branches = schema.get("anyOf")
         if self.profile.type_beside_alternatives or "type" not in schema or not is_array(branches):
             return schema
-        self.adjust("TT9063", (*path, "type"), keyword="type")
+        self.adjust(PORTABILITY_KEYWORD_REWRITTEN, (*path, "type"), keyword="type")
         typed_branches = [{"type": schema["type"], **one} if is_object(one) else one for one in branches]
         return {**{keyword: value for keyword, value in schema.items() if keyword != "type"}, "anyOf": typed_branches}
 
@@ -369,14 +386,14 @@ class _Work:
         follow."""
         if self.profile.items_needed and schema.get("type") == "array" and "items" not in schema:
             schema = {**schema, "items": {}}
-            self.adjust("TT9063", (*path, "items"), keyword="items")
+            self.adjust(PORTABILITY_KEYWORD_REWRITTEN, (*path, "items"), keyword="items")
         if self.profile.types_needed and not schema.keys() & {"type", "anyOf", "oneOf", "allOf", "$ref", "not"}:
             kind = _kind_of(schema)
             if kind is None and len(path) > 1:
-                self.refuse("TT9066", path)
+                self.refuse(PORTABILITY_TYPE_MISSING, path)
             elif kind is not None:
                 schema = {"type": kind, **schema}
-                self.adjust("TT9063", (*path, "type"), keyword="type")
+                self.adjust(PORTABILITY_KEYWORD_REWRITTEN, (*path, "type"), keyword="type")
         return schema
 
 
@@ -424,7 +441,9 @@ def check(profile: Profile, tools: int) -> tuple[Adjustment, ...]:
     """The obstacles to using this many tools."""
     if profile.tools is None or tools <= profile.tools:
         return ()
-    return (Adjustment("TT9069", (), {"count": tools, "limit": profile.tools, "profile": profile.title}),)
+    return (
+        Adjustment(PORTABILITY_TOO_MANY_TOOLS, (), {"count": tools, "limit": profile.tools, "profile": profile.title}),
+    )
 
 
 def _without(schema: Mapping[str, Json], *keywords: str) -> _Node:

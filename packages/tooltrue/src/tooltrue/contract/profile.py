@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tooltrue.contract.wording import UNKNOWN_CLIENT_PROFILE
 from tooltrue.errors import ConfigurationError
 
 __all__ = ["Fact", "Profile", "profile", "profile_names"]
@@ -104,7 +105,7 @@ def profile_names() -> tuple[str, ...]:
 def profile(name: str) -> Profile:
     """Load the profile of this name. ``ConfigurationError`` with the known names if there is no such profile."""
     if name not in profile_names():
-        raise ConfigurationError.of("TT9008", name=name, known=", ".join(profile_names()))
+        raise ConfigurationError.of(UNKNOWN_CLIENT_PROFILE, name=name, known=", ".join(profile_names()))
     data = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
     facts = tuple(map(_fact, data.pop("fact", ())))
     refused = frozenset(data.pop("refused", ()))

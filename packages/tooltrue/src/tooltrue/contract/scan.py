@@ -23,6 +23,23 @@ from tooltrue.contract.finding import ScanFinding, Severity
 from tooltrue.contract.neighbours import NOBODY, Neighbours, beside
 from tooltrue.contract.normalization import PART, parts
 from tooltrue.contract.orders import OrderMatch, orders
+from tooltrue.contract.wording import (
+    SUSPICIOUS_BIDIRECTIONAL_CHARACTERS,
+    SUSPICIOUS_CONTROL_CHARACTERS,
+    SUSPICIOUS_ENCODED_INSTRUCTIONS,
+    SUSPICIOUS_HEADERS_INVALID,
+    SUSPICIOUS_HIDDEN_TEXT,
+    SUSPICIOUS_ICON_SOURCE,
+    SUSPICIOUS_ICON_SVG,
+    SUSPICIOUS_INVISIBLE_CHARACTERS,
+    SUSPICIOUS_NAME_INVISIBLE_CHARACTERS,
+    SUSPICIOUS_NAME_MIXED_SCRIPTS,
+    SUSPICIOUS_NAME_NOT_PORTABLE,
+    SUSPICIOUS_SMUGGLED_TEXT,
+    SUSPICIOUS_TAG_CHARACTERS,
+    SUSPICIOUS_TEXT_TOO_LONG,
+    SUSPICIOUS_VARIATION_SELECTORS,
+)
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.characters import cleaned, may_hide
@@ -47,7 +64,7 @@ def scan(
     data = definition if isinstance(definition, dict) else definition_of(definition)
     texts, size = _texts(data)
     if size > MAX_CHARACTERS:
-        return (ScanFinding("TT9150", Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
+        return (ScanFinding(SUSPICIOUS_TEXT_TOO_LONG, Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
     return tuple(_worst(_scan(data, texts, neighbours, own)))
 
 
@@ -141,7 +158,7 @@ def _encoded(text: str) -> Iterator[ScanFinding]:
         if codes and openly is None:
             openly = {one.pattern.code for one in orders(text)}
         if codes - (openly or set()):
-            yield ScanFinding("TT9128", Severity.BLOCK, (), display_safe(reading[:120]))
+            yield ScanFinding(SUSPICIOUS_ENCODED_INSTRUCTIONS, Severity.BLOCK, (), display_safe(reading[:120]))
             return
 
 
@@ -250,13 +267,13 @@ _WELL_KNOWN: Final = _KEYWORDS | _VALUES
 
 _KINDS: Final = {
     # kind → the code, and the number from which on they are no accident
-    "terminal": ("TT9121", 1),
-    "control": ("TT9121", 1),
-    "direction": ("TT9122", 1),
-    "tag": ("TT9123", 1),
-    "invisible": ("TT9124", 8),
-    "private": ("TT9124", 8),
-    "selector": ("TT9125", 4),
+    "terminal": (SUSPICIOUS_CONTROL_CHARACTERS, 1),
+    "control": (SUSPICIOUS_CONTROL_CHARACTERS, 1),
+    "direction": (SUSPICIOUS_BIDIRECTIONAL_CHARACTERS, 1),
+    "tag": (SUSPICIOUS_TAG_CHARACTERS, 1),
+    "invisible": (SUSPICIOUS_INVISIBLE_CHARACTERS, 8),
+    "private": (SUSPICIOUS_INVISIBLE_CHARACTERS, 8),
+    "selector": (SUSPICIOUS_VARIATION_SELECTORS, 4),
 }
 
 
@@ -272,7 +289,7 @@ def _hiding(string: _String) -> Iterator[ScanFinding]:
         severity = Severity.BLOCK if is_key or counts[kind] >= many else Severity.WARN
         yield ScanFinding(code, severity, path, excerpt(text, *_first_hidden(text)), {"count": counts[kind]})
     if tags := "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) < 0xE007F):
-        yield ScanFinding("TT9126", Severity.BLOCK, path, display_safe(tags[:120]))
+        yield ScanFinding(SUSPICIOUS_SMUGGLED_TEXT, Severity.BLOCK, path, display_safe(tags[:120]))
 
 
 def _first_hidden(text: str) -> tuple[int, int]:
@@ -303,7 +320,7 @@ def _out_of_sight(string: _String) -> Iterator[ScanFinding]:
     path, text, _ = string
     for match in _BLANKS.finditer(text):
         if text[match.end() :].strip():
-            yield ScanFinding("TT9127", Severity.WARN, path, excerpt(text, match.end(), match.end() + 80))
+            yield ScanFinding(SUSPICIOUS_HIDDEN_TEXT, Severity.WARN, path, excerpt(text, match.end(), match.end() + 80))
             return
 
 
@@ -318,12 +335,18 @@ def _odd_name(name: str) -> Iterator[ScanFinding]:
     disguised = not name.isascii() and latin(name).isascii()
     if mixed or disguised:
         yield ScanFinding(
-            "TT9131", Severity.BLOCK, ("name",), display_safe(name[:120]), {"plain": display_safe(latin(name)[:120])}
+            SUSPICIOUS_NAME_MIXED_SCRIPTS,
+            Severity.BLOCK,
+            ("name",),
+            display_safe(name[:120]),
+            {"plain": display_safe(latin(name)[:120])},
         )
     elif name != name.strip() or any(not char.isprintable() for char in name):
-        yield ScanFinding("TT9130", Severity.BLOCK, ("name",), display_safe(repr(name[:120])))
+        yield ScanFinding(
+            SUSPICIOUS_NAME_INVISIBLE_CHARACTERS, Severity.BLOCK, ("name",), display_safe(repr(name[:120]))
+        )
     else:
-        yield ScanFinding("TT9129", Severity.NOTE, ("name",), display_safe(name[:120]))
+        yield ScanFinding(SUSPICIOUS_NAME_NOT_PORTABLE, Severity.NOTE, ("name",), display_safe(name[:120]))
 
 
 _PASS_FOR_LATIN: Final = LOOK_LATIN | {"FULLWIDTH", "LATIN?"}
@@ -345,7 +368,11 @@ def _headers(definition: dict[str, Json]) -> Iterator[ScanFinding]:
         except DefinitionError as error:
             problem = error.facts.get("problem", "")
             yield ScanFinding(
-                "TT9141", Severity.BLOCK, ("inputSchema",), display_safe(str(problem)[:120]), {"problem": problem}
+                SUSPICIOUS_HEADERS_INVALID,
+                Severity.BLOCK,
+                ("inputSchema",),
+                display_safe(str(problem)[:120]),
+                {"problem": problem},
             )
 
 
@@ -358,11 +385,11 @@ def _icons(definition: dict[str, Json]) -> Iterator[ScanFinding]:
         source = icon.get("src") if is_object(icon) else None
         path = ("icons", index, "src")
         if not isinstance(source, str):
-            yield ScanFinding("TT9142", Severity.BLOCK, path, "")
+            yield ScanFinding(SUSPICIOUS_ICON_SOURCE, Severity.BLOCK, path, "")
         elif _is_vector(icon, source):
-            yield ScanFinding("TT9143", Severity.WARN, path, display_safe(source[:120]))
+            yield ScanFinding(SUSPICIOUS_ICON_SVG, Severity.WARN, path, display_safe(source[:120]))
         elif not source.lower().startswith("https://") and not _PICTURE.match(source):
-            yield ScanFinding("TT9142", Severity.BLOCK, path, display_safe(source[:120]))
+            yield ScanFinding(SUSPICIOUS_ICON_SOURCE, Severity.BLOCK, path, display_safe(source[:120]))
 
 
 def _is_vector(icon: Mapping[str, Json], source: str) -> bool:

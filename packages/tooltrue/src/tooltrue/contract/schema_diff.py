@@ -19,6 +19,21 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from tooltrue.contract.contract import Path, canonical
+from tooltrue.contract.wording import (
+    CHANGE_KEYWORD_EQUIVALENT,
+    CHANGE_KEYWORD_NARROWED,
+    CHANGE_KEYWORD_TEXT,
+    CHANGE_KEYWORD_UNCLEAR,
+    CHANGE_KEYWORD_WIDENED,
+    CHANGE_PROPERTY_ADDED,
+    CHANGE_PROPERTY_NOW_OPTIONAL,
+    CHANGE_PROPERTY_NOW_REQUIRED,
+    CHANGE_PROPERTY_REMOVED,
+    CHANGE_TYPES_ADDED,
+    CHANGE_TYPES_REMOVED,
+    CHANGE_VALUES_ADDED,
+    CHANGE_VALUES_REMOVED,
+)
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema.dialects import subschemas
 
@@ -198,11 +213,11 @@ class _Comparison:
         for path, old, new in self.aside:
             # A definition that is never referenced judges no value, but a model reads it all the same.
             if not any(one[: len(path)] == path for one in self.reached):
-                self.note(path, Effect.TEXT, "TT9031", old, new, keyword=str(path[-1]))
+                self.note(path, Effect.TEXT, CHANGE_KEYWORD_TEXT, old, new, keyword=str(path[-1]))
         if all(one.effect is Effect.COSMETIC for one in self.changes):
             self.passed_over()
         if not self.changes:
-            self.changes.append(SchemaChange((), Effect.UNCLEAR, "TT9030", {"keyword": "schema"}))
+            self.changes.append(SchemaChange((), Effect.UNCLEAR, CHANGE_KEYWORD_UNCLEAR, {"keyword": "schema"}))
         yield from self.changes
 
     def passed_over(self) -> None:
@@ -212,7 +227,7 @@ class _Comparison:
         before, after = dict(_strings(self.old_root)), dict(_strings(self.new_root))
         for text, path in (*before.items(), *after.items()):
             if (text in before) != (text in after) and text not in noted:
-                self.note(path, Effect.TEXT, "TT9031", keyword=str(path[-1]) if path else "schema")
+                self.note(path, Effect.TEXT, CHANGE_KEYWORD_TEXT, keyword=str(path[-1]) if path else "schema")
 
     def note(
         self, path: Path, effect: Effect, code: str, before: Json = ABSENT, after: Json = ABSENT, /, **facts: Any
@@ -221,13 +236,15 @@ class _Comparison:
             self.changes.append(SchemaChange(path, effect, code, facts, before, after))
 
     def weaker(self, path: Path, before: Json, after: Json) -> None:
-        self.note(path, Effect.MORE, "TT9028", before, after, keyword=str(path[-1]))
+        self.note(path, Effect.MORE, CHANGE_KEYWORD_WIDENED, before, after, keyword=str(path[-1]))
 
     def stricter(self, path: Path, before: Json, after: Json) -> None:
-        self.note(path, Effect.LESS, "TT9029", before, after, keyword=str(path[-1]))
+        self.note(path, Effect.LESS, CHANGE_KEYWORD_NARROWED, before, after, keyword=str(path[-1]))
 
     def unclear(self, path: Path, before: Json, after: Json) -> None:
-        self.note(path, Effect.UNCLEAR, "TT9030", before, after, keyword=str(path[-1]) if path else "schema")
+        self.note(
+            path, Effect.UNCLEAR, CHANGE_KEYWORD_UNCLEAR, before, after, keyword=str(path[-1]) if path else "schema"
+        )
 
     # -- one schema and its successor ----------------------------------------------------------------------------------
 
@@ -287,9 +304,9 @@ class _Comparison:
         if before == after and type(before) is type(after):
             return
         if after == {} or before is False:
-            self.note(path, Effect.MORE, "TT9028", old, new, keyword=str(path[-1]) if path else "schema")
+            self.note(path, Effect.MORE, CHANGE_KEYWORD_WIDENED, old, new, keyword=str(path[-1]) if path else "schema")
         elif before == {} or after is False:
-            self.note(path, Effect.LESS, "TT9029", old, new, keyword=str(path[-1]) if path else "schema")
+            self.note(path, Effect.LESS, CHANGE_KEYWORD_NARROWED, old, new, keyword=str(path[-1]) if path else "schema")
         else:
             self.unclear(path, old, new)
 
@@ -317,7 +334,7 @@ class _Comparison:
             before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
             if not _same(before, after):
                 effect = Effect.COSMETIC if _is_cosmetic(keyword, before, after) else Effect.TEXT
-                self.note((*path, keyword), effect, "TT9031", before, after, keyword=keyword)
+                self.note((*path, keyword), effect, CHANGE_KEYWORD_TEXT, before, after, keyword=keyword)
 
     def other(self, keyword: str, before: Json, after: Json, path: Path) -> None:
         """Compare a keyword that does not constrain values, or that is unknown."""
@@ -329,9 +346,9 @@ class _Comparison:
                     self.aside.append(((*path, name), one, other))
         elif not _same(before, after):
             if keyword == "default" and before is ABSENT:
-                self.note(path, Effect.TEXT, "TT9031", before, after, keyword=keyword)
+                self.note(path, Effect.TEXT, CHANGE_KEYWORD_TEXT, before, after, keyword=keyword)
             elif keyword == "$schema" and (before, after) in ((ABSENT, _NEWEST), (_NEWEST, ABSENT)):
-                self.note(path, Effect.COSMETIC, "TT9032", before, after, keyword=keyword)
+                self.note(path, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, before, after, keyword=keyword)
             else:
                 self.unclear(path, before, after)
 
@@ -346,11 +363,11 @@ class _Comparison:
         if one is None or other is None:
             return self.unclear(path, before, after)
         if lost_kinds := [kind for kind in one if not _covers(other, kind)]:
-            self.note(path, Effect.LESS, "TT9026", before, after, kinds=", ".join(lost_kinds))
+            self.note(path, Effect.LESS, CHANGE_TYPES_REMOVED, before, after, kinds=", ".join(lost_kinds))
         if gained := [kind for kind in other if not _covers(one, kind)]:
-            self.note(path, Effect.MORE, "TT9027", before, after, kinds=", ".join(gained))
+            self.note(path, Effect.MORE, CHANGE_TYPES_ADDED, before, after, kinds=", ".join(gained))
         if not lost_kinds and not gained:
-            self.note(path, Effect.COSMETIC, "TT9032", before, after, keyword="type")
+            self.note(path, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, before, after, keyword="type")
         return None
 
     def values(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
@@ -368,11 +385,11 @@ class _Comparison:
             [one[key] for key in one.keys() - two.keys()] for one, two in ((before, after), (after, before))
         )
         if old_only:
-            self.note(keyword, Effect.LESS, "TT9024", was, now, values=_value_list(old_only))
+            self.note(keyword, Effect.LESS, CHANGE_VALUES_REMOVED, was, now, values=_value_list(old_only))
         if new_only:
-            self.note(keyword, Effect.MORE, "TT9025", was, now, values=_value_list(new_only))
+            self.note(keyword, Effect.MORE, CHANGE_VALUES_ADDED, was, now, values=_value_list(new_only))
         if not old_only and not new_only:
-            self.note(keyword, Effect.COSMETIC, "TT9032", was, now, keyword=str(keyword[-1]))
+            self.note(keyword, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, was, now, keyword=str(keyword[-1]))
         return None
 
     def bounds(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
@@ -387,7 +404,7 @@ class _Comparison:
             if ends[0] is None or ends[1] is None:
                 self.unclear(keyword, was, now)
             elif ends[0] == ends[1]:
-                self.note(keyword, Effect.COSMETIC, "TT9032", was, now, keyword=str(keyword[-1]))
+                self.note(keyword, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, was, now, keyword=str(keyword[-1]))
             else:
                 (self.stricter if ends[1] > ends[0] else self.weaker)(keyword, was, now)
 
@@ -401,7 +418,7 @@ class _Comparison:
             if one is None or other is None:
                 self.unclear(at, before, after)
             elif one == other:
-                self.note(at, Effect.COSMETIC, "TT9032", before, after, keyword=keyword)
+                self.note(at, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, before, after, keyword=keyword)
             else:
                 (self.stricter if other > one else self.weaker)(at, before, after)
 
@@ -415,7 +432,7 @@ class _Comparison:
                 continue
             without = [value is ABSENT or (keyword == "uniqueItems" and value is False) for value in (before, after)]
             if all(without):
-                self.note(at, Effect.COSMETIC, "TT9032", before, after, keyword=keyword)
+                self.note(at, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, before, after, keyword=keyword)
             elif without[0]:
                 self.stricter(at, before, after)
             elif without[1] or (keyword == "multipleOf" and _divides(after, before)):
@@ -434,11 +451,11 @@ class _Comparison:
         if one is None or other is None:
             return self.unclear(path, before, after)
         for name in sorted(other - one):
-            self.note(path, Effect.LESS, "TT9022", before, after, name=name)
+            self.note(path, Effect.LESS, CHANGE_PROPERTY_NOW_REQUIRED, before, after, name=name)
         for name in sorted(one - other):
-            self.note(path, Effect.MORE, "TT9023", before, after, name=name)
+            self.note(path, Effect.MORE, CHANGE_PROPERTY_NOW_OPTIONAL, before, after, name=name)
         if one == other:
-            self.note(path, Effect.COSMETIC, "TT9032", before, after, keyword="required")
+            self.note(path, Effect.COSMETIC, CHANGE_KEYWORD_EQUIVALENT, before, after, keyword="required")
         return None
 
     def objects(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
@@ -457,16 +474,21 @@ class _Comparison:
         for name in sorted(before.keys() | after.keys()):
             at = (*path, "properties", name)
             if name not in after:
-                self.note(at, Effect.UNCLEAR, "TT9021", before[name], name=name)
+                self.note(at, Effect.UNCLEAR, CHANGE_PROPERTY_REMOVED, before[name], name=name)
             elif name in before:
                 self.node(before[name], after[name], at, alone=alone)
             else:
                 effect = Effect.UNCLEAR if patterns or new_patterns else self.added(others, after[name], is_named)
-                self.note(at, effect, "TT9020", ABSENT, after[name], name=name)
+                self.note(at, effect, CHANGE_PROPERTY_ADDED, ABSENT, after[name], name=name)
         rest = new.get("additionalProperties", ABSENT)
         if (others is ABSENT and rest is True) or (others is True and rest is ABSENT):
             self.note(
-                (*path, "additionalProperties"), Effect.COSMETIC, "TT9032", others, rest, keyword="additionalProperties"
+                (*path, "additionalProperties"),
+                Effect.COSMETIC,
+                CHANGE_KEYWORD_EQUIVALENT,
+                others,
+                rest,
+                keyword="additionalProperties",
             )
         else:
             was, now = (True if one is ABSENT else one for one in (others, rest))

@@ -10,6 +10,7 @@ from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan, scan_text
 from tooltrue.errors import DefinitionError
+from tooltrue.host.wording import DEFINITION_POISONED
 from tooltrue.protocol.types import Value
 
 __all__ = ["AdmissionVerdict", "Entry", "Judge", "poisoned", "scanned", "suspicious"]
@@ -56,4 +57,4 @@ def _instructions(contract: Contract, neighbours: Neighbours) -> tuple[ScanFindi
 
 def poisoned(name: str, findings: Iterable[ScanFinding]) -> DefinitionError:
     excerpts = "; ".join(f"{one.place}: {one.say()} {one.excerpt}".strip() for one in findings)
-    return DefinitionError.of("TT9270", name=name[:128], findings=excerpts[:1_000])
+    return DefinitionError.of(DEFINITION_POISONED, name=name[:128], findings=excerpts[:1_000])

@@ -15,6 +15,7 @@ from typing import Final
 
 from tooltrue.contract.names import skeleton
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.wording import HOST_TOOL_NAME_INVALID, SERVER_LABEL_INVALID, SERVER_LABELS_LOOK_ALIKE
 from tooltrue.protocol.characters import may_hide
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script, unmarked
 
@@ -41,21 +42,23 @@ def marks(labels: Iterable[str]) -> dict[str, str]:
         mark = _mark(label)
         for sign in (("mark", mark.lower()), ("look", _label_skeleton(label))):
             if (other := by_sign.setdefault(sign, label)) != label:
-                raise ConfigurationError.of("TT9211", label=label, other=other)
+                raise ConfigurationError.of(SERVER_LABELS_LOOK_ALIKE, label=label, other=other)
         made[label] = mark
     return made
 
 
 def _check_label(label: str) -> None:
     if not label.strip() or not label.isprintable() or may_hide(label) or label != label.strip() or len(label) > 128:
-        raise ConfigurationError.of("TT9210", label=ascii(label)[:140], why="it is empty, too long, or hides something")
+        raise ConfigurationError.of(
+            SERVER_LABEL_INVALID, label=ascii(label)[:140], why="it is empty, too long, or hides something"
+        )
     if unicodedata.normalize("NFKC", label) != label:
         plain = unicodedata.normalize("NFKC", label)
-        raise ConfigurationError.of("TT9210", label=ascii(label), why=f"it looks like {plain!r} and is not")
+        raise ConfigurationError.of(SERVER_LABEL_INVALID, label=ascii(label), why=f"it looks like {plain!r} and is not")
     scripts = {script(letter) for letter in label if letter.isalpha()}
     if "LATIN" in scripts and scripts & LOOK_LATIN:
         raise ConfigurationError.of(
-            "TT9210", label=ascii(label), why="letters of two scripts that look alike are mixed"
+            SERVER_LABEL_INVALID, label=ascii(label), why="letters of two scripts that look alike are mixed"
         )
 
 
@@ -93,7 +96,7 @@ def alias(mark: str, name: str) -> str:
 def check_alias(name: str) -> None:
     """``ConfigurationError`` for a name that an operator may not give a tool."""
     if not _ALIAS.fullmatch(name) or len(name) > MAX_NAME or _is_reserved(name):
-        raise ConfigurationError.of("TT9212", name=name[:140], limit=MAX_NAME)
+        raise ConfigurationError.of(HOST_TOOL_NAME_INVALID, name=name[:140], limit=MAX_NAME)
 
 
 _RESERVED_LOOKS: Final = frozenset(map(skeleton, RESERVED))

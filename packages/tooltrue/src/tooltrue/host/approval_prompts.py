@@ -17,6 +17,18 @@ from typing import Any, TypeAlias
 
 from tooltrue.contract.contract import fields
 from tooltrue.errors import ConfigurationError, InvalidArguments, SchemaError, ToolError
+from tooltrue.host.wording import (
+    APPROVAL_QUESTION_UNANSWERED,
+    APPROVAL_TICKET_ISSUED_BY_HOST,
+    APPROVAL_USED_BY_IDENTICAL_CALL,
+    ARGUMENTS_EDITED_BY_USER,
+    HOST_APPROVAL_QUESTION,
+    IDENTICAL_CALL_RECENTLY_DENIED,
+    LABEL_DEFINITION_CHANGED_FIELDS,
+    LABEL_LAST_APPROVED_DEFINITION,
+    TOO_MANY_ARGUMENT_EDITS,
+    TOO_MANY_HOST_QUESTIONS,
+)
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
@@ -24,12 +36,18 @@ from tooltrue.policy.consent.question import AnsweredGrant, StandingGrant, Ticke
 from tooltrue.policy.layers.confirm import Confirm, Confirming, previewed
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.policy.tasks.budget import with_note
+from tooltrue.policy.wording import (
+    APPROVAL_DENIED,
+    APPROVAL_DENIED_WITH_REASON,
+    APPROVAL_QUESTIONS_RATE_LIMITED,
+    ARGUMENTS_TOO_LONG_FOR_APPROVAL,
+)
 from tooltrue.protocol.types import InputRequiredResult, TextContent, ToolOutcome, Value, replaced
 from tooltrue.state.facts import Facts
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import Grant, Tool, ToolCall
-from tooltrue.wording import sentence
+from tooltrue.wording import SETTING_INVALID, sentence
 
 __all__ = [
     "Always",
@@ -111,7 +129,7 @@ class PromptLimits(Value, frozen=True):
     def __post_init__(self) -> None:
         for name in ("seconds", "always_seconds", "waiting", "no_seconds", "edits"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"PromptLimits({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of(SETTING_INVALID, name=f"PromptLimits({name}=…)", wanted="a number above 0")
 
 
 # -- the layers --------------------------------------------------------------------------------------------------------
@@ -162,12 +180,14 @@ class _ApplyEdits(Wrapper, frozen=True):
                 call = _with(call, changed.arguments)
                 continue
             return self._with_notice(outcome, call) if edits else outcome
-        raise ToolError.of("TT2427", tool=call.name)
+        raise ToolError.of(TOO_MANY_ARGUMENT_EDITS, tool=call.name)
 
     def _with_notice(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
         if isinstance(outcome, InputRequiredResult):
             return outcome
-        notice = sentence("TT2426", self.language, {"tool": call.name, "arguments": _json(call.arguments)})
+        notice = sentence(
+            ARGUMENTS_EDITED_BY_USER, self.language, {"tool": call.name, "arguments": _json(call.arguments)}
+        )
         return replaced(outcome, content=[TextContent(text=notice), *outcome.content])
 
 
@@ -217,12 +237,12 @@ class _AskPerson(Confirming, frozen=True):
         if (grant := await self._existing_grant(request)) is not None:
             return grant
         if self.queue.prompter is None:
-            raise await self._ticket(await previewed(request, tool, self.language), "TT2420")
+            raise await self._ticket(await previewed(request, tool, self.language), APPROVAL_TICKET_ISSUED_BY_HOST)
         turn = self.queue.turn
         if (same := self.queue.open.get(request.key)) is not None:
             return await self._as_the_other(request, await asyncio.shield(same))
         if len(self.queue.open) >= self.asking.waiting:
-            raise ToolError.of("TT2425", tool=request.tool, limit=self.asking.waiting)
+            raise ToolError.of(TOO_MANY_HOST_QUESTIONS, tool=request.tool, limit=self.asking.waiting)
         # Registered before the next await: an identical call that comes meanwhile shares this question.
         answer: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
         self.queue.open[request.key] = answer
@@ -242,7 +262,7 @@ class _AskPerson(Confirming, frozen=True):
         one."""
         match outcome:
             case None:
-                raise ToolError.of("TT2422", tool=request.tool)
+                raise ToolError.of(APPROVAL_QUESTION_UNANSWERED, tool=request.tool)
             case ToolError():
                 raise outcome
             case ThisSession() | Always():
@@ -250,14 +270,14 @@ class _AskPerson(Confirming, frozen=True):
             case No():
                 raise _refusal(request, outcome)
             case Once() | EditedArguments():
-                raise ToolError.of("TT2423", tool=request.tool)
+                raise ToolError.of(APPROVAL_USED_BY_IDENTICAL_CALL, tool=request.tool)
 
     async def _not_to_be_asked(self, request: ApprovalRequest) -> ToolError | None:
         """The reason not to ask the person, if there is one."""
         if (before := await self.facts.get(_denied(request))) is not None:
-            return ToolError.of("TT2424", tool=request.tool, reason=before.decode() or "-")
+            return ToolError.of(IDENTICAL_CALL_RECENTLY_DENIED, tool=request.tool, reason=before.decode() or "-")
         if wait := await self._take("questions:", request, self.settings.questions, 60.0):
-            return ToolError.of("TT2408", tool=request.tool, seconds=wait)
+            return ToolError.of(APPROVAL_QUESTIONS_RATE_LIMITED, tool=request.tool, seconds=wait)
         return None
 
     @contextlib.asynccontextmanager
@@ -285,14 +305,14 @@ class _AskPerson(Confirming, frozen=True):
         request = await previewed(request, tool, self.language)
         text = await self._text(request, tool)
         if len(text) > self.settings.max_shown:
-            raise await self._ticket(request, "TT2406")
+            raise await self._ticket(request, ARGUMENTS_TOO_LONG_FOR_APPROVAL)
         problem = ""
         for _ in range(self.asking.edits):
             reply = await self._person_answer(prompter, ApprovalQuestion(request, tool, text, problem))
             match reply:
                 case None:
                     with_note(call, "not answered by the person")
-                    raise ToolError.of("TT2422", tool=request.tool)
+                    raise ToolError.of(APPROVAL_QUESTION_UNANSWERED, tool=request.tool)
                 case No():
                     answer.set_result(reply)
                     with_note(call, f"denied by the person: {reply.reason}" if reply.reason else "denied by the person")
@@ -316,7 +336,7 @@ class _AskPerson(Confirming, frozen=True):
                     answer.set_result(reply)
                     with_note(call, f"agreed to by the person: {_AUDIT_WORDS[type(reply)]}")
                     return grant
-        raise ToolError.of("TT2427", tool=request.tool)
+        raise ToolError.of(TOO_MANY_ARGUMENT_EDITS, tool=request.tool)
 
     async def _person_answer(self, prompter: ApprovalPrompter, question: ApprovalQuestion) -> ApprovalAnswer | None:
         """The answer of the person, or ``None`` if there is none in time."""
@@ -346,7 +366,9 @@ class _AskPerson(Confirming, frozen=True):
     async def _text(self, request: ApprovalRequest, tool: Tool) -> str:
         """All facts for the decision. Neither a model nor a server controls the layout."""
         names = {"server": request.server or "-", "tool": request.tool, "effect": request.effect}
-        parts = [sentence("TT2430", self.language, {key: display_text(name) for key, name in names.items()})]
+        parts = [
+            sentence(HOST_APPROVAL_QUESTION, self.language, {key: display_text(name) for key, name in names.items()})
+        ]
         parts += [display_text(request.reason)] if request.reason else []
         parts += [display_arguments(request.arguments)]
         parts += await self._changes(request, tool)
@@ -360,13 +382,22 @@ class _AskPerson(Confirming, frozen=True):
             return []
         now = fields(tool.definition)
         parts = sorted(name for name in {*now, *last.fields} if now.get(name) != last.fields.get(name))
-        lines = [sentence("TT2431", self.language, {"fields": ", ".join(parts)})] if parts else []
+        lines = (
+            [sentence(LABEL_DEFINITION_CHANGED_FIELDS, self.language, {"fields": ", ".join(parts)})] if parts else []
+        )
         before = {
             name: value
             for name, value in last.arguments.items()
             if name not in request.arguments or request.arguments[name] != value
         }
-        return [*lines, *([f"{sentence('TT2432', self.language, {})}\n{display_arguments(before)}"] if before else [])]
+        return [
+            *lines,
+            *(
+                [f"{sentence(LABEL_LAST_APPROVED_DEFINITION, self.language, {})}\n{display_arguments(before)}"]
+                if before
+                else []
+            ),
+        ]
 
 
 def _denied(request: ApprovalRequest) -> str:
@@ -375,5 +406,5 @@ def _denied(request: ApprovalRequest) -> str:
 
 def _refusal(request: ApprovalRequest, answer: No) -> ToolError:
     if not answer.reason:
-        return ToolError.of("TT2401", tool=request.tool)
-    return ToolError.of("TT2421", tool=request.tool, reason=answer.reason)
+        return ToolError.of(APPROVAL_DENIED, tool=request.tool)
+    return ToolError.of(APPROVAL_DENIED_WITH_REASON, tool=request.tool, reason=answer.reason)

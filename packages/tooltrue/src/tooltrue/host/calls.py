@@ -19,7 +19,9 @@ from tooltrue.errors import MethodNotFound, ParseError, ToolError, TooltrueError
 from tooltrue.host.models.model import ToolReply, ToolUse, Turn
 from tooltrue.host.models.tool_uses import as_written
 from tooltrue.host.replies import refusal, reply
+from tooltrue.host.wording import MODEL_ARGUMENTS_NOT_OBJECT, MODEL_CALLED_MISSING_TOOL, RUN_WITHOUT_USER_TO_ASK
 from tooltrue.jsonrpc.messages import Json, decode, is_object
+from tooltrue.policy.wording import TOOL_INTERNAL_ERROR
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, Value, replaced
 from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.toolset import Toolset
@@ -148,12 +150,12 @@ class ToolCaller:
         try:
             return {key: await self._answers.to(request) for key, request in (outcome.inputRequests or {}).items()}
         except MethodNotFound:
-            raise ToolError.of("TT9512", name=step.use.name) from None
+            raise ToolError.of(RUN_WITHOUT_USER_TO_ASK, name=step.use.name) from None
 
     def _crashed(self, step: ResolvedCall, error: BaseException) -> ToolReply:
         id = secrets.token_hex(4)
         log_crash("tool %s failed, error %s", step.tool, id, error=error)
-        return refusal(step.use, ToolError.of("TT2004", tool=step.use.name, id=id).say(self._language))
+        return refusal(step.use, ToolError.of(TOOL_INTERNAL_ERROR, tool=step.use.name, id=id).say(self._language))
 
 
 def _read(use: ToolUse, names: Mapping[str, str]) -> ResolvedCall:
@@ -164,12 +166,12 @@ def _read(use: ToolUse, names: Mapping[str, str]) -> ResolvedCall:
     try:
         arguments = decode(as_written(use))
     except (ParseError, UnicodeError) as error:
-        raise ToolError.of("TT9511", name=use.name, problem=str(error)) from None
+        raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem=str(error)) from None
     if not is_object(arguments):
-        raise ToolError.of("TT9511", name=use.name, problem="it is not an object")
+        raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem="it is not an object")
     return ResolvedCall(use, names[use.name], arguments)
 
 
 def _unknown(use: ToolUse, names: Mapping[str, str]) -> ToolError:
     near = difflib.get_close_matches(use.name[:128], names, 3, 0.4) or sorted(names)[:5]
-    return ToolError.of("TT9510", name=use.name[:128], near=", ".join(near) or "-")
+    return ToolError.of(MODEL_CALLED_MISSING_TOOL, name=use.name[:128], near=", ".join(near) or "-")

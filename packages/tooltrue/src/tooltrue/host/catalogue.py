@@ -15,6 +15,7 @@ from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
 from tooltrue.host.aliases import alias
 from tooltrue.host.inspection import QuarantinedDefinition
 from tooltrue.host.remote import Remote
+from tooltrue.host.wording import HOST_NAME_TAKEN, RESOURCE_OF_SEVERAL_SERVERS
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import (
     Completion,
@@ -131,7 +132,9 @@ class Catalogue:
         for part, tool in sorted(every, key=lambda pair: pair[1].name not in pair[0].rename):
             name = part.called(tool.name)
             if name in rows:
-                problem = DefinitionError.of("TT9263", name=name, other=f"{rows[name].server}: {rows[name].name}")
+                problem = DefinitionError.of(
+                    HOST_NAME_TAKEN, name=name, other=f"{rows[name].server}: {rows[name].name}"
+                )
                 aside.append(QuarantinedDefinition(part.remote.server, "tool", tool.name, problem))
                 continue
             row = self._rows.get(name)
@@ -146,7 +149,7 @@ class Catalogue:
             for prompt in part.remote.prompts:
                 name = alias(part.mark, prompt.name)
                 if name in table:
-                    problem = DefinitionError.of("TT9263", name=name, other=table[name].part.remote.server)
+                    problem = DefinitionError.of(HOST_NAME_TAKEN, name=name, other=table[name].part.remote.server)
                     aside.append(QuarantinedDefinition(part.remote.server, "prompt", prompt.name, problem))
                 else:
                     table[name] = _PromptRow(part, prompt.name, replaced(prompt, name=name))
@@ -166,7 +169,7 @@ class Catalogue:
                 server = part.remote.server
                 owner, _ = owners.setdefault(key(entry), (server, entry))
                 if owner != server:
-                    problem = DefinitionError.of("TT9264", servers=f"{owner}, {server}")
+                    problem = DefinitionError.of(RESOURCE_OF_SEVERAL_SERVERS, servers=f"{owner}, {server}")
                     aside.append(QuarantinedDefinition(server, kind, key(entry), problem))
         return tuple(entry for _, (_, entry) in sorted(owners.items()))
 

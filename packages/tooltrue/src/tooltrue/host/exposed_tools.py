@@ -13,6 +13,7 @@ from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import profile, profile_names
 from tooltrue.errors import DefinitionError
 from tooltrue.host.models.tool_formats import format_of
+from tooltrue.host.wording import EXPOSED_NAME_INVALID, EXPOSED_NAME_TAKEN
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import ToolDefinition, Value
 
@@ -43,7 +44,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 def legal(tool: ToolDefinition) -> ToolDefinition:
     """The definition unchanged. Checks only that every provider accepts the name."""
     if not _LEGAL.fullmatch(tool.name):
-        raise DefinitionError.of("TT9502", name=tool.name)
+        raise DefinitionError.of(EXPOSED_NAME_INVALID, name=tool.name)
     return tool
 
 
@@ -67,5 +68,5 @@ def exposed(tools: Iterable[ToolDefinition], provider: str, fit: Fit | None = No
 def _unlike(tool: ToolDefinition, names: Mapping[str, str]) -> ToolDefinition:
     """Reject a second tool of the same name: it is left out, and never replaces the first."""
     if tool.name in names:
-        raise DefinitionError.of("TT9503", name=tool.name, other=names[tool.name])
+        raise DefinitionError.of(EXPOSED_NAME_TAKEN, name=tool.name, other=names[tool.name])
     return tool

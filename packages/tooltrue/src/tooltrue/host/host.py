@@ -34,6 +34,7 @@ from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
+from tooltrue.host.wording import HOST_EFFECT_UNKNOWN, HOST_RENAME_COLLISION
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import read_operator_config
@@ -59,6 +60,7 @@ from tooltrue.tools.vocabulary import (
     Tool,
     ToolCall,
 )
+from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
 
 __all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus"]
 
@@ -422,7 +424,7 @@ class Host:
         context = self.context(channel, task=task or self._task_of_none())
         outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
         if isinstance(outcome, InputRequiredResult):
-            raise ToolError.of("TT2009")
+            raise ToolError.of(USER_QUESTION_IMPOSSIBLE)
         return Result.of(outcome)
 
     async def run(self, model: Model, messages: ModelInput, *, task: Task | None = None, **settings: Any) -> RunResult:
@@ -442,7 +444,7 @@ class Host:
             if task is None:
                 self._common.add_all_taint(part.current_taint())
         if not isinstance(outcome, ReadResourceResult):
-            raise ToolError.of("TT2009")
+            raise ToolError.of(USER_QUESTION_IMPOSSIBLE)
         return outcome.contents
 
     async def get_prompt(
@@ -452,7 +454,7 @@ class Host:
         context = self.context(task=task or self._task_of_none())
         outcome = await self.provider.get_prompt(PromptGet(name, dict(arguments or {}), context))
         if not isinstance(outcome, PromptResult):
-            raise ToolError.of("TT2009")
+            raise ToolError.of(USER_QUESTION_IMPOSSIBLE)
         return outcome
 
 
@@ -525,7 +527,7 @@ def _configured_effects(one: ServerConfig) -> Callable[[str], Effect | None]:
     worst: tuple[Effect, ...] = ("destructive", "open-world", "write", "read")
     unknown = set(one.effects) - set(worst)
     if unknown:
-        raise ConfigurationError.of("TT9213", path=one.path, names=", ".join(sorted(unknown)))
+        raise ConfigurationError.of(HOST_EFFECT_UNKNOWN, path=one.path, names=", ".join(sorted(unknown)))
     patterns: list[tuple[Effect, Globs]] = [
         (effect, globs(one.effects[effect])) for effect in worst if one.effects.get(effect)
     ]
@@ -540,4 +542,4 @@ def _check_renamed(one: ServerConfig) -> None:
     for name in one.rename.values():
         check_alias(name)
     if len(set(one.rename.values())) < len(one.rename):
-        raise ConfigurationError.of("TT9214", path=one.path)
+        raise ConfigurationError.of(HOST_RENAME_COLLISION, path=one.path)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from tooltrue.host.approval_prompts import ApprovalPrompter, PromptLimits, apply_edits, ask_person
+from tooltrue.host.wording import LABEL_DEFAULT_ASK_RULE
 from tooltrue.policy import pipeline
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import OperatorConfig
@@ -221,6 +222,12 @@ def _with_defaults(guard: Guard) -> Rules:
     defaults = (
         Rule("allow", "default: what only reads", number, tools=every, effect=frozenset({"read"})),
         Rule("allow", "default: resources and prompts", number + 1, resources=every, prompts=every),
-        Rule("ask", "default: all else", number + 2, tools=every, reason=sentence("TT2428", guard.language, {})),
+        Rule(
+            "ask",
+            "default: all else",
+            number + 2,
+            tools=every,
+            reason=sentence(LABEL_DEFAULT_ASK_RULE, guard.language, {}),
+        ),
     )
     return Rules((*rules, *defaults), guard.rules.server if guard.rules else guard.server, guard.local_scopes)

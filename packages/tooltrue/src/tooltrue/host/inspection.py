@@ -20,6 +20,7 @@ from tooltrue.contract.scan import scan
 from tooltrue.errors import DefinitionError, MethodNotFound, RpcError
 from tooltrue.host.admission import AdmissionVerdict, Judge, poisoned
 from tooltrue.host.effects import Effects
+from tooltrue.host.wording import DUPLICATE_PUBLISHED_NAME, SERVER_CONTRACT_TOO_LARGE
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
@@ -27,7 +28,9 @@ from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.schema import FOREIGN, Schema, compile_schema
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.uris import Template, is_uri, read_template
+from tooltrue.protocol.wording import URI_NOT_ABSOLUTE
 from tooltrue.tools.vocabulary import Tool
+from tooltrue.tools.wording import INPUT_SCHEMA_ROOT_NOT_OBJECT, TOOL_NAME_INVALID
 
 __all__ = [
     "MAX_BYTES",
@@ -87,7 +90,7 @@ class PublishedDefinitions(Value, frozen=True):
         if len(self.tools) > MAX_TOOLS or sum(parts.values()) > MAX_BYTES:
             sizes = ", ".join(f"{name} {size}" for name, size in parts.items())
             facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": sizes}
-            raise DefinitionError.of("TT9260", **facts, most=MAX_TOOLS, limit=MAX_BYTES)
+            raise DefinitionError.of(SERVER_CONTRACT_TOO_LARGE, **facts, most=MAX_TOOLS, limit=MAX_BYTES)
 
 
 async def published(server: str, client: Client, before: PublishedDefinitions) -> PublishedDefinitions:
@@ -173,9 +176,9 @@ class Inspector:
         """``DefinitionError`` for text that a model or a person must not be shown, or a schema that cannot be
         enforced."""
         if not is_name(definition.name):
-            raise DefinitionError.of("TT3007", name=definition.name)
+            raise DefinitionError.of(TOOL_NAME_INVALID, name=definition.name)
         if definition.inputSchema.get("type") != "object":
-            raise DefinitionError.of("TT3009")
+            raise DefinitionError.of(INPUT_SCHEMA_ROOT_NOT_OBJECT)
         return Tool(
             _plain(definition),
             self.effects(definition),
@@ -205,9 +208,9 @@ class _Notes:
         for entry in entries:
             name = key(entry)
             if not name:
-                self._put_aside(kind, name, DefinitionError.of("TT3007", name=name))
+                self._put_aside(kind, name, DefinitionError.of(TOOL_NAME_INVALID, name=name))
             elif firsts.setdefault(name, entry) is not entry:
-                self._put_aside(kind, name, DefinitionError.of("TT9262", name=name[:128]))
+                self._put_aside(kind, name, DefinitionError.of(DUPLICATE_PUBLISHED_NAME, name=name[:128]))
         return firsts
 
     def admitted(
@@ -237,7 +240,7 @@ class _Notes:
         for uri, resource in entries.items():
             try:
                 if not is_uri(uri):
-                    raise DefinitionError.of("TT3022", uri=uri)
+                    raise DefinitionError.of(URI_NOT_ABSOLUTE, uri=uri)
                 _plain(resource)
                 findings = scan(resource, neighbours, own)
                 if is_blocked(findings):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tooltrue.client.config import HostConfig, ServerConfig, read_config
+from tooltrue.client.wording import CLIENT_CONFIG_WITHOUT_SERVERS
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.launches import unpinned
 from tooltrue.jsonrpc.messages import decode, encode, is_object
@@ -83,7 +84,7 @@ def _read_file(host: str, file: Path) -> Iterator[ConfigFile]:
     try:
         yield _config_file(host, read_config(file))
     except ConfigurationError as error:
-        if not (host and file.name in _SHARED and error.code == "TT9202"):
+        if not (host and file.name in _SHARED and error.code == CLIENT_CONFIG_WITHOUT_SERVERS):
             yield ConfigFile(host, str(file), problem=str(error))
     if file.name == ".claude.json":
         yield from _of_projects(host, file)

@@ -20,8 +20,16 @@ from urllib.parse import urlsplit
 from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, refers_only
 from tooltrue.contract.contract import digest
 from tooltrue.contract.files import alone, write_whole
+from tooltrue.contract.wording import FILE_NOT_WRITABLE
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.host.packages import unpinned
+from tooltrue.host.wording import (
+    CREDENTIAL_SENDING_DENIED,
+    CREDENTIAL_SENDING_NOT_APPROVED,
+    LAUNCH_APPROVALS_UNREADABLE,
+    LAUNCH_DENIED,
+    LAUNCH_NOT_APPROVED,
+)
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.argument_masking import MASKED, Masks
 from tooltrue.policy.consent.argument_display import display_json, display_text
@@ -71,10 +79,10 @@ class Launches:
         approval = False if ask is None else ask(request)
         if not (await approval if inspect.isawaitable(approval) else approval):
             if isinstance(launch, RemoteEndpoint):
-                code = "TT9248" if ask is None else "TT9249"
+                code = CREDENTIAL_SENDING_NOT_APPROVED if ask is None else CREDENTIAL_SENDING_DENIED
                 takes = display_text(", ".join(launch.takes))
                 raise ConfigurationError.of(code, server=server, file=file, origin=_origin(launch), takes=takes)
-            code = "TT9240" if ask is None else "TT9241"
+            code = LAUNCH_NOT_APPROVED if ask is None else LAUNCH_DENIED
             raise ConfigurationError.of(code, server=server, file=file, command=_line(launch))
         self.approve(request)
 
@@ -119,16 +127,18 @@ class Launches:
         except FileNotFoundError:
             return {}
         except (OSError, ParseError) as error:
-            raise ConfigurationError.of("TT9242", file=self.file, problem=error) from None
+            raise ConfigurationError.of(LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem=error) from None
         if not is_object(approvals) or not all(is_object(approvals.get(part, {})) for part in ("approved", "last")):
-            raise ConfigurationError.of("TT9242", file=self.file, problem="it is not what was written there")
+            raise ConfigurationError.of(
+                LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem="it is not what was written there"
+            )
         return approvals
 
     def _make_folder(self) -> None:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise ConfigurationError.of("TT9009", file=self.file, problem=error.strerror) from None
+            raise ConfigurationError.of(FILE_NOT_WRITABLE, file=self.file, problem=error.strerror) from None
 
     def _write(self, approvals: dict[str, Any]) -> None:
         """Write atomically, readable by the owner only."""

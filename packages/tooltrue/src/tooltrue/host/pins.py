@@ -22,8 +22,10 @@ from tooltrue.contract.diff import Class, ContractChange, Diff, diff
 from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.lock import Lock, find, read, write
 from tooltrue.contract.neighbours import NOBODY, Neighbours
+from tooltrue.contract.wording import FILE_NOT_WRITABLE
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
 from tooltrue.host.admission import AdmissionVerdict, Entry, scanned, suspicious
+from tooltrue.host.wording import CONTRACT_CHANGED_SINCE_REVIEW, DEFINITION_DRIFTED, DEFINITION_NOT_YET_ACCEPTED
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.approvals import place_of
 from tooltrue.protocol.types import replaced
@@ -158,7 +160,7 @@ class Pin:
         with self.lock:
             waiting = find(self.waiting)
             if waiting is None or waiting.contract.pin != review.digest:
-                raise ConfigurationError.of("TT9247", server=self.server)
+                raise ConfigurationError.of(CONTRACT_CHANGED_SINCE_REVIEW, server=self.server)
             published = waiting.contract
             if names is None:
                 self.unseen.clear()
@@ -181,7 +183,7 @@ class Pin:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write(file, Lock(contract, self.server), mode=0o600)
         except OSError as error:
-            raise StateError.of("TT9009", file=str(file), problem=error.strerror) from error
+            raise StateError.of(FILE_NOT_WRITABLE, file=str(file), problem=error.strerror) from error
         except ConfigurationError as error:
             raise StateError.of(error.code, **error.facts) from error
 
@@ -215,5 +217,5 @@ def _counts(changes: Diff) -> bool:
 def _changed(entry: Entry, changes: Diff, *, is_new: bool) -> DefinitionError:
     name = entry[1][:128]
     if is_new:
-        return DefinitionError.of("TT9272", name=name)
-    return DefinitionError.of("TT9271", name=name, kinds=", ".join(changes.counts()))
+        return DefinitionError.of(DEFINITION_NOT_YET_ACCEPTED, name=name)
+    return DefinitionError.of(DEFINITION_DRIFTED, name=name, kinds=", ".join(changes.counts()))

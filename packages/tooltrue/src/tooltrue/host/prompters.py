@@ -26,6 +26,7 @@ from tooltrue.host.approval_prompts import (
     Once,
     ThisSession,
 )
+from tooltrue.host.wording import CONSOLE_APPROVE_CALL, CONSOLE_EDITED_ARGUMENTS, CONSOLE_VARIABLE_ARGUMENTS
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.consent.argument_display import display_text
 from tooltrue.protocol.terminal import printable
@@ -140,7 +141,7 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
         if question.problem:
             write(f"{display_text(question.problem)}\n")
         for _ in range(_MISSES):
-            word, _, reason = (await read_line(say("TT2433"))).strip().partition(" ")
+            word, _, reason = (await read_line(say(CONSOLE_APPROVE_CALL))).strip().partition(" ")
             match _WORDS.get(word.lower()):
                 case "once" if not reason:
                     return Once()
@@ -159,13 +160,13 @@ def prompting(read_line: ReadLine, write: Callable[[str], None], language: str =
 
     async def always(question: ApprovalQuestion) -> ApprovalAnswer:
         arguments = question.request.arguments
-        names = await read_line(say("TT2435", names=", ".join(arguments) or "-"))
+        names = await read_line(say(CONSOLE_VARIABLE_ARGUMENTS, names=", ".join(arguments) or "-"))
         free = {name for part in names.split(",") if (name := part.strip())}
         return Always(_pattern(arguments, free))
 
     async def edited() -> EditedArguments | None:
         try:
-            edited_arguments = decode((await read_line(say("TT2436"))).encode(errors="surrogateescape"))
+            edited_arguments = decode((await read_line(say(CONSOLE_EDITED_ARGUMENTS))).encode(errors="surrogateescape"))
         except ParseError as error:
             write(f"{error.say(language)}\n")
             return None

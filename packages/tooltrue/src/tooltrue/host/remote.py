@@ -33,7 +33,17 @@ from tooltrue.host.inspection import (
     SuspiciousDefinition,
     published,
 )
+from tooltrue.host.wording import (
+    HOST_SERVER_UNAVAILABLE,
+    REMOTE_CALL_CONNECTION_LOST,
+    REMOTE_CALL_TIMEOUT,
+    REMOTE_REQUEST_REFUSED,
+    REMOTE_RESPONSE_UNUSABLE,
+    REMOTE_RESULT_UNUSABLE,
+    REMOTE_TOOL_REFUSED,
+)
 from tooltrue.jsonrpc.messages import is_object
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import cleaned
@@ -109,7 +119,7 @@ class Remote:
         self._neighbours = neighbours
         self.trouble = trouble
         self._client: Client | None = None
-        self._why_not: Exception = TransportError.of("TT5001")
+        self._why_not: Exception = TransportError.of(CONNECTION_CLOSED)
         self._published: PublishedDefinitions | None = None
         self._tools: Mapping[str, Tool] = {}
         self._listed: tuple[Tool, ...] = ()
@@ -236,18 +246,24 @@ class Remote:
         try:
             return _outcome(await client.call_tool(call.name, arguments, timeout=self._seconds, progress=progress))
         except RpcError as error:
-            return failed(ToolError.of("TT9253", server=self.server, tool=name, said=_refusal_text(error)).say())
+            return failed(
+                ToolError.of(REMOTE_TOOL_REFUSED, server=self.server, tool=name, said=_refusal_text(error)).say()
+            )
         except RequestTimeout as error:
-            raise ToolTimeout.of("TT9252", server=self.server, tool=name, problem=error) from None
+            raise ToolTimeout.of(REMOTE_CALL_TIMEOUT, server=self.server, tool=name, problem=error) from None
         except InvalidAnswer as error:
-            raise ToolError.of("TT9602", server=self.server, tool=name, problem=_plain_text(error)) from None
+            raise ToolError.of(
+                REMOTE_RESULT_UNUSABLE, server=self.server, tool=name, problem=_plain_text(error)
+            ) from None
         except TransportError as error:
             self.trouble()
-            raise Unreachable.of("TT9251", server=self.server, tool=name, problem=_plain_text(error)) from None
+            raise Unreachable.of(
+                REMOTE_CALL_CONNECTION_LOST, server=self.server, tool=name, problem=_plain_text(error)
+            ) from None
 
     def _here(self) -> Client:
         if self._client is None:
-            raise Unreachable.of("TT9250", server=self.server, problem=_plain_text(self._why_not))
+            raise Unreachable.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(self._why_not))
         return self._client
 
     # --- library ------------------------------------------------------------------------------------------------------
@@ -303,12 +319,12 @@ class Remote:
         try:
             return await self._in_time(method, answer)
         except RpcError as error:
-            raise ToolError.of("TT9254", server=self.server, said=_refusal_text(error)) from None
+            raise ToolError.of(REMOTE_REQUEST_REFUSED, server=self.server, said=_refusal_text(error)) from None
         except InvalidAnswer as error:
-            raise ToolError.of("TT9603", server=self.server, problem=_plain_text(error)) from None
+            raise ToolError.of(REMOTE_RESPONSE_UNUSABLE, server=self.server, problem=_plain_text(error)) from None
         except TransportError as error:
             self.trouble()
-            raise ToolError.of("TT9250", server=self.server, problem=_plain_text(error)) from None
+            raise ToolError.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(error)) from None
 
     async def _in_time(self, method: str, answer: Any) -> Any:
         """Apply the time limit that the file gives this server. Without one, only that of the guard applies."""
@@ -316,7 +332,7 @@ class Remote:
             async with asyncio.timeout(self._seconds):
                 return await answer
         except TimeoutError:
-            raise RequestTimeout.of("TT5002", method=method, seconds=self._seconds) from None
+            raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=self._seconds) from None
 
 
 async def _read(client: Client, uri: str) -> ReadResourceResult:

@@ -30,6 +30,12 @@ from tooltrue.host.models.model import (
     read_messages,
 )
 from tooltrue.host.replies import refusal
+from tooltrue.host.wording import (
+    MODEL_ANSWER_CUT,
+    RUN_CALL_INTERRUPTED,
+    RUN_TOKENS_EXHAUSTED,
+    TOO_MANY_CALLS_IN_ANSWER,
+)
 from tooltrue.protocol.types import Value
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Task, TaskTaint
@@ -172,7 +178,7 @@ class Conversation:
                 self.messages.append(turn.message)
                 return turn.stop
             if most is not None and progress.used.total >= most:
-                self._close(turn.message, {}, "TT9515")
+                self._close(turn.message, {}, RUN_TOKENS_EXHAUSTED)
                 return "tokens"
             await self._call(turn, lambda use, names=exposed_tools.names: caller.call(use, names))
             if context.task is not None and context.task.stopped:
@@ -190,9 +196,9 @@ class Conversation:
             if turn.stop != "length":
                 await self._call_all(uses[: self._limits.calls], call, done)
         except BaseException:
-            self._close(turn.message, done, "TT9514")
+            self._close(turn.message, done, RUN_CALL_INTERRUPTED)
             raise
-        self._close(turn.message, done, "TT9513" if turn.stop == "length" else "TT9516")
+        self._close(turn.message, done, MODEL_ANSWER_CUT if turn.stop == "length" else TOO_MANY_CALLS_IN_ANSWER)
 
     async def _call_all(self, uses: Sequence[ToolUse], call: _Calling, done: dict[int, ToolReply]) -> None:
         slots = asyncio.Semaphore(self._limits.at_once)

@@ -17,13 +17,15 @@ from typing import Literal, TypeAlias
 from tooltrue.client.client import Client
 from tooltrue.errors import ConfigurationError, ConnectionLost, DefinitionError, TooltrueError
 from tooltrue.host.remote import Remote
+from tooltrue.host.wording import HOST_SERVER_CRASHED, HOST_SERVER_START_TIMEOUT, HOST_SERVER_STARTING
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.types import Value
 
 __all__ = ["Connect", "Life", "Patience", "State", "Wake"]
 
 State: TypeAlias = Literal["starting", "ready", "unavailable", "quarantined", "refused", "disabled", "ended"]
 
-_NOT_OPEN = "TT5001"
+_NOT_OPEN = CONNECTION_CLOSED
 _LAST_WORDS_SECONDS = 1.0
 _FIRST_REST_SECONDS = 0.1
 _LONGEST_REST_SECONDS = 30.0
@@ -145,7 +147,7 @@ class Life:
                 self._turn("unavailable", error)
             except Exception as error:  # noqa: BLE001 - whatever one server does, the others live
                 _log.error("server %s: internal error", self.name, exc_info=error)
-                self._turn("unavailable", ConnectionLost.of("TT9231", server=self.name))
+                self._turn("unavailable", ConnectionLost.of(HOST_SERVER_CRASHED, server=self.name))
             pause = self.patience.again if self._now() - began >= self.patience.steady else pause
             await self.patience.sleep(pause)
             pause = min(pause * 2, self.patience.longest)
@@ -153,7 +155,7 @@ class Life:
     def end(self) -> None:
         """Mark the server as ended, without a call of ``on_change``."""
         self.state = "ended"
-        self.remote.detach(ConnectionLost.of("TT5001"))
+        self.remote.detach(ConnectionLost.of(CONNECTION_CLOSED))
 
     def _now(self) -> float:
         return (self.patience.clock or asyncio.get_running_loop().time)()
@@ -161,7 +163,7 @@ class Life:
     def _turn(self, state: State, reason: TooltrueError | None = None) -> None:
         self.state, self.reason = state, reason
         if state != "ready":
-            self.remote.detach(reason or ConnectionLost.of("TT9232", server=self.name))
+            self.remote.detach(reason or ConnectionLost.of(HOST_SERVER_STARTING, server=self.name))
         if state != "starting":
             self.settled.set()
         self.on_change(self)
@@ -188,7 +190,9 @@ class Life:
                     await client.__aenter__()
                     await self.remote.attach(client)
             except TimeoutError:
-                raise ConnectionLost.of("TT9230", server=self.name, seconds=self.patience.start) from None
+                raise ConnectionLost.of(
+                    HOST_SERVER_START_TIMEOUT, server=self.name, seconds=self.patience.start
+                ) from None
             except ConnectionLost as error:
                 raise await self._last_words(error) from None
             self.client = client

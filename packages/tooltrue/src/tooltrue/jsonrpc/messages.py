@@ -17,6 +17,13 @@ from typing import Any, TypeAlias, TypeGuard
 import msgspec
 
 from tooltrue.errors import InvalidRequest, ParseError, RpcError
+from tooltrue.jsonrpc.wording import (
+    DUPLICATE_JSON_KEY,
+    MESSAGE_NESTED_TOO_DEEPLY,
+    MESSAGE_NOT_JSON,
+    MESSAGE_NOT_JSONRPC,
+    MESSAGE_TOO_MANY_CONTAINERS,
+)
 
 __all__ = [
     "MAX_CONTAINERS",
@@ -126,7 +133,7 @@ def decode(data: bytes) -> Json:
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise ParseError.of("TT1001", problem=str(error).removeprefix("JSON is malformed: ")) from None
+        raise ParseError.of(MESSAGE_NOT_JSON, problem=str(error).removeprefix("JSON is malformed: ")) from None
     # A value that encodes to the same bytes again has lost no information. For compact JSON, which nearly every client
     # sends, this proves that no key is duplicated.
     if (again := encode(value)) != data:
@@ -146,9 +153,9 @@ def _check_nesting(data: bytes) -> None:
     """
     steps = _outside_strings(data, _ALL_BUT_BRACKETS).translate(_STEPS)
     if steps.count(1) > MAX_CONTAINERS:
-        raise ParseError.of("TT1060", limit=MAX_CONTAINERS)
+        raise ParseError.of(MESSAGE_TOO_MANY_CONTAINERS, limit=MAX_CONTAINERS)
     if max(accumulate(memoryview(steps).cast("b")), default=0) > MAX_DEPTH:
-        raise ParseError.of("TT1004", limit=MAX_DEPTH)
+        raise ParseError.of(MESSAGE_NESTED_TOO_DEEPLY, limit=MAX_DEPTH)
 
 
 def _outside_strings(data: bytes, dropped: bytes) -> bytes:
@@ -172,7 +179,7 @@ def check_depth(value: Json) -> None:
     while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list, tuple))]:
         depth += 1
         if depth >= MAX_DEPTH:
-            raise ParseError.of("TT1004", limit=MAX_DEPTH)
+            raise ParseError.of(MESSAGE_NESTED_TOO_DEEPLY, limit=MAX_DEPTH)
 
 
 def _inside(value: Json) -> Iterable[Json]:
@@ -185,7 +192,7 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         keys: set[str] = set()
         for key, _ in pairs:
             if key in keys:
-                raise ParseError.of("TT1003", key=repr(key[:40]))
+                raise ParseError.of(DUPLICATE_JSON_KEY, key=repr(key[:40]))
             keys.add(key)
     return members
 
@@ -200,7 +207,7 @@ def parse(value: Json) -> Message:
     as do invalid ones of a notification, which is never answered, not even with an error.
     """
     if not is_object(value):
-        raise InvalidRequest.of("TT1002", problem="it is not an object")
+        raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem="it is not an object")
     try:
         return _message(value)
     except InvalidRequest as error:
@@ -314,7 +321,7 @@ def _call(message: dict[str, Json], id: Id | None) -> RpcRequest | Notification:
 
 
 def _invalid(problem: str, id: Id | None) -> InvalidRequest:
-    error = InvalidRequest.of("TT1002", problem=problem)
+    error = InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=problem)
     error.id = id
     return error
 

@@ -76,6 +76,19 @@ from tooltrue.jsonrpc.messages import (
     is_array,
     parse,
 )
+from tooltrue.jsonrpc.wording import (
+    BATCH_EMPTY,
+    BATCH_NOT_SUPPORTED,
+    BATCH_TOO_LARGE,
+    CONNECTION_CLOSED,
+    INTERNAL_SERVER_ERROR,
+    REQUEST_ID_IN_USE,
+    REQUEST_TIMEOUT,
+    REQUEST_TOTAL_TIMEOUT,
+    SERVER_RESPONSE_INVALID,
+    TIMEOUT_WITH_DROPPED_MESSAGES,
+    TOO_MANY_CONCURRENT_REQUESTS,
+)
 
 __all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Handler", "NotificationChannel", "Peer", "internal_error"]
 
@@ -133,7 +146,7 @@ def internal_error(error: BaseException) -> InternalError:
     """Log ``error`` in full under a fresh id; the returned error reveals only the id."""
     id = secrets.token_hex(4)
     _log.error("internal error %s", id, exc_info=error)
-    return InternalError.of("TT1020", id=id)
+    return InternalError.of(INTERNAL_SERVER_ERROR, id=id)
 
 
 class Dropped(NamedTuple):
@@ -247,7 +260,7 @@ class Peer:
 
     def _refuse(self, id: Id, problem: str) -> None:
         """Fail a pending request at once because its answer is invalid."""
-        self.fail(id, InvalidAnswer.of("TT5009", method=self._waiting[id].method, problem=problem))
+        self.fail(id, InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=self._waiting[id].method, problem=problem))
 
     def _drop(self, reason: str) -> None:
         self.dropped = Dropped(self.dropped.messages + 1, reason.rstrip(".")[:_REASON_LENGTH])
@@ -270,9 +283,9 @@ class Peer:
     def _begin(self, request: RpcRequest, reply: Callable[[bytes], None]) -> None:
         if request.id in self._running:
             # Two answers with the same id would be indistinguishable. The first request keeps the id and its answer.
-            error = InvalidRequest.of("TT1009", id=request.id)
+            error = InvalidRequest.of(REQUEST_ID_IN_USE, id=request.id)
         elif len(self._running) >= MAX_RUNNING:
-            error = InternalError.of("TT1021", limit=MAX_RUNNING)
+            error = InternalError.of(TOO_MANY_CONCURRENT_REQUESTS, limit=MAX_RUNNING)
         else:
             call = self._running[request.id] = _Call(self, request.method)
             call.task = _start(self._answer(request, reply, call))
@@ -324,11 +337,11 @@ class Peer:
 
     def _begin_batch(self, values: list[Json]) -> None:
         if not self._handler.takes_batches:
-            raise InvalidRequest.of("TT1006")
+            raise InvalidRequest.of(BATCH_NOT_SUPPORTED)
         if not values:
-            raise InvalidRequest.of("TT1007")
+            raise InvalidRequest.of(BATCH_EMPTY)
         if len(values) > MAX_BATCH:
-            raise InvalidRequest.of("TT1008", limit=MAX_BATCH)
+            raise InvalidRequest.of(BATCH_TOO_LARGE, limit=MAX_BATCH)
         self._own(_start(self._batch(values)))
 
     def _own(self, task: asyncio.Task[None]) -> None:
@@ -408,7 +421,7 @@ class Peer:
         called with the id, to inform the other end.
         """
         if self._closed:
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         self._last_id += 1
         id = self._last_id
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
@@ -433,10 +446,12 @@ class Peer:
     def _late(self, wait: _Wait, seconds: float, total: float, dropped_before: int, is_total: bool) -> None:
         if wait.future.done():
             return
-        code, limit = ("TT5022", total) if is_total else ("TT5002", seconds)
+        code, limit = (REQUEST_TOTAL_TIMEOUT, total) if is_total else (REQUEST_TIMEOUT, seconds)
         late = RequestTimeout.of(code, method=wait.method, seconds=limit)
         if count := self.dropped.messages - dropped_before:
-            late = RequestTimeout.of("TT5029", problem=str(late), count=count, last=self.dropped.last)
+            late = RequestTimeout.of(
+                TIMEOUT_WITH_DROPPED_MESSAGES, problem=str(late), count=count, last=self.dropped.last
+            )
         wait.future.set_exception(late)
 
     def awaits(self, id: Id) -> bool:
@@ -475,7 +490,7 @@ class Peer:
 
     async def close(self) -> None:
         """Cancel running tasks, fail pending requests, and return when all tasks have ended."""
-        self._end(ConnectionLost.of("TT5001"))
+        self._end(ConnectionLost.of(CONNECTION_CLOSED))
         tasks = self._owned()
         for task in tasks:
             task.cancel()

@@ -22,6 +22,16 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import unreachable_rules
 from tooltrue.policy.rules.rule import Rule, Rules
+from tooltrue.policy.wording import (
+    CONFIG_FILE_UNREADABLE,
+    CONFIG_KEY_INVALID,
+    CONFIG_KEYS_INCOMPATIBLE,
+    CONFIG_NOT_TOML,
+    DUPLICATE_RULE_NAME,
+    RULE_ARGUMENTS_SCHEMA_INVALID,
+    RULE_SCHEMA_DIALECT_NOT_ALLOWED,
+    RULE_SCHEMA_KEYWORD_UNKNOWN,
+)
 from tooltrue.protocol.schema import Schema, SchemaBounds, compile_schema
 from tooltrue.protocol.schema.dialects import dialect_of, subschemas
 from tooltrue.protocol.schema.words import ASSERTIONS
@@ -254,13 +264,15 @@ def text_of(file: str | Path) -> str:
         return Path(file).read_bytes().decode().replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigurationError.of("TT4300", file=str(file), problem=problem) from None
+        raise ConfigurationError.of(CONFIG_FILE_UNREADABLE, file=str(file), problem=problem) from None
 
 
 def _no_toml(name: str, message: str) -> ConfigurationError:
     position = re.search(r" \(at line (\d+), column \d+\)$| \(at end of document\)$", message)
     place = f"{name}:{position[1]}" if position and position[1] else name
-    return ConfigurationError.of("TT4301", place=place, problem=message[: position.start()] if position else message)
+    return ConfigurationError.of(
+        CONFIG_NOT_TOML, place=place, problem=message[: position.start()] if position else message
+    )
 
 
 def _misfits(config: OperatorConfig, document: dict[str, Any]) -> Iterator[ConfigurationError]:
@@ -269,7 +281,7 @@ def _misfits(config: OperatorConfig, document: dict[str, Any]) -> Iterator[Confi
         path = _path(problem.path)
         text = str(problem).removeprefix(problem.path).strip()
         what = problem.path.removeprefix("$").removeprefix(".") or "the file"
-        yield ConfigurationError.of("TT4302", place=config.place(path), key=what, problem=text)
+        yield ConfigurationError.of(CONFIG_KEY_INVALID, place=config.place(path), key=what, problem=text)
 
 
 def _path(text: str) -> lines.Path:
@@ -290,14 +302,16 @@ def _rules(
         name = one.get("name", f"rule {number + 1}")
         if name in names:
             place, first = config.place(("rules", number)), config.place(("rules", names[name]))
-            problems.append(ConfigurationError.of("TT4310", place=place, name=name, first=first))
+            problems.append(ConfigurationError.of(DUPLICATE_RULE_NAME, place=place, name=name, first=first))
         names.setdefault(name, number)
         problems += [*_contradictions(config, number, one)]
         try:
             rules.append(_rule(number, name, one))
         except SchemaError as error:
             place = config.place(("rules", number, "arguments"))
-            problems.append(ConfigurationError.of("TT4307", place=place, problem=str(error).rstrip(".")))
+            problems.append(
+                ConfigurationError.of(RULE_ARGUMENTS_SCHEMA_INVALID, place=place, problem=str(error).rstrip("."))
+            )
     return tuple(rules)
 
 
@@ -345,7 +359,7 @@ def _contradictions(config: OperatorConfig, number: int, entry: Mapping[str, Any
 
     def contradiction(key: str, other: str, why: str) -> ConfigurationError:
         place = config.place(("rules", number, key))
-        return ConfigurationError.of("TT4308", place=place, key=key, other=other, why=why)
+        return ConfigurationError.of(CONFIG_KEYS_INCOMPATIBLE, place=place, key=key, other=other, why=why)
 
     yield from (contradiction(key, other, why) for key, other, why in _APART if key in entry and other in entry)
     if "reason" in entry and entry["then"] in _SILENT:
@@ -353,10 +367,12 @@ def _contradictions(config: OperatorConfig, number: int, entry: Mapping[str, Any
     if "arguments" in entry and entry["then"] == "hide":
         yield contradiction("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
     if not _is_newest(entry.get("arguments", {}).get("$schema")):
-        yield ConfigurationError.of("TT4330", place=config.place(("rules", number, "arguments", "$schema")))
+        yield ConfigurationError.of(
+            RULE_SCHEMA_DIALECT_NOT_ALLOWED, place=config.place(("rules", number, "arguments", "$schema"))
+        )
     for path, word in _unknown_words(entry.get("arguments", {}), ("rules", number, "arguments")):
         nearest = closest(word, _WORDS)
-        yield ConfigurationError.of("TT4309", place=config.place(path), word=word, nearest=nearest)
+        yield ConfigurationError.of(RULE_SCHEMA_KEYWORD_UNKNOWN, place=config.place(path), word=word, nearest=nearest)
 
 
 def _is_newest(declared: Any) -> bool:

@@ -15,9 +15,10 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.rules.rule import Decide, LocalScopes, Rules, allow_all
+from tooltrue.policy.wording import LABEL_NUMBER_ABOVE_ZERO
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.tools.vocabulary import Personal, Secrets
-from tooltrue.wording import Worded
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["Guard", "Limits"]
 
@@ -36,7 +37,9 @@ class Limits(Value, frozen=True):
         for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Limits({name}=…)", wanted=Worded("TT4048", {}))
+                raise ConfigurationError.of(
+                    SETTING_INVALID, name=f"Limits({name}=…)", wanted=Worded(LABEL_NUMBER_ABOVE_ZERO, {})
+                )
 
 
 class Guard(Value, frozen=True):

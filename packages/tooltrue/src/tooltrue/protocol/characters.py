@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
+from tooltrue.protocol.wording import INVISIBLE_CHARACTERS_IN_DEFINITION
 
 __all__ = ["ESCAPE", "check_plain", "cleaned", "may_hide"]
 
@@ -239,7 +240,9 @@ def check_plain(what: str, definition: object) -> None:
         counts: dict[str, int] = {}
         clean = cleaned(text, counts)
         if clean != text:
-            raise DefinitionError.of("TT2302", what=what, kinds=", ".join(sorted(counts)), shown=ascii(text)[:120])
+            raise DefinitionError.of(
+                INVISIBLE_CHARACTERS_IN_DEFINITION, what=what, kinds=", ".join(sorted(counts)), shown=ascii(text)[:120]
+            )
 
 
 def _strings(value: Json) -> Iterator[str]:

@@ -12,6 +12,13 @@ from typing import Any
 
 from tooltrue.errors import DefinitionError, HeaderMismatch, InvalidArguments
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.protocol.wording import (
+    HEADER_BODY_MISMATCH,
+    HEADER_NOT_DECODABLE,
+    HEADER_NUMBER_OUT_OF_RANGE,
+    MCP_HEADER_SETTING_INVALID,
+    MISSING_HEADER,
+)
 
 __all__ = [
     "METHOD_HEADER",
@@ -59,12 +66,14 @@ def decode_value(header: str, value: str) -> str:
     sentinel = _SENTINEL.fullmatch(value)
     if sentinel is None:
         if not _PLAIN.fullmatch(value):
-            raise HeaderMismatch.of("TT1018", header=header, problem="it holds characters beyond printable ASCII")
+            raise HeaderMismatch.of(
+                HEADER_NOT_DECODABLE, header=header, problem="it holds characters beyond printable ASCII"
+            )
         return value
     try:
         return base64.b64decode(sentinel[1], validate=True).decode()
     except (binascii.Error, ValueError):
-        raise HeaderMismatch.of("TT1018", header=header, problem="not the base64 of UTF-8 text") from None
+        raise HeaderMismatch.of(HEADER_NOT_DECODABLE, header=header, problem="not the base64 of UTF-8 text") from None
 
 
 def check_present(headers: Mapping[str, str], method: str) -> None:
@@ -72,7 +81,7 @@ def check_present(headers: Mapping[str, str], method: str) -> None:
     needed = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER) if method in NAMED else (VERSION_HEADER, METHOD_HEADER)
     for header in needed:
         if header not in headers:
-            raise HeaderMismatch.of("TT1016", header=_spelt(header))
+            raise HeaderMismatch.of(MISSING_HEADER, header=_spelt(header))
 
 
 def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str, Json], version: str) -> None:
@@ -87,7 +96,7 @@ def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str,
 
 def _same(header: str, got: str, expected: str) -> None:
     if got != expected:
-        raise HeaderMismatch.of("TT1017", header=_spelt(header), got=got[:80], expected=expected[:80])
+        raise HeaderMismatch.of(HEADER_BODY_MISMATCH, header=_spelt(header), got=got[:80], expected=expected[:80])
 
 
 def _spelt(header: str) -> str:
@@ -107,9 +116,11 @@ def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
     mirrors = tuple(_reachable(schema, ()))
     suffixes = [suffix.lower() for suffix, _, _ in mirrors]
     if len(set(suffixes)) < len(suffixes):
-        raise DefinitionError.of("TT3020", problem="two properties have the same header name")
+        raise DefinitionError.of(MCP_HEADER_SETTING_INVALID, problem="two properties have the same header name")
     if _count(schema) != len(mirrors):
-        raise DefinitionError.of("TT3020", problem="only properties reachable through 'properties' may have it")
+        raise DefinitionError.of(
+            MCP_HEADER_SETTING_INVALID, problem="only properties reachable through 'properties' may have it"
+        )
     return mirrors
 
 
@@ -126,9 +137,13 @@ def _reachable(schema: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tup
 def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
     suffix, kind = schema["x-mcp-header"], schema.get("type")
     if not isinstance(suffix, str) or not _TOKEN.fullmatch(suffix):
-        raise DefinitionError.of("TT3020", problem=f"the name at {'.'.join(path)} is not an HTTP token")
+        raise DefinitionError.of(
+            MCP_HEADER_SETTING_INVALID, problem=f"the name at {'.'.join(path)} is not an HTTP token"
+        )
     if kind not in ("string", "integer", "boolean"):
-        raise DefinitionError.of("TT3020", problem=f"{'.'.join(path)} must be a string, integer or boolean")
+        raise DefinitionError.of(
+            MCP_HEADER_SETTING_INVALID, problem=f"{'.'.join(path)} must be a string, integer or boolean"
+        )
     return suffix, path, kind
 
 
@@ -184,7 +199,7 @@ def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, 
     for suffix, path, _ in mirrors:
         value = _value_at(arguments, path)
         if _is_too_large(value):
-            raise InvalidArguments.of("TT2014", name=".".join(path), value=value, limit=_MAX_INTEGER)
+            raise InvalidArguments.of(HEADER_NUMBER_OUT_OF_RANGE, name=".".join(path), value=value, limit=_MAX_INTEGER)
         if value is not None:
             headers[PARAM_PREFIX + suffix.lower()] = encode_value(_header_text(value))
     return headers
@@ -197,15 +212,21 @@ def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mappin
         spelt = f"Mcp-Param-{suffix}"
         if value is None:
             if header in headers:
-                raise HeaderMismatch.of("TT1017", header=spelt, got=headers[header][:80], expected="no value")
+                raise HeaderMismatch.of(
+                    HEADER_BODY_MISMATCH, header=spelt, got=headers[header][:80], expected="no value"
+                )
         elif header not in headers:
-            raise HeaderMismatch.of("TT1016", header=spelt)
+            raise HeaderMismatch.of(MISSING_HEADER, header=spelt)
         elif _is_too_large(value):
-            raise HeaderMismatch.of("TT1018", header=spelt, problem=f"an integer may be {_MAX_INTEGER} at the most")
+            raise HeaderMismatch.of(
+                HEADER_NOT_DECODABLE, header=spelt, problem=f"an integer may be {_MAX_INTEGER} at the most"
+            )
         else:
             got = decode_value(spelt, headers[header])
             if got != _header_text(value) and not (kind == "integer" and _same_number(got, value)):
-                raise HeaderMismatch.of("TT1017", header=spelt, got=got[:80], expected="the argument's value")
+                raise HeaderMismatch.of(
+                    HEADER_BODY_MISMATCH, header=spelt, got=got[:80], expected="the argument's value"
+                )
 
 
 def _same_number(text: str, value: Json) -> bool:

@@ -17,6 +17,13 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.secret_requests import asks_for_a_secret
+from tooltrue.protocol.wording import (
+    CLIENT_QUESTION_INVALID,
+    ELICITATION_FORM_ASKS_SECRET,
+    ELICITATION_FORM_INVALID,
+    ELICITATION_URL_INVALID,
+    SAMPLING_MESSAGES_INVALID,
+)
 
 __all__ = [
     "ELICIT",
@@ -126,14 +133,14 @@ def check_form(schema: Mapping[str, Json]) -> None:
     """
     properties = schema.get("properties")
     if schema.get("type") != "object" or not is_object(properties):
-        raise DefinitionError.of("TT3201", problem='it needs "type": "object" and "properties"')
+        raise DefinitionError.of(ELICITATION_FORM_INVALID, problem='it needs "type": "object" and "properties"')
     unknown = [name for name in schema.get("required", ()) if name not in properties]
     if unknown:
-        raise DefinitionError.of("TT3201", problem=f"{unknown[0]!r} is required, and is not there")
+        raise DefinitionError.of(ELICITATION_FORM_INVALID, problem=f"{unknown[0]!r} is required, and is not there")
     check_words("", schema)
     for name, field in properties.items():
         if problem := _field_problem(field):
-            raise DefinitionError.of("TT3201", problem=f"the field {name!r} {problem}")
+            raise DefinitionError.of(ELICITATION_FORM_INVALID, problem=f"the field {name!r} {problem}")
 
 
 def check_words(message: str, schema: Mapping[str, Json]) -> None:
@@ -145,7 +152,7 @@ def check_words(message: str, schema: Mapping[str, Json]) -> None:
     around = (message, _text(schema, "title"), _text(schema, "description"))
     for text in around if any(map(_is_free, fields.values())) else ():
         if asks_for_a_secret(text):
-            raise DefinitionError.of("TT3202", name=text[:128])
+            raise DefinitionError.of(ELICITATION_FORM_ASKS_SECRET, name=text[:128])
     for name, field in fields.items():
         _check_field(name, field)
 
@@ -163,7 +170,7 @@ def _check_field(name: str, field: Json) -> None:
     if is_object(field) and field.get("type") == "boolean":
         return
     if any(map(asks_for_a_secret, (name, *_texts(field)))):
-        raise DefinitionError.of("TT3202", name=name)
+        raise DefinitionError.of(ELICITATION_FORM_ASKS_SECRET, name=name)
 
 
 def _text(members: Mapping[str, Json], key: str) -> str:
@@ -230,9 +237,11 @@ def check_request(request: InputRequest) -> None:
     method, params = request.get("method"), _params(request)
     mode = params.get("mode", "form")
     if method not in METHODS:
-        raise DefinitionError.of("TT3207", problem=f'"method" is {method!r}, and not one of {", ".join(METHODS)}')
+        raise DefinitionError.of(
+            CLIENT_QUESTION_INVALID, problem=f'"method" is {method!r}, and not one of {", ".join(METHODS)}'
+        )
     if method == ELICIT and (not isinstance(params.get("message"), str) or mode not in ("form", "url")):
-        raise DefinitionError.of("TT3207", problem='it needs a message, and "mode" is form or url')
+        raise DefinitionError.of(CLIENT_QUESTION_INVALID, problem='it needs a message, and "mode" is form or url')
     if method == ELICIT and mode == "form":
         schema = params.get("requestedSchema")
         check_words(params["message"], schema if is_object(schema) else {})
@@ -242,7 +251,7 @@ def check_request(request: InputRequest) -> None:
     if method == SAMPLE:
         messages, limit = params.get("messages"), params.get("maxTokens")
         if not isinstance(limit, int) or isinstance(limit, bool):
-            raise DefinitionError.of("TT3207", problem='"maxTokens" is not an integer')
+            raise DefinitionError.of(CLIENT_QUESTION_INVALID, problem='"maxTokens" is not an integer')
         check_messages(messages if is_array(messages) and all(map(is_object, messages)) else [])
 
 
@@ -260,11 +269,11 @@ def check_url(url: str) -> None:
     outside internal networks, without a token; on the loopback host it must not name an action."""
     parts, host = check_page(url)
     if host in _LOOPBACK and (word := _action(parts)):
-        raise DefinitionError.of("TT3203", problem=f"it names an action on this machine, {word!r}")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=f"it names an action on this machine, {word!r}")
     if host not in _LOOPBACK and _is_inner(host):
-        raise DefinitionError.of("TT3203", problem="its host is an address of an inner network")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="its host is an address of an inner network")
     if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
-        raise DefinitionError.of("TT3203", problem="it holds a token")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it holds a token")
 
 
 def _action(parts: SplitResult) -> str:
@@ -283,11 +292,11 @@ def check_page(url: str) -> tuple[SplitResult, str]:
     except ValueError:
         parts, host = None, None
     if parts is None or not host or not url.isascii() or any(sign <= " " for sign in url):
-        raise DefinitionError.of("TT3203", problem="it is not the URL of a page")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it is not the URL of a page")
     if parts.username is not None or parts.password is not None:
-        raise DefinitionError.of("TT3203", problem="it holds credentials")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it holds credentials")
     if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        raise DefinitionError.of("TT3203", problem="it is not https")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it is not https")
     return parts, host
 
 
@@ -325,14 +334,20 @@ def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:
         blocks = _blocks(message)
         results = {block.get("toolUseId", "") for block in blocks if block.get("type") == "tool_result"}
         if message.get("role") not in ("user", "assistant") or not blocks:
-            raise DefinitionError.of("TT3204", problem='each needs a role, "user" or "assistant", and content')
+            raise DefinitionError.of(
+                SAMPLING_MESSAGES_INVALID, problem='each needs a role, "user" or "assistant", and content'
+            )
         if results and (message["role"] != "user" or len(results) != len(blocks)):
-            raise DefinitionError.of("TT3204", problem="results of tools stand alone in a message of the user")
+            raise DefinitionError.of(
+                SAMPLING_MESSAGES_INVALID, problem="results of tools stand alone in a message of the user"
+            )
         if results != open_uses:
-            raise DefinitionError.of("TT3204", problem="each use of a tool is answered in the message that follows")
+            raise DefinitionError.of(
+                SAMPLING_MESSAGES_INVALID, problem="each use of a tool is answered in the message that follows"
+            )
         open_uses = {block.get("id", "") for block in blocks if block.get("type") == "tool_use"}
     if open_uses or not messages:
-        raise DefinitionError.of("TT3204", problem="the last message is one that a model can answer")
+        raise DefinitionError.of(SAMPLING_MESSAGES_INVALID, problem="the last message is one that a model can answer")
 
 
 def _is_block(block: Json) -> bool:

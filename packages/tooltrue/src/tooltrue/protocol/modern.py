@@ -23,6 +23,7 @@ from tooltrue.protocol.types import (
     ReadOutcome,
     ToolOutcome,
 )
+from tooltrue.protocol.wording import INVALID_METHOD_PARAMS, REQUEST_META_MISSING, UNKNOWN_LOG_LEVEL
 
 __all__ = [
     "CAPABILITIES",
@@ -181,7 +182,7 @@ def read_facts(params: Mapping[str, Json]) -> RequestFacts:
 def _missing(version: Json, capabilities: Json) -> InvalidParams:
     wrong = [VERSION + " (a string)"] * (not isinstance(version, str))
     wrong += [CAPABILITIES + " (an object)"] * (not isinstance(capabilities, dict))
-    error = InvalidParams.of("TT1013", missing=" and ".join(wrong), supported=", ".join(versions.ALL))
+    error = InvalidParams.of(REQUEST_META_MISSING, missing=" and ".join(wrong), supported=", ".join(versions.ALL))
     error.data = {"supported": list(versions.ALL)}
     return error
 
@@ -189,7 +190,9 @@ def _missing(version: Json, capabilities: Json) -> InvalidParams:
 def _client_info(meta: Mapping[str, Json]) -> Mapping[str, Json]:
     info = meta.get(CLIENT_INFO, {})
     if not is_object(info):
-        raise InvalidParams.of("TT1012", method="the request", problem=f'_meta["{CLIENT_INFO}"] must be an object')
+        raise InvalidParams.of(
+            INVALID_METHOD_PARAMS, method="the request", problem=f'_meta["{CLIENT_INFO}"] must be an object'
+        )
     return info
 
 
@@ -197,7 +200,7 @@ def _token(meta: Mapping[str, Json]) -> Id | None:
     token = meta.get("progressToken")
     if token is not None and not is_id(token):
         raise InvalidParams.of(
-            "TT1012", method="the request", problem="_meta.progressToken must be a string or integer"
+            INVALID_METHOD_PARAMS, method="the request", problem="_meta.progressToken must be a string or integer"
         )
     return token
 
@@ -205,7 +208,7 @@ def _token(meta: Mapping[str, Json]) -> Id | None:
 def _log_level(meta: Mapping[str, Json]) -> str | None:
     level = meta.get(LOG_LEVEL)
     if level is not None and level not in LOG_LEVELS:
-        raise InvalidParams.of("TT1024", level=str(level)[:20], allowed=", ".join(LOG_LEVELS))
+        raise InvalidParams.of(UNKNOWN_LOG_LEVEL, level=str(level)[:20], allowed=", ".join(LOG_LEVELS))
     return level
 
 
@@ -214,7 +217,7 @@ def convert(params: Mapping[str, Json], shape: type[T], method: str) -> T:
     try:
         return msgspec.convert(params, shape)
     except msgspec.ValidationError as error:
-        raise InvalidParams.of("TT1012", method=method, problem=_in_json_words(str(error))) from None
+        raise InvalidParams.of(INVALID_METHOD_PARAMS, method=method, problem=_in_json_words(str(error))) from None
 
 
 _JSON_WORDS = {"str": "string", "dict": "object", "int": "integer", "bool": "boolean", "float": "number", "`": ""}

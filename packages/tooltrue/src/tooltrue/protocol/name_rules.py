@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tooltrue.errors import DefinitionError
+from tooltrue.protocol.wording import META_KEY_INVALID
 
 __all__ = ["DEPRECATED", "REPLACES", "check_meta", "is_name"]
 
@@ -32,7 +33,7 @@ def check_meta(keys: Iterable[object]) -> None:
     """Raise ``DefinitionError`` unless an author may set these ``_meta`` keys: well-formed and not reserved."""
     for key in keys:
         if problem := _key_problem(key):
-            raise DefinitionError.of("TT3035", key=key, problem=problem)
+            raise DefinitionError.of(META_KEY_INVALID, key=key, problem=problem)
 
 
 def _key_problem(key: object) -> str | None:

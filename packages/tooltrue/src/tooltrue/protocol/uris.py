@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
+from tooltrue.protocol.wording import URI_NOT_ABSOLUTE, URI_TEMPLATE_AMBIGUOUS
 
 __all__ = ["MAX_URI", "Template", "is_template", "is_uri", "read_template"]
 
@@ -105,14 +106,14 @@ def read_template(text: str) -> Template:
     variables = [_variable(text, expression) for expression in expressions]
     names = tuple(name for _, name in variables)
     if not _STARTS_WITH_SCHEME.match(literals[0]) or not is_uri("x".join(literals)):
-        raise DefinitionError.of("TT3022", uri=text)
+        raise DefinitionError.of(URI_NOT_ABSOLUTE, uri=text)
     if len(set(names)) < len(names):
-        raise DefinitionError.of("TT3023", uri=text, problem="a variable stands in it twice")
+        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem="a variable stands in it twice")
     if "" in literals[1:-1]:
-        raise DefinitionError.of("TT3023", uri=text, problem="nothing separates two of its variables")
+        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem="nothing separates two of its variables")
     # Followed by another variable it could end in many places, and finding the right one could take unbounded time.
     if any(plus for plus, _ in variables[:-1]):
-        raise DefinitionError.of("TT3023", uri=text, problem="only its last variable may be a {+path}")
+        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem="only its last variable may be a {+path}")
     parts = [_part(plus, name, after) for (plus, name), after in zip(variables, literals[1:], strict=True)]
     pattern = re.escape(literals[0]) + "".join(parts)
     deep = frozenset(name for plus, name in variables if plus)
@@ -122,7 +123,9 @@ def read_template(text: str) -> Template:
 def _variable(text: str, expression: str) -> tuple[str, str]:
     match = _VARIABLE.fullmatch(expression)
     if match is None:
-        raise DefinitionError.of("TT3023", uri=text, problem=f"{{{expression}}} is neither {{name}} nor {{+name}}")
+        raise DefinitionError.of(
+            URI_TEMPLATE_AMBIGUOUS, uri=text, problem=f"{{{expression}}} is neither {{name}} nor {{+name}}"
+        )
     return match[1], match[2]
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value, field, replaced
+from tooltrue.server.wording import ALLOWED_CALLERS_SET_TWICE, AUTH_SETTING_INVALID, CLIENT_SECRET_NOT_AVAILABLE
 
 if TYPE_CHECKING:  # loaded on first use
     from tooltrue.server.identity import Authentication
@@ -33,7 +34,7 @@ class AuthSettings(Value, frozen=True):
     def or_else(self, other: AuthSettings) -> AuthSettings:
         """Return the one of the two that has settings. Raises ``ConfigurationError`` if both do."""
         if self.table and other.table:
-            raise ConfigurationError.of("TT1063", option=self.origin, other=other.origin)
+            raise ConfigurationError.of(ALLOWED_CALLERS_SET_TWICE, option=self.origin, other=other.origin)
         return self if self.table else other
 
     @property
@@ -78,7 +79,7 @@ class AuthSettings(Value, frozen=True):
         except ConfigurationError as error:
             if key not in self.places:
                 raise
-            raise ConfigurationError.of("TT1062", place=self.places[key], problem=error.say()) from None
+            raise ConfigurationError.of(AUTH_SETTING_INVALID, place=self.places[key], problem=error.say()) from None
 
 
 def _keys(path: str) -> Authentication:
@@ -166,4 +167,4 @@ def _text(table: Mapping[str, Any], path: Path) -> str:
 
 
 def _no_secret(table: Mapping[str, Any], problem: str) -> ConfigurationError:
-    return ConfigurationError.of("TT1064", client=table["client_id"], problem=problem)
+    return ConfigurationError.of(CLIENT_SECRET_NOT_AVAILABLE, client=table["client_id"], problem=problem)

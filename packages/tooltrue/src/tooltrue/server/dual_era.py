@@ -39,6 +39,7 @@ from typing import Any, Literal, TypeAlias
 from tooltrue.errors import InvalidRequest
 from tooltrue.jsonrpc.messages import Json, Notification, RpcRequest, is_id
 from tooltrue.jsonrpc.peer import Dialogue, Peer
+from tooltrue.jsonrpc.wording import MESSAGE_NOT_JSONRPC
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import UNTRACED, Tracing
 from tooltrue.protocol import modern, versions
@@ -187,7 +188,7 @@ class ServerConnection:
 
     def _initialize(self, request: RpcRequest) -> bytes:
         if self._session is not None:
-            raise InvalidRequest.of("TT1002", problem="the session has been initialized already")
+            raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem="the session has been initialized already")
         self._session, answer = self._handlers.legacy.initialize(request)
         if self._is_ready_ahead:
             self._begin(self._session)

@@ -35,9 +35,18 @@ from tooltrue.jsonrpc.messages import (
     parse,
 )
 from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Dialogue, internal_error
+from tooltrue.jsonrpc.wording import (
+    BATCH_EMPTY,
+    BATCH_NOT_SUPPORTED,
+    BATCH_TOO_LARGE,
+    MESSAGE_NOT_JSONRPC,
+    REQUEST_ID_IN_USE,
+    TOO_MANY_CONCURRENT_REQUESTS,
+)
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.headers import VERSION_HEADER
 from tooltrue.protocol.types import Value
+from tooltrue.protocol.wording import MISSING_HEADER, REQUEST_META_MISSING
 from tooltrue.server.dual_era import Handlers, Opening, era_of
 from tooltrue.server.identity import Authenticate, Refused, challenge, methods_of, principal_of
 from tooltrue.server.legacy import LegacySession
@@ -47,9 +56,11 @@ from tooltrue.server.replay import ResumableStreams
 from tooltrue.server.service import log_cancellation, unsupported
 from tooltrue.server.standalone_stream import StandaloneStream, announce_end
 from tooltrue.server.subscriptions import Relay
+from tooltrue.server.wording import TOO_MANY_STREAMS, UNKNOWN_SESSION
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply, Stream, needs_http_1_1
+from tooltrue.transport.wording import SERVER_SHUTTING_DOWN
 
 __all__ = ["SESSION_HEADER", "HttpCaller", "HttpEndpoint"]
 
@@ -63,7 +74,7 @@ _STATUS: Mapping[type[RpcError], int] = {
     MethodNotFound: 404,
     UnsupportedVersion: 400,
 }
-_MISSING_FACTS = "TT1013"
+_MISSING_FACTS = REQUEST_META_MISSING
 _CANCELLED = "cancelled"
 _LISTEN = "subscriptions/listen"
 _MAX_ALONE = 1_000
@@ -215,9 +226,9 @@ class HttpEndpoint:
         key = None if session.token is None else (session.name, request.id)
         if key in self._cancellable:
             # The first request keeps the id: a cancellation has to mean one of them (2025-11-25, basic).
-            raise InvalidRequest.of("TT1009", id=request.id)
+            raise InvalidRequest.of(REQUEST_ID_IN_USE, id=request.id)
         if not self._running.take(caller.principal):
-            raise InternalError.of("TT1021", limit=MAX_RUNNING)
+            raise InternalError.of(TOO_MANY_CONCURRENT_REQUESTS, limit=MAX_RUNNING)
         loop = asyncio.get_running_loop()
         task, done = loop.create_task(self._answer(request, session, stream, caller)), loop.create_future()
         self._calls.add(task)
@@ -229,7 +240,7 @@ class HttpEndpoint:
         if not task.cancelled():
             return Reply(200, task.result())
         if self._ending:
-            return Reply(503, encode_failure(request.id, InternalError.of("TT1053"), self._language))
+            return Reply(503, encode_failure(request.id, InternalError.of(SERVER_SHUTTING_DOWN), self._language))
         return Reply(202)
 
     async def _answer(self, request: RpcRequest, session: LegacySession, stream: Stream, caller: HttpCaller) -> bytes:
@@ -330,16 +341,16 @@ class HttpEndpoint:
     async def _batch(self, values: list[Json], caller: HttpCaller, stream: Stream) -> Reply:
         """Answer an array of messages, in revisions that have them (2025-03-26, basic/transports)."""
         if caller.header(VERSION_HEADER) in versions.MODERN:
-            raise InvalidRequest.of("TT1006")
+            raise InvalidRequest.of(BATCH_NOT_SUPPORTED)
         session = await self._session(caller)
         if session is None:
             return _no_session(None, self._language)
         if not session.revision.batches:
-            raise InvalidRequest.of("TT1006")
+            raise InvalidRequest.of(BATCH_NOT_SUPPORTED)
         if not values:
-            raise InvalidRequest.of("TT1007")
+            raise InvalidRequest.of(BATCH_EMPTY)
         if len(values) > MAX_BATCH:
-            raise InvalidRequest.of("TT1008", limit=MAX_BATCH)
+            raise InvalidRequest.of(BATCH_TOO_LARGE, limit=MAX_BATCH)
         caller = HttpCaller(caller.carrier, caller.principal, in_batch=True)
         replies = await asyncio.gather(*(self._element(value, caller, stream) for value in values))
         bodies = [reply.body for reply in replies if reply.body]
@@ -349,7 +360,7 @@ class HttpEndpoint:
         try:
             message = parse(value)
             if isinstance(message, RpcRequest) and message.method == "initialize":
-                error = InvalidRequest.of("TT1002", problem='"initialize" cannot be part of a batch')
+                error = InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem='"initialize" cannot be part of a batch')
                 error.id = message.id
                 raise error
             return await self._message(value, caller, stream)
@@ -366,7 +377,7 @@ class HttpEndpoint:
             if isinstance(session, Reply):
                 return session
             if not self._streams.take(caller.principal):
-                error = InternalError.of("TT1054", limit=_MAX_STREAMS)
+                error = InternalError.of(TOO_MANY_STREAMS, limit=_MAX_STREAMS)
                 return Reply(503, encode_failure(None, error, self._language))
             try:
                 await self._listen(session, caller, stream)
@@ -434,7 +445,7 @@ class HttpEndpoint:
             return Reply(405, headers=(("allow", "POST"),))
         if caller.header(SESSION_HEADER) is None:
             if caller.header(_EVENT_HEADER) is not None:
-                raise InvalidRequest.of("TT1016", header="Mcp-Session-Id")
+                raise InvalidRequest.of(MISSING_HEADER, header="Mcp-Session-Id")
             return Reply(405, headers=(("allow", "POST"),))
         return await self._session(caller) or _no_session(None, self._language)
 
@@ -457,4 +468,4 @@ class HttpEndpoint:
 
 
 def _no_session(id: Id | None, language: str) -> Reply:
-    return Reply(404, encode_failure(id, InvalidParams.of("TT1019"), language))
+    return Reply(404, encode_failure(id, InvalidParams.of(UNKNOWN_SESSION), language))

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tooltrue.errors import InvalidRequest, RpcError, ScopeNeeded
+from tooltrue.server.wording import (
+    AUTHENTICATION_REQUIRED,
+    AUTHENTICATION_UNAVAILABLE,
+    REMOTE_CALL_WITHOUT_AUTHENTICATION,
+    TOKEN_NOT_ACCEPTED,
+)
 from tooltrue.tools.vocabulary import LOCAL, Principal
 from tooltrue.transport.addresses import is_loopback
 from tooltrue.transport.carrier import Carrier
@@ -76,17 +82,17 @@ class Refused(RpcError):
     @classmethod
     def token(cls, problem: str) -> Refused:
         """An invalid token or key, and why."""
-        return cls._made(401, "invalid_token", "TT1102", {"problem": problem})
+        return cls._made(401, "invalid_token", TOKEN_NOT_ACCEPTED, {"problem": problem})
 
     @classmethod
     def unknowable(cls) -> Refused:
         """The service that validates the credentials cannot be reached: the request is refused."""
-        return cls._made(503, "temporarily_unavailable", "TT1104", {})
+        return cls._made(503, "temporarily_unavailable", AUTHENTICATION_UNAVAILABLE, {})
 
     @classmethod
     def elsewhere(cls, address: str) -> Refused:
         """The server has no authentication, and the request does not come from this machine."""
-        return cls._made(403, "", "TT1105", {"address": address[:80]})
+        return cls._made(403, "", REMOTE_CALL_WITHOUT_AUTHENTICATION, {"address": address[:80]})
 
     @classmethod
     def _made(cls, status: int, error: str, code: str, facts: Mapping[str, object]) -> Refused:
@@ -112,7 +118,7 @@ async def principal_of(carrier: Carrier, methods: Sequence[Authentication]) -> P
         principal = await method.principal(carrier)
         if principal is not None:
             return principal
-    raise Refused.of("TT1101")
+    raise Refused.of(AUTHENTICATION_REQUIRED)
 
 
 def described(authenticate: Authenticate | None) -> str:

@@ -22,8 +22,10 @@ from typing import Any
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.server.identity import Authentication, Refused, bearer
+from tooltrue.server.wording import API_KEY_MALFORMED, KEYS_FILE_INVALID
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
+from tooltrue.wording import SETTING_INVALID
 
 __all__ = ["ApiKeys", "Key", "check_name", "check_scope", "new_key", "read_keys"]
 
@@ -56,13 +58,17 @@ def new_key(name: str) -> tuple[str, str]:
 
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ConfigurationError.of("TT4009", name=f"the name {name!r}", wanted="up to 64 of a-z, 0-9, '.' and '-'")
+        raise ConfigurationError.of(
+            SETTING_INVALID, name=f"the name {name!r}", wanted="up to 64 of a-z, 0-9, '.' and '-'"
+        )
     return name
 
 
 def check_scope(scope: str) -> str:
     if not _SCOPE.fullmatch(scope):
-        raise ConfigurationError.of("TT4009", name=f"the scope {scope!r}", wanted="printable, without spaces or quotes")
+        raise ConfigurationError.of(
+            SETTING_INVALID, name=f"the scope {scope!r}", wanted="printable, without spaces or quotes"
+        )
     return scope
 
 
@@ -145,23 +151,27 @@ def read_keys(path: Path) -> dict[str, Key]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigurationError.of("TT4202", path=str(path), problem=problem) from None
+        raise ConfigurationError.of(KEYS_FILE_INVALID, path=str(path), problem=problem) from None
     try:
         return {check_name(name): _read_key(table) for name, table in tables.items()}
     except ConfigurationError as error:
-        raise ConfigurationError.of("TT4202", path=str(path), problem=str(error)) from None
+        raise ConfigurationError.of(KEYS_FILE_INVALID, path=str(path), problem=str(error)) from None
 
 
 def _read_key(table: Any) -> Key:
     if not is_object(table):
-        raise ConfigurationError.of("TT4203", problem="a key is a table: [NAME]")
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem="a key is a table: [NAME]")
     if unknown := sorted(table.keys() - _MEMBERS):
-        raise ConfigurationError.of("TT4203", problem=f"{unknown[0]} means nothing there")
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem=f"{unknown[0]} means nothing there")
     digest, scopes, expires = table.get("sha256"), table.get("scopes", []), table.get("expires")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise ConfigurationError.of("TT4203", problem="sha256 is 64 hexadecimal digits; 'tooltrue keys new' makes them")
+        raise ConfigurationError.of(
+            API_KEY_MALFORMED, problem="sha256 is 64 hexadecimal digits; 'tooltrue keys new' makes them"
+        )
     if not is_array(scopes) or not all(isinstance(scope, str) for scope in scopes):
-        raise ConfigurationError.of("TT4203", problem="scopes is an array of strings")
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem="scopes is an array of strings")
     if expires is not None and (not isinstance(expires, datetime) or expires.tzinfo is None):
-        raise ConfigurationError.of("TT4203", problem="expires is a time with an offset, like 2027-01-31T00:00:00Z")
+        raise ConfigurationError.of(
+            API_KEY_MALFORMED, problem="expires is a time with an offset, like 2027-01-31T00:00:00Z"
+        )
     return Key(digest, frozenset(map(check_scope, scopes)), expires and expires.timestamp())

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from tooltrue.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
 from tooltrue.jsonrpc.messages import Id, Json, RpcRequest, decode, encode, is_id, is_object
 from tooltrue.jsonrpc.peer import Dialogue
+from tooltrue.jsonrpc.wording import MESSAGE_NOT_JSONRPC
 from tooltrue.protocol import legacy, versions
 from tooltrue.protocol.modern import (
     LOG_LEVELS,
@@ -26,6 +27,7 @@ from tooltrue.protocol.modern import (
     convert,
 )
 from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from tooltrue.protocol.wording import UNKNOWN_LOG_LEVEL
 from tooltrue.server.request_state import for_callers, run_with_questions
 from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import (
@@ -39,6 +41,7 @@ from tooltrue.server.service import (
     page_of,
 )
 from tooltrue.server.subscriptions import KINDS, ChangeSubscription, Followed, Follows, SharedFollowed
+from tooltrue.server.wording import UNKNOWN_SESSION
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import (
@@ -52,6 +55,8 @@ from tooltrue.tools.vocabulary import (
     Tool,
     ToolCall,
 )
+from tooltrue.tools.wording import RESOURCE_NOT_FOUND
+from tooltrue.wording import UNKNOWN_METHOD
 
 __all__ = ["LegacyHandler", "LegacySession"]
 
@@ -110,7 +115,7 @@ class LegacyHandler:
         """Return the level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
         level = convert(request.params, legacy.LevelParams, request.method).level
         if level not in LOG_LEVELS:
-            raise InvalidParams.of("TT1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
+            raise InvalidParams.of(UNKNOWN_LOG_LEVEL, level=level[:20], allowed=", ".join(LOG_LEVELS))
         return level
 
     async def answer(
@@ -119,9 +124,9 @@ class LegacyHandler:
         """Return the encoded result, or raise ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
-            raise InvalidRequest.of("TT1002", problem="the session has been initialized already")
+            raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem="the session has been initialized already")
         if shape is None or (capability is not None and capability not in self._served.offers()):
-            raise MethodNotFound.of("TT1011", method=request.method[:128])
+            raise MethodNotFound.of(UNKNOWN_METHOD, method=request.method[:128])
         params = convert(request.params, shape, request.method)
         projection = self._projections[session.revision.name]
         legacy_request = _LegacyRequest(request, session, exchange, principal, projection, self._served.language)
@@ -204,7 +209,7 @@ class LegacyHandler:
             await self._served.provider.read_resource(ResourceFollow(params.uri, request.context()))
         follows = self._follows(request.session)
         if follows is None:
-            raise InvalidParams.of("TT1019")
+            raise InvalidParams.of(UNKNOWN_SESSION)
         await follows.add(params.uri)
         return b"{}"
 
@@ -268,7 +273,7 @@ def _in_old_numbers() -> Generator[None]:
     try:
         yield
     except RpcError as error:
-        if error.code == "TT1025":
+        if error.code == RESOURCE_NOT_FOUND:
             error.number = -32002
         raise
 

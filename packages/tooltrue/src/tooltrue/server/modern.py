@@ -39,6 +39,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
 )
 from tooltrue.transport.carrier import Carrier
+from tooltrue.wording import UNKNOWN_METHOD
 
 __all__ = ["ModernHandler"]
 
@@ -77,7 +78,7 @@ class ModernHandler:
             raise unsupported(facts.version)
         shape, capability = modern.METHODS.get(method, (None, None))
         if shape is None or (capability is not None and capability not in self._served.offers()):
-            raise MethodNotFound.of("TT1011", method=method[:128])
+            raise MethodNotFound.of(UNKNOWN_METHOD, method=method[:128])
         modern_request = _ModernRequest(request, facts, exchange, carrier, principal, self._served.language)
         try:
             return await self._answers[method](modern.convert(params, shape, method), modern_request)

@@ -20,9 +20,11 @@ from tooltrue.jsonrpc.messages import encode, is_array
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wellknown import RESOURCE, resource_place
 from tooltrue.server.identity import Authentication, Refused, bearer
+from tooltrue.server.wording import MULTIPLE_INTROSPECTION_ENDPOINTS, OAUTH_EXTRA_MISSING
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply
+from tooltrue.wording import SETTING_INVALID
 
 if TYPE_CHECKING:  # its dependencies come with an extra
     from tooltrue.server.issuer import TokenIssuer
@@ -120,7 +122,7 @@ class OAuth(Authentication):
         clock: Callable[[], float] = time.time,
     ) -> None:
         if find_spec("joserfc") is None:
-            raise ConfigurationError.of("TT4201", command=install_command("auth"))
+            raise ConfigurationError.of(OAUTH_EXTRA_MISSING, command=install_command("auth"))
         from tooltrue.server import jwt  # noqa: PLC0415 - cryptography is slow to load
 
         self._jwt = jwt
@@ -261,7 +263,7 @@ def _servers(
     urls = [server.url for server in servers]
     _check("OAuth(issuer=…)", 0 < len(urls) == len(set(urls)), "one issuer or several, each once")
     if len([server for server in servers if server.introspection is not None]) > 1:
-        raise ConfigurationError.of("TT1061")
+        raise ConfigurationError.of(MULTIPLE_INTROSPECTION_ENDPOINTS)
     return servers
 
 
@@ -303,7 +305,7 @@ def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]
 
 def _check(setting: str, holds: bool, requirement: str) -> None:
     if not holds:
-        raise ConfigurationError.of("TT4009", name=setting, wanted=requirement)
+        raise ConfigurationError.of(SETTING_INVALID, name=setting, wanted=requirement)
 
 
 def _check_scopes(setting: str, scopes: Iterable[str]) -> Sequence[str]:

@@ -11,6 +11,7 @@ from tooltrue.server.identity import Authentication, Refused
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.addresses import IpAddress, Networks, caller_of, networks, parse
 from tooltrue.transport.carrier import Carrier
+from tooltrue.wording import SETTING_INVALID
 
 __all__ = ["Public", "TrustedProxy"]
 
@@ -89,7 +90,7 @@ def _networks(setting: str, texts: Iterable[str]) -> Networks:
     try:
         return networks(texts)
     except ValueError as error:
-        raise ConfigurationError.of("TT4009", name=setting, wanted=f"addresses and networks ({error})") from None
+        raise ConfigurationError.of(SETTING_INVALID, name=setting, wanted=f"addresses and networks ({error})") from None
 
 
 def _is_in(trusted: Networks, address: IpAddress | None) -> bool:

@@ -12,8 +12,10 @@ from typing import Protocol
 
 from tooltrue.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
 from tooltrue.jsonrpc.messages import Failure, Json, RpcResponse, decode, encode, encode_request
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.server.legacy import LegacySession
 from tooltrue.server.principal_quota import PrincipalQuota
+from tooltrue.server.wording import MESSAGE_TOO_LARGE, TOO_MANY_OPEN_QUESTIONS
 from tooltrue.state.facts import Facts
 from tooltrue.tools.vocabulary import Principal
 
@@ -54,7 +56,7 @@ class PushedQuestions:
         questions are open.
         """
         if not self._quota.take(principal):
-            raise InternalError.of("TT1055", limit=_MAX_WAITING)
+            raise InternalError.of(TOO_MANY_OPEN_QUESTIONS, limit=_MAX_WAITING)
         try:
             return await self._ask(stream, session, method, params, seconds)
         finally:
@@ -74,7 +76,7 @@ class PushedQuestions:
             is_answered = True
             return answer
         except TimeoutError:
-            raise RequestTimeout.of("TT5002", method=method, seconds=seconds) from None
+            raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=seconds) from None
         except RpcError:
             is_answered = True
             raise
@@ -123,7 +125,7 @@ def _payload(key: str, message: RpcResponse | Failure) -> bytes:
         payload = encode([key, [message.error.number, str(message.error)], None])
     if len(payload) <= _MAX_ANSWER:
         return payload
-    error = InvalidRequest.of("TT1005", limit=_MAX_ANSWER)
+    error = InvalidRequest.of(MESSAGE_TOO_LARGE, limit=_MAX_ANSWER)
     return encode([key, [error.number, str(error)], None])
 
 
@@ -156,5 +158,5 @@ class StreamDialogue:
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
         if self._session.token is None:
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         return await self._questions.ask(self._stream, self._session.name, self._principal, method, params, seconds)

@@ -47,6 +47,7 @@ from dataclasses import dataclass
 
 from tooltrue.errors import InternalError, InvalidRequest, StateError
 from tooltrue.jsonrpc.messages import Id, Json, decode, encode, encode_failure, encode_notification
+from tooltrue.server.wording import STREAM_EVENTS_EXPIRED, STREAM_NOT_RESUMABLE, WORKER_GONE_EFFECT_UNKNOWN
 from tooltrue.state.facts import Facts
 from tooltrue.transport.http_server import Stream
 
@@ -124,7 +125,7 @@ class ResumableStreams:
         """
         parts = _ID.fullmatch(id)
         if parts is None:
-            raise InvalidRequest.of("TT1050", id=id[:80])
+            raise InvalidRequest.of(STREAM_NOT_RESUMABLE, id=id[:80])
         reader = _ReplayReader(self._facts, _key(token, parts[1]), id, int(parts[2]), self._clock, self._look_seconds)
         unsubscribe = await self._facts.subscribe(reader.key, reader.on_message)
         try:
@@ -143,7 +144,7 @@ class ResumableStreams:
                     return reader.is_standalone
                 if not await reader.wait():
                     if reader.request is not None:
-                        error = InternalError.of("TT1057")
+                        error = InternalError.of(WORKER_GONE_EFFECT_UNKNOWN)
                         stream.send(encode_failure(reader.request, error, self._language))
                     return reader.is_standalone
                 try:
@@ -349,12 +350,12 @@ class _ReplayReader:
         head = await self._facts.get(self.key)
         last, self.is_ended, self.request = (0, True, None) if head is None else decode(head)
         if head is None or self._after > last:
-            raise InvalidRequest.of("TT1050", id=self._id)
+            raise InvalidRequest.of(STREAM_NOT_RESUMABLE, id=self._id)
         events: list[tuple[int, bytes]] = []
         for number in range(self._after + 1, last + 1):
             frame = await self._facts.get(_event_key(self.key, number))
             if frame is None:
-                raise InvalidRequest.of("TT1051", id=self._id)
+                raise InvalidRequest.of(STREAM_EVENTS_EXPIRED, id=self._id)
             events.append((number, frame))
         self._after = last
         return events

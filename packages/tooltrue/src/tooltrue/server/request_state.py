@@ -32,8 +32,18 @@ from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
 from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import ServedProvider, one_line
+from tooltrue.server.wording import (
+    CLIENT_CANNOT_ASK_USER,
+    CLIENT_CAPABILITY_MISSING,
+    INVALID_REQUEST_STATE,
+    ONCE_VALUES_TOO_LARGE,
+    QUESTION_TO_CLIENT_FAILED,
+    REQUEST_STATE_REUSED,
+    STORED_ANSWERS_TOO_LARGE,
+)
 from tooltrue.tools.rounds import Memory, Rounds, remembered
 from tooltrue.tools.vocabulary import Principal, Tool
+from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
 
 __all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "run_with_questions"]
 
@@ -69,7 +79,7 @@ class Round(Value, frozen=True):
     def check(self, tool: Tool) -> None:
         """Raise ``InvalidParams`` if the tool's definition differs from that of the tool that asked."""
         if self.pin and pin(tool.definition) != self.pin:
-            raise InvalidParams.of("TT1030")
+            raise InvalidParams.of(INVALID_REQUEST_STATE)
 
 
 class RequestStates:
@@ -88,12 +98,12 @@ class RequestStates:
         try:
             payload = self._served.sealer.reveal("requestState", subject.binding(), state)
         except BadSeal:
-            raise InvalidParams.of("TT1030") from None
+            raise InvalidParams.of(INVALID_REQUEST_STATE) from None
         memory, pinned, single = decode(payload)
         name = hashlib.sha256(state.encode()).hexdigest()
         claim = f"request-state:{name}" if single else ""
         if claim and not await self._served.facts.put_if_absent(claim, b"1", self._served.question_seconds):
-            raise InvalidParams.of("TT1031")
+            raise InvalidParams.of(REQUEST_STATE_REUSED)
         return Round(Rounds(Memory(**memory), responses, name), pinned, claim)
 
     async def give_back(self, round: Round, error: RpcError | None = None) -> None:
@@ -115,7 +125,9 @@ class RequestStates:
         """
         _check(outcome)
         if missing := lacking((outcome.inputRequests or {}).values(), capabilities):
-            error = MissingCapability.of("TT1033", subject=subject.name, missing=_capability_names(missing))
+            error = MissingCapability.of(
+                CLIENT_CAPABILITY_MISSING, subject=subject.name, missing=_capability_names(missing)
+            )
             error.data = {"requiredCapabilities": missing}
             raise error
         # One consent is for one effect; a tool that only reads or is idempotent may be called again after a failure.
@@ -136,7 +148,7 @@ def for_callers() -> Generator[None]:
         raise InvalidParams(str(error), code=error.code, facts=error.facts) from None
 
 
-_NOT_BEGUN = ("TT1030", "TT1032")
+_NOT_BEGUN = (INVALID_REQUEST_STATE, INVALID_INPUT_RESPONSE)
 
 
 def _check_size(name: str, memory: Memory, payload: bytes) -> None:
@@ -147,9 +159,9 @@ def _check_size(name: str, memory: Memory, payload: bytes) -> None:
     except RpcError as error:
         raise internal_error(error) from None
     if size > _MAX_STATE:
-        raise internal_error(InvalidResult.of("TT3206", size=size, limit=_MAX_STATE))
+        raise internal_error(InvalidResult.of(ONCE_VALUES_TOO_LARGE, size=size, limit=_MAX_STATE))
     if len(payload) > _MAX_STATE:
-        raise ToolError.of("TT2016", subject=name, size=len(payload), limit=_MAX_STATE)
+        raise ToolError.of(STORED_ANSWERS_TOO_LARGE, subject=name, size=len(payload), limit=_MAX_STATE)
 
 
 def _is_idempotent(tool: Tool) -> bool:
@@ -199,7 +211,7 @@ async def run_with_questions(
         _check(outcome)
         requests = outcome.inputRequests or {}
         if missing := lacking(requests.values(), capabilities):
-            raise ToolError.of("TT2011", subject=name, missing=_capability_names(missing))
+            raise ToolError.of(CLIENT_CANNOT_ASK_USER, subject=name, missing=_capability_names(missing))
         questions = {key: _worded(request, projection, name) for key, request in requests.items()}
         memory = remembered(outcome, rounds)
         responses = {key: await _push(question, dialogue, name, seconds) for key, question in questions.items()}
@@ -210,7 +222,7 @@ async def run_with_questions(
 def _worded(request: InputRequest, projection: Projection, name: str) -> InputRequest:
     question = projection.question(request, secrets.token_hex(16))
     if question is None:
-        raise ToolError.of("TT2011", subject=name, missing=f"revision {projection.revision.name}")
+        raise ToolError.of(CLIENT_CANNOT_ASK_USER, subject=name, missing=f"revision {projection.revision.name}")
     return question
 
 
@@ -218,7 +230,9 @@ async def _push(question: InputRequest, dialogue: Dialogue, name: str, seconds: 
     try:
         answer = await dialogue.ask(question["method"], question.get("params", {}), seconds)
     except (RpcError, TransportError) as error:
-        raise ToolError.of("TT2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
+        raise ToolError.of(
+            QUESTION_TO_CLIENT_FAILED, subject=name, problem=one_line(str(error)) or "no reason given"
+        ) from None
     if problem := malformed(question, answer):
-        raise ToolError.of("TT2012", subject=name, problem=problem)
+        raise ToolError.of(QUESTION_TO_CLIENT_FAILED, subject=name, problem=problem)
     return answer

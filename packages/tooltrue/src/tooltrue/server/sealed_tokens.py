@@ -16,7 +16,8 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 
-from tooltrue.wording import sentence
+from tooltrue.server.wording import SEALED_TOKEN_UNREADABLE
+from tooltrue.wording import coded_sentence
 
 __all__ = ["BadSeal", "Sealer", "new_key"]
 
@@ -90,7 +91,7 @@ class Sealer:
     def _warn_once(self) -> None:
         if self._may_warn:
             self._may_warn = False
-            _log.warning("%s [TT7056]", sentence("TT7056", "en", {}))
+            _log.warning("%s", coded_sentence(SEALED_TOKEN_UNREADABLE, "en", {}))
 
 
 def _cipher_key(key: bytes) -> bytes:

@@ -9,6 +9,7 @@ from tooltrue.errors import InvalidRequest
 from tooltrue.jsonrpc.peer import Peer
 from tooltrue.server.dual_era import Handlers, ServerConnection
 from tooltrue.server.service import ServedProvider
+from tooltrue.server.wording import MESSAGE_LINE_TOO_LONG
 from tooltrue.tools.vocabulary import LOCAL, Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.lines import MAX_LINE
@@ -67,7 +68,7 @@ class ServerSession:
 
     def too_long(self) -> None:
         """Answer a line over the limit; the connection ends."""
-        self._peer.refuse(InvalidRequest.of("TT1069", limit=MAX_LINE))
+        self._peer.refuse(InvalidRequest.of(MESSAGE_LINE_TOO_LONG, limit=MAX_LINE))
 
     async def farewell(self) -> None:
         """End subscriptions with their closing answer, because the whole server shuts down

@@ -18,6 +18,12 @@ from tooltrue.protocol.types import Implementation, Value, field
 from tooltrue.protocol.uris import MAX_URI, is_uri
 from tooltrue.server.sealed_tokens import BadSeal, Sealer
 from tooltrue.server.subscriptions import Hub
+from tooltrue.server.wording import (
+    LOG_MESSAGES_DROPPED,
+    PROTOCOL_VERSION_NOT_SUPPORTED,
+    REQUEST_URI_INVALID,
+    STALE_CURSOR,
+)
 from tooltrue.state.facts import Facts
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.toolset import Provider
@@ -149,7 +155,7 @@ def page_of(
         try:
             last = served.sealer.open("cursor", bound_to, cursor).decode()
         except BadSeal:
-            raise InvalidParams.of("TT1015") from None
+            raise InvalidParams.of(STALE_CURSOR) from None
         start = next((index for index, item in enumerate(items) if listing.key(item) > last), len(items))
     page = items if start == 0 and len(items) <= served.page_size else items[start : start + served.page_size]
     if start + len(page) >= len(items):
@@ -160,7 +166,7 @@ def page_of(
 def check_uri(uri: str) -> None:
     """Raise ``InvalidParams`` unless ``uri`` is an absolute URI (server/resources: servers validate URIs)."""
     if not is_uri(uri):
-        raise InvalidParams.of("TT1043", limit=MAX_URI)
+        raise InvalidParams.of(REQUEST_URI_INVALID, limit=MAX_URI)
 
 
 def completion_get(params: CompleteParams, context: RequestContext) -> CompletionGet:
@@ -186,7 +192,9 @@ def log_cancellation(params: Mapping[str, Json]) -> None:
 
 def unsupported(version: str) -> UnsupportedVersion:
     """Return error -32022 with the supported versions and the requested one (basic/versioning)."""
-    error = UnsupportedVersion.of("TT1014", requested=version[:40], supported=", ".join(versions.ALL))
+    error = UnsupportedVersion.of(
+        PROTOCOL_VERSION_NOT_SUPPORTED, requested=version[:40], supported=", ".join(versions.ALL)
+    )
     error.data = {"supported": list(versions.ALL), "requested": version}
     return error
 
@@ -296,7 +304,7 @@ class RequestChannel:
         if not self._logged.takes(self._clock(), LOG_RATE):
             if not self._logged.takes(self._clock(), LOG_RATE + 1):
                 return
-            data, logger = TooltrueError.of("TT2015", limit=LOG_RATE).say(self._language), "tooltrue"
+            data, logger = TooltrueError.of(LOG_MESSAGES_DROPPED, limit=LOG_RATE).say(self._language), "tooltrue"
         params: dict[str, Json] = {"level": level, "data": data}
         if logger is not None:
             params["logger"] = logger

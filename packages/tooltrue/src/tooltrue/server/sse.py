@@ -17,6 +17,7 @@ from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.server.http import HttpCaller
 from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.server.wording import TOO_MANY_SESSIONS, TOO_MANY_STREAMS, UNKNOWN_SESSION
 from tooltrue.transport.http_server import SSE_POSTS, Reply, Stream
 
 __all__ = ["SseEndpoint"]
@@ -52,9 +53,11 @@ class SseEndpoint:
         stream.
         """
         if len(self._sessions) >= self._limit:
-            return Reply(503, encode_failure(None, InternalError.of("TT1052", limit=self._limit), self._language))
+            return Reply(
+                503, encode_failure(None, InternalError.of(TOO_MANY_SESSIONS, limit=self._limit), self._language)
+            )
         if not self._of_each.take(caller.principal):
-            error = InternalError.of("TT1054", limit=self._of_each.limit)
+            error = InternalError.of(TOO_MANY_STREAMS, limit=self._of_each.limit)
             return Reply(503, encode_failure(None, error, self._language))
         try:
             return await self._open(caller, stream)
@@ -91,6 +94,6 @@ class SseEndpoint:
         id = parse_qs(query.decode("latin-1")).get("session", [""])[-1]
         stream = self._sessions.get(id)
         if stream is None or stream.principal != caller.principal.id:
-            return Reply(404, encode_failure(None, InvalidParams.of("TT1019"), self._language))
+            return Reply(404, encode_failure(None, InvalidParams.of(UNKNOWN_SESSION), self._language))
         stream.session.feed_from(caller.principal, body)
         return Reply(202)

@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 
 from tooltrue.errors import InvalidParams, RpcError, StateError
 from tooltrue.jsonrpc.messages import Json, decode, encode
+from tooltrue.server.wording import TOO_MANY_SUBSCRIPTIONS
 from tooltrue.state.facts import Facts
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead
@@ -102,7 +103,7 @@ class Followed:
 
     async def add(self, uri: str) -> None:
         if len(self._uris) >= MAX_FOLLOWED and uri not in self._uris:
-            raise InvalidParams.of("TT1044", limit=MAX_FOLLOWED)
+            raise InvalidParams.of(TOO_MANY_SUBSCRIPTIONS, limit=MAX_FOLLOWED)
         self._uris.add(uri)
 
     async def remove(self, uri: str) -> None:
@@ -126,7 +127,7 @@ class SharedFollowed:
     async def add(self, uri: str) -> None:
         # Rows cannot be counted, so the rate of new ones is limited.
         if await self._facts.take(self._key(""), per_second=1.0, burst=MAX_FOLLOWED):
-            raise InvalidParams.of("TT1044", limit=MAX_FOLLOWED)
+            raise InvalidParams.of(TOO_MANY_SUBSCRIPTIONS, limit=MAX_FOLLOWED)
         await self._facts.put(self._key(uri), b"1", self._seconds)
 
     async def remove(self, uri: str) -> None:

@@ -18,9 +18,10 @@ from types import CodeType
 from typing import Any, Self
 
 from tooltrue.crashes import place_of
+from tooltrue.server.wording import EVENT_LOOP_BLOCKED
 from tooltrue.tools.library import LocalLibrary
 from tooltrue.tools.local import LocalToolset
-from tooltrue.wording import sentence
+from tooltrue.wording import coded_sentence
 
 __all__ = ["Watchdog"]
 
@@ -97,7 +98,7 @@ class Watchdog:
 
     def _report(self, what: str, place: str) -> None:
         facts = {"what": what, "seconds": self._seconds, "place": place}
-        _log.warning("%s [TT4104]", sentence("TT4104", "en", facts))
+        _log.warning("%s", coded_sentence(EVENT_LOOP_BLOCKED, "en", facts))
 
     def _running(self) -> tuple[str, str] | None:
         """The author's function that the loop's thread runs, and the current line; ``None`` outside of such

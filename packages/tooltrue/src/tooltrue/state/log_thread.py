@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from tooltrue.errors import StateError
 from tooltrue.state.log import DraftRecord, Entry, Mark, linked, text_of, writer_id
 from tooltrue.state.store_thread import StoreThread
+from tooltrue.state.wording import STORE_QUEUE_FULL
 
 __all__ = ["LogTable", "ThreadLog"]
 
@@ -82,7 +83,7 @@ class ThreadLog(Generic[ConnectionT]):
         note = record if isinstance(record, DraftRecord) else text_of(record)
         waiting = self._waiting
         if len(waiting) >= self._capacity:
-            self._lose(1, StateError.of("TT7004", path=self._place, limit=self._capacity))
+            self._lose(1, StateError.of(STORE_QUEUE_FULL, path=self._place, limit=self._capacity))
             return
         waiting.append(note)
         # In this order: the thread resets `_is_posted` before it empties the queue, so that no note is left behind.

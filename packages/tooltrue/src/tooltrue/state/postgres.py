@@ -17,6 +17,7 @@ from tooltrue.state.log import ORIGIN, Entry, Mark
 from tooltrue.state.log_thread import ThreadLog
 from tooltrue.state.places import without_password
 from tooltrue.state.store_thread import StoreThread, Work
+from tooltrue.state.wording import AUDIT_DATABASE_NOT_OPENABLE, AUDIT_DATABASE_UNUSABLE
 
 __all__ = ["PostgresLog"]
 
@@ -99,7 +100,9 @@ class _Postgres:
                 connected.db.execute(_LAYOUT)
         except psycopg.Error as error:
             connected.drop()
-            raise ConfigurationError.of("TT7020", url=self.place, problem=_first_line(error)) from None
+            raise ConfigurationError.of(
+                AUDIT_DATABASE_NOT_OPENABLE, url=self.place, problem=_first_line(error)
+            ) from None
         return connected
 
     def close(self, connection: _Connected) -> None:
@@ -120,7 +123,7 @@ class _Postgres:
 
     def worded(self, error: Exception) -> StateError | None:
         is_ours = isinstance(error, psycopg.Error)
-        return StateError.of("TT7021", url=self.place, problem=_first_line(error)) if is_ours else None
+        return StateError.of(AUDIT_DATABASE_UNUSABLE, url=self.place, problem=_first_line(error)) if is_ours else None
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7811886471)"

@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.facts import Callback
 from tooltrue.state.redis_events import RedisEvents
+from tooltrue.state.wording import REDIS_URL_INVALID, STATE_STORE_FAILED, STATE_STORE_NOT_OPEN
 
 __all__ = ["RedisFacts"]
 
@@ -65,7 +66,7 @@ class RedisFacts:
         parts = urlsplit(url)
         parsed = _parse_url(parts)
         if parsed is None:
-            raise ConfigurationError.of("TT7052", url=_display_url(parts))
+            raise ConfigurationError.of(REDIS_URL_INVALID, url=_display_url(parts))
         prefix, self._settings, self._connection_class = parsed
         self.display_url = _display_url(parts)
         self._values = f"{prefix}value:".encode()
@@ -144,14 +145,14 @@ class RedisFacts:
     @property
     def _open(self) -> Any:
         if self._client is None:
-            raise StateError.of("TT7051", url=self.display_url)
+            raise StateError.of(STATE_STORE_NOT_OPEN, url=self.display_url)
         return self._client
 
     async def _answer(self, answer: Awaitable[Any]) -> Any:
         try:
             return await answer
         except (RedisError, OSError) as error:
-            raise StateError.of("TT7050", url=self.display_url, problem=str(error).rstrip(".")) from None
+            raise StateError.of(STATE_STORE_FAILED, url=self.display_url, problem=str(error).rstrip(".")) from None
 
     def _connect(self) -> Connection:
         """A dedicated connection for events. The timeout is passed to each read."""

@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 
 from tooltrue.errors import StateError
 from tooltrue.state.facts import Callback, Listeners
+from tooltrue.state.wording import STATE_STORE_FAILED
 
 if TYPE_CHECKING:
     from redis.asyncio import Connection
@@ -73,7 +74,9 @@ class RedisEvents:
                 return await waiter[1]
         except TimeoutError:
             self._give_up(waiter)
-            raise StateError.of("TT7050", url=self._display_url, problem="it did not confirm a subscription") from None
+            raise StateError.of(
+                STATE_STORE_FAILED, url=self._display_url, problem="it did not confirm a subscription"
+            ) from None
         except BaseException:
             self._give_up(waiter)
             raise

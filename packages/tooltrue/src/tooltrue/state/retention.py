@@ -16,6 +16,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log, Mark
 from tooltrue.state.new_file import write_new
 from tooltrue.state.verify import MAX_FAULTS, Fault, VerifyReport, verify
+from tooltrue.state.wording import RETENTION_KEY_FILE_UNUSABLE
 
 __all__ = ["Prunable", "examine", "prune", "signing_key"]
 
@@ -101,7 +102,7 @@ def signing_key(path: Path, *, make: bool) -> bytes | None:
                 write_new(path, secrets.token_hex(32) + "\n")
         key = path.read_bytes().strip()
     except OSError as error:
-        raise ConfigurationError.of("TT7014", path=path, problem=error) from error
+        raise ConfigurationError.of(RETENTION_KEY_FILE_UNUSABLE, path=path, problem=error) from error
     if not key:  # an empty key would let anyone sign
-        raise ConfigurationError.of("TT7014", path=path, problem="it is empty")
+        raise ConfigurationError.of(RETENTION_KEY_FILE_UNUSABLE, path=path, problem="it is empty")
     return key

@@ -22,6 +22,7 @@ from tooltrue.jsonrpc.messages import is_object
 from tooltrue.state.log import Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.urls import open_log
+from tooltrue.state.wording import SEAL_FILE_INVALID, SEAL_FILE_NOT_WRITABLE
 
 __all__ = ["FileSeal", "LineSeal", "LogSeal", "Seal", "is_log", "name_of", "read_seals", "sealing", "seals_in"]
 
@@ -56,7 +57,7 @@ class FileSeal:
             finally:
                 os.close(file)
         except OSError as error:
-            raise StateError.of("TT7012", path=self._path, problem=error) from error
+            raise StateError.of(SEAL_FILE_NOT_WRITABLE, path=self._path, problem=error) from error
 
 
 def _add(file: int, line: bytes) -> None:
@@ -147,11 +148,11 @@ def read_seals(path: Path) -> list[Mark]:
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, ValueError) as error:
-        raise ConfigurationError.of("TT7013", path=path, problem=error) from error
+        raise ConfigurationError.of(SEAL_FILE_INVALID, path=path, problem=error) from error
     marks = [mark for line in lines if (mark := _parse_mark(line)) is not None]
     cut = sum(_CUT.fullmatch(line) is not None for line in lines)
     if not marks or len(marks) + cut < len(lines) - 1:
-        raise ConfigurationError.of("TT7013", path=path, problem="it holds no lines of 'position hash'")
+        raise ConfigurationError.of(SEAL_FILE_INVALID, path=path, problem="it holds no lines of 'position hash'")
     return marks
 
 

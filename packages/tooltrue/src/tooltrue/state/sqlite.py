@@ -24,6 +24,7 @@ from tooltrue.state.facts import NANOSECONDS, Callback, Listeners, admit, nanose
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Mark
 from tooltrue.state.log_thread import ThreadLog
 from tooltrue.state.sqlite_thread import SqliteSettings, SqliteThread
+from tooltrue.state.wording import STORE_NOT_OPEN
 
 __all__ = ["SqliteFacts", "SqliteLog"]
 
@@ -117,7 +118,7 @@ class SqliteFacts:
     async def subscribe(self, channel: str, callback: Callback) -> Callable[[], None]:
         after = await self._thread.run(_last_event, writes=False)
         if not self._is_open:  # closed meanwhile; a poller started now would never be stopped
-            raise StateError.of("TT7005", path=self._path)
+            raise StateError.of(STORE_NOT_OPEN, path=self._path)
         end = self._listeners.add(channel, callback, after)
         if self._poller is None:
             self._poller = asyncio.create_task(self._poll(after))

@@ -14,6 +14,7 @@ from typing import Any
 
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.store_thread import StoreThread, Work
+from tooltrue.state.wording import STATE_FILE_NOT_OPENABLE, STATE_FILE_TOO_NEW, STATE_FILE_UNUSABLE
 
 __all__ = ["SqliteSettings", "SqliteThread"]
 
@@ -72,7 +73,7 @@ class _Sqlite:
 
     def worded(self, error: Exception) -> StateError | None:
         is_ours = isinstance(error, sqlite3.Error)
-        return StateError.of("TT7003", path=self._path, problem=error) if is_ours else None
+        return StateError.of(STATE_FILE_UNUSABLE, path=self._path, problem=error) if is_ours else None
 
 
 def _connect(path: Path, settings: SqliteSettings) -> sqlite3.Connection:
@@ -81,12 +82,12 @@ def _connect(path: Path, settings: SqliteSettings) -> sqlite3.Connection:
         _create(path)
         connection = sqlite3.connect(path, timeout=settings.patience, isolation_level=None)
     except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: not a valid file name
-        raise ConfigurationError.of("TT7002", path=path, problem=error) from error
+        raise ConfigurationError.of(STATE_FILE_NOT_OPENABLE, path=path, problem=error) from error
     try:
         _prepare(connection, path, settings)
     except sqlite3.Error as error:
         connection.close()
-        raise ConfigurationError.of("TT7002", path=path, problem=error) from error
+        raise ConfigurationError.of(STATE_FILE_NOT_OPENABLE, path=path, problem=error) from error
     except BaseException:
         connection.close()
         raise
@@ -134,7 +135,7 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
 def _lay_out(connection: sqlite3.Connection, path: Path, tables: Sequence[str]) -> None:
     layout: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if layout > LAYOUT:
-        raise ConfigurationError.of("TT7006", path=path, found=layout, known=LAYOUT)
+        raise ConfigurationError.of(STATE_FILE_TOO_NEW, path=path, found=layout, known=LAYOUT)
     for statement in tables:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version={LAYOUT}")

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tooltrue.errors import StateError
+from tooltrue.state.wording import STORE_NOT_OPEN, STORE_QUEUE_FULL
 
 __all__ = ["Backend", "Done", "StoreThread", "Work"]
 
@@ -127,9 +128,9 @@ class StoreThread(Generic[ConnectionT]):
 
     def _submit(self, job: _StoreJob) -> None:
         if self._thread is None:
-            raise StateError.of("TT7005", path=self._backend.place)
+            raise StateError.of(STORE_NOT_OPEN, path=self._backend.place)
         if self._jobs.qsize() >= self._capacity:
-            raise StateError.of("TT7004", path=self._backend.place, limit=self._capacity)
+            raise StateError.of(STORE_QUEUE_FULL, path=self._backend.place, limit=self._capacity)
         self._jobs.put(job)
 
     # Below: on the thread, except the callbacks that `_report` passes to the loop.

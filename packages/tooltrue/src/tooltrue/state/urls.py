@@ -22,6 +22,7 @@ from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.state.places import without_password
 from tooltrue.state.sqlite import SqliteFacts, SqliteLog
+from tooltrue.state.wording import STATE_PACKAGE_MISSING, STATE_URL_NOT_SUPPORTED
 
 __all__ = ["is_across_machines", "open_facts", "open_log"]
 
@@ -68,7 +69,7 @@ def _find(table: Mapping[str, Opener[T]], url: str) -> AbstractAsyncContextManag
 
 def _unknown(table: Mapping[str, Opener[T]], url: str) -> ConfigurationError:
     supported = ", ".join(FORMS[scheme] for scheme in table if scheme in FORMS)
-    return ConfigurationError.of("TT7001", url=without_password(url), supported=supported)
+    return ConfigurationError.of(STATE_URL_NOT_SUPPORTED, url=without_password(url), supported=supported)
 
 
 def _memory_facts(parts: SplitResult) -> MemoryFacts | None:
@@ -108,7 +109,9 @@ def _postgres_log(parts: SplitResult) -> AbstractAsyncContextManager[Log]:
 
 
 def _no_package(parts: SplitResult, extra: str, package: str, command: str) -> ConfigurationError:
-    return ConfigurationError.of("TT7053", scheme=parts.scheme, package=package, extra=extra, command=command)
+    return ConfigurationError.of(
+        STATE_PACKAGE_MISSING, scheme=parts.scheme, package=package, extra=extra, command=command
+    )
 
 
 FACTS: Mapping[str, Opener[Facts]] = {

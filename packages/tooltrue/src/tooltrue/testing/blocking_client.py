@@ -10,6 +10,7 @@ from tooltrue.client.answers import Elicit
 from tooltrue.client.client import Client, Progress, Result, Target
 from tooltrue.client.eras import ServerFacts
 from tooltrue.errors import ConnectionLost
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.types import ToolDefinition
 
 __all__ = ["BlockingClient"]
@@ -87,7 +88,7 @@ class BlockingClient:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         try:
             if self._runner is None:
-                raise ConnectionLost.of("TT5001")
+                raise ConnectionLost.of(CONNECTION_CLOSED)
             return self._runner.run(work)
         finally:
             work.close()  # where it was not even begun

@@ -23,6 +23,7 @@ from tooltrue.jsonrpc.messages import (
     is_object,
 )
 from tooltrue.jsonrpc.peer import Dropped
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.protocol import versions
 from tooltrue.protocol.headers import METHOD_HEADER, VERSION_HEADER
 from tooltrue.transport.carrier import ClientLink
@@ -92,7 +93,7 @@ class Line:
             async with asyncio.timeout(self._seconds if seconds is None else seconds):
                 message = await self._inbox.get()
                 if message is None:
-                    raise self._error or ConnectionLost.of("TT5001")
+                    raise self._error or ConnectionLost.of(CONNECTION_CLOSED)
                 return message
         return None
 
@@ -157,7 +158,7 @@ class Line:
         id = self._send(era, method, params)
         answer = await self.answer(id)
         if answer is None:
-            raise RequestTimeout.of("TT5002", method=method, seconds=seconds)
+            raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=seconds)
         error = answer.get("error")
         if is_object(error):
             raise RpcError.received(int(error.get("code", 0)), str(error.get("message", "")), error.get("data"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from tooltrue.testing.wording import LABEL_MORE_FINDINGS
 from tooltrue.wording import sentence
 
 __all__ = ["SECTIONS", "Finding", "Report", "Status", "failed", "not_run", "passed"]
@@ -115,7 +116,7 @@ def _group_text(alike: Sequence[Finding], language: str) -> str:
     """The first finding, and the number of others."""
     if len(alike) == 1:
         return alike[0].say(language)
-    more = sentence("TT8002", language, {"count": len(alike) - 1})
+    more = sentence(LABEL_MORE_FINDINGS, language, {"count": len(alike) - 1})
     return f"{alike[0].say(language)} {more}"
 
 

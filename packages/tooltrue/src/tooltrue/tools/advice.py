@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.wording import sentence
 
 __all__ = ["CONTEXT", "SERVER", "missing"]
@@ -42,5 +43,5 @@ def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
     """Return the ``AttributeError`` for a missing attribute, with its name here, if that is known."""
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if name in here:
-        message = f"{message}. {sentence('TT3044', 'en', {'here': here[name]})} [TT3044]"
+        message = f"{message}. {sentence(HINT_EQUIVALENT_HERE, 'en', {'here': here[name]})} [TT3044]"
     return AttributeError(message, name=name, obj=owner)

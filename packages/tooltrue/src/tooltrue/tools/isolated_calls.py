@@ -23,6 +23,7 @@ from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.content import unpacked
 from tooltrue.tools.threads import Lane
+from tooltrue.tools.wording import DEFINITION_SETTING_INVALID
 
 __all__ = ["AT_ONCE", "check_isolated", "isolated"]
 
@@ -33,7 +34,9 @@ _CHILD = "from tooltrue.tools.isolated_child import main; main()"
 def check_isolated(function: Callable[..., Any]) -> None:
     """Raise ``DefinitionError`` for a function that another process could not find by its name."""
     if not inspect.isfunction(function) or "." in function.__qualname__ or "<" in function.__qualname__:
-        raise DefinitionError.of("TT3016", name="isolation", wanted="left out: this is no function of a module")
+        raise DefinitionError.of(
+            DEFINITION_SETTING_INVALID, name="isolation", wanted="left out: this is no function of a module"
+        )
 
 
 def isolated(

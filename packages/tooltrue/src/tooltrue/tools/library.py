@@ -18,6 +18,7 @@ from tooltrue.protocol.characters import check_plain
 from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
 from tooltrue.protocol.uris import Template, is_template, is_uri, read_template
+from tooltrue.protocol.wording import URI_NOT_ABSOLUTE
 from tooltrue.tools.binding import TextFunction
 from tooltrue.tools.library_content import prompt_result, resource_result
 from tooltrue.tools.null import NoTools
@@ -35,6 +36,17 @@ from tooltrue.tools.vocabulary import (
     ResourceRead,
     Unwatch,
     resource_of,
+)
+from tooltrue.tools.wording import (
+    DEFINITION_SETTING_INVALID,
+    DUPLICATE_RESOURCE_OR_PROMPT,
+    PROMPT_NAME_INVALID,
+    PROMPT_NOT_FOUND,
+    REGISTERED_VALUE_NOT_FUNCTION,
+    RESOURCE_NOT_FOUND,
+    RESOURCE_WITHOUT_URI,
+    TEMPLATE_PARAMETERS_MISMATCH,
+    UNKNOWN_DEFINITION_SETTING,
 )
 
 __all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]
@@ -159,7 +171,9 @@ class LocalLibrary(NoTools):
         is_untrusted = settings.get("untrusted", False)
         if is_template(uri):
             if "size" in settings:
-                raise DefinitionError.of("TT3016", name="size", wanted="left out: the resources of a template differ")
+                raise DefinitionError.of(
+                    DEFINITION_SETTING_INVALID, name="size", wanted="left out: the resources of a template differ"
+                )
             template = read_template(uri)
             _check_parameters(uri, bound, template.variables)
             made = _Template(wire.ResourceTemplate(uriTemplate=uri, **about), bound, template, is_untrusted)
@@ -195,11 +209,11 @@ class LocalLibrary(NoTools):
         :class:`PromptResult`. Raises ``DefinitionError``, also for a name that is taken.
         """
         if isinstance(function, str):
-            raise DefinitionError.of("TT3017", value=function, kind="prompt")
+            raise DefinitionError.of(REGISTERED_VALUE_NOT_FUNCTION, value=function, kind="prompt")
         _check_settings(settings, PromptSettings)
         name = settings.get("name") or _name_of(function)
         if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
-            raise DefinitionError.of("TT3032", name=name)
+            raise DefinitionError.of(PROMPT_NAME_INVALID, name=name)
         bound = TextFunction(function, f"prompt {name!r}", self.pool, blocking=settings.get("blocking", True))
         arguments = [
             wire.PromptArgument(one.name, one.title, one.description, one.required) for one in bound.arguments.values()
@@ -210,7 +224,7 @@ class LocalLibrary(NoTools):
     def _put(self, shelf: dict[str, Any], key: str, entry: object, kind: Kind, offers: frozenset[str]) -> None:
         with self._lock:
             if key in shelf:
-                raise DefinitionError.of("TT3033", name=key)
+                raise DefinitionError.of(DUPLICATE_RESOURCE_OR_PROMPT, name=key)
             shelf[key] = entry
             self._lists.clear()
             self._offers |= offers
@@ -220,7 +234,7 @@ class LocalLibrary(NoTools):
         """Remove a resource or a template; reads that already run finish. Raises ``UnknownEntry``."""
         with self._lock:
             if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
-                raise UnknownEntry.of("TT1025", uri=uri)
+                raise UnknownEntry.of(RESOURCE_NOT_FOUND, uri=uri)
             self._lists.clear()
         self._notify(ProviderChange("resources"))
 
@@ -228,7 +242,7 @@ class LocalLibrary(NoTools):
         """Remove a prompt. Raises ``UnknownEntry``."""
         with self._lock:
             if self._prompts.pop(name, None) is None:
-                raise UnknownEntry.of("TT1026", name=name)
+                raise UnknownEntry.of(PROMPT_NOT_FOUND, name=name)
             self._lists.clear()
         self._notify(ProviderChange("prompts"))
 
@@ -312,13 +326,13 @@ class LocalLibrary(NoTools):
 
 def _check_uri(uri: object) -> None:
     if not isinstance(uri, str):
-        raise DefinitionError.of("TT3019", name=getattr(uri, "__name__", type(uri).__name__))
+        raise DefinitionError.of(RESOURCE_WITHOUT_URI, name=getattr(uri, "__name__", type(uri).__name__))
 
 
 def _check_settings(settings: Mapping[str, Any], options: type) -> None:
     for name in settings:
         if name not in options.__annotations__:
-            raise DefinitionError.of("TT3014", name=name, known=", ".join(options.__annotations__))
+            raise DefinitionError.of(UNKNOWN_DEFINITION_SETTING, name=name, known=", ".join(options.__annotations__))
 
 
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
@@ -342,7 +356,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 def _check_fixed(uri: str, bound: TextFunction) -> None:
     if not is_uri(uri):
-        raise DefinitionError.of("TT3022", uri=uri)
+        raise DefinitionError.of(URI_NOT_ABSOLUTE, uri=uri)
     _check_parameters(uri, bound, ())
 
 
@@ -350,7 +364,7 @@ def _check_parameters(uri: str, bound: TextFunction, variables: Sequence[str]) -
     """Check that each variable has a parameter, and each required parameter a variable."""
     needed = {argument.name for argument in bound.arguments.values() if argument.required}
     if wrong := sorted((needed - set(variables)) | (set(variables) - bound.arguments.keys())):
-        raise DefinitionError.of("TT3034", uri=uri, names=", ".join(wrong))
+        raise DefinitionError.of(TEMPLATE_PARAMETERS_MISMATCH, uri=uri, names=", ".join(wrong))
 
 
 def _offered(what: str, bound: TextFunction | None = None) -> frozenset[str]:

@@ -30,6 +30,7 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.binding import json_text
 from tooltrue.tools.content import BLOCKS, check_metas
+from tooltrue.tools.wording import PROMPT_RETURN_NOT_ACCEPTED
 
 __all__ = ["prompt_result", "resource_result"]
 
@@ -90,7 +91,7 @@ def _message(value: Any) -> PromptMessage:
     message = value if isinstance(value, PromptMessage) else PromptMessage("user", value)
     content = TextContent(text=message.content) if isinstance(message.content, str) else message.content
     if message.role not in ("user", "assistant") or not isinstance(content, BLOCKS):
-        raise InvalidResult.of("TT3048", type=type(message.content).__name__)
+        raise InvalidResult.of(PROMPT_RETURN_NOT_ACCEPTED, type=type(message.content).__name__)
     check_metas(content)
     _check_block(content)
     return PromptMessage(message.role, content)

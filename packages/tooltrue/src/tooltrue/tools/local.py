@@ -29,6 +29,12 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     Unwatch,
 )
+from tooltrue.tools.wording import (
+    ALIAS_ALREADY_TAKEN,
+    DEFINITION_SETTING_INVALID,
+    DUPLICATE_TOOL_NAME,
+    REGISTERED_VALUE_NOT_FUNCTION,
+)
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -121,7 +127,7 @@ class LocalToolset(NoLibrary):
     def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
         if isinstance(function, str):
-            raise DefinitionError.of("TT3017", value=function, kind="tool")
+            raise DefinitionError.of(REGISTERED_VALUE_NOT_FUNCTION, value=function, kind="tool")
         return self._register(bind(function, ToolOptions.of(settings), self.pool))
 
     def add_raw(
@@ -136,7 +142,9 @@ class LocalToolset(NoLibrary):
     ) -> Tool:
         """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
         if "name" in settings:
-            raise DefinitionError.of("TT3016", name="name", wanted="left out: the first argument is the name")
+            raise DefinitionError.of(
+                DEFINITION_SETTING_INVALID, name="name", wanted="left out: the first argument is the name"
+            )
         output = None if output_schema is None else dict(output_schema)
         definition = wire.ToolDefinition(name=name, inputSchema=dict(input_schema), outputSchema=output)
         return self._register(bind_raw(handler, definition, ToolOptions.of(settings), self.pool))
@@ -152,10 +160,10 @@ class LocalToolset(NoLibrary):
 
     def _check_names(self, tool: Tool) -> None:
         if tool.name in self._bound:
-            raise DefinitionError.of("TT3013", name=tool.name)
+            raise DefinitionError.of(DUPLICATE_TOOL_NAME, name=tool.name)
         for name in tool.names:
             if (other := name if name in self._bound else self._now.get(name)) is not None:
-                raise DefinitionError.of("TT3901", tool=tool.name, name=name, other=other)
+                raise DefinitionError.of(ALIAS_ALREADY_TAKEN, tool=tool.name, name=name, other=other)
 
     def remove(self, name: str) -> None:
         """Remove a tool, its old names too; calls that already run finish. Raises ``UnknownTool``."""

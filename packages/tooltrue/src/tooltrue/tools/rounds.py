@@ -51,6 +51,12 @@ from tooltrue.protocol.input_requests import (
     malformed,
 )
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
+from tooltrue.tools.wording import (
+    INVALID_INPUT_RESPONSE,
+    ONCE_VALUE_NOT_JSON,
+    QUESTION_ANSWERS_INVALID,
+    TOO_MANY_QUESTION_ROUNDS,
+)
 
 __all__ = [
     "MAX_MISFITS",
@@ -315,7 +321,7 @@ class Rounds:
             return False, None
         answer = self.responses[key]
         if problem := malformed(request, answer):
-            raise InputRequired(InvalidParams.of("TT1032", key=key[:80], problem=problem))
+            raise InputRequired(InvalidParams.of(INVALID_INPUT_RESPONSE, key=key[:80], problem=problem))
         return True, answer
 
     def once(self, key: str, make: Callable[[], Any]) -> Any:
@@ -338,7 +344,7 @@ class Rounds:
             encoded = encode(value)
             value = decode(encoded)
         except (TypeError, ValueError, RecursionError, ParseError):
-            raise DefinitionError.of("TT3205", key=key) from None
+            raise DefinitionError.of(ONCE_VALUE_NOT_JSON, key=key) from None
         self._made()[key] = (awaited, encoded)
         return value
 
@@ -352,7 +358,7 @@ class Rounds:
         """Return the memory of the next round. Raises ``ToolError`` if there have been too many."""
         memory = self._memory or _NOTHING
         if memory.round + 1 >= MAX_ROUNDS:
-            raise ToolError.of("TT2010", limit=MAX_ROUNDS)
+            raise ToolError.of(TOO_MANY_QUESTION_ROUNDS, limit=MAX_ROUNDS)
         once = {key: (awaited, decode(encoded)) for key, (awaited, encoded) in self._made().items()}
         return Memory(memory.round + 1, memory.answered, dict(digests), once, own, memory.misfits)
 
@@ -397,7 +403,7 @@ def _one_more(previous: tuple[str, int] | None, key: str, digest: str, problem: 
     """Return the number of invalid answers to this question so far. Raises ``ToolError`` at the limit."""
     count = previous[1] + 1 if previous is not None and previous[0] == digest else 1
     if count >= MAX_MISFITS:
-        raise ToolError.of("TT2013", key=key, count=count, problem=problem)
+        raise ToolError.of(QUESTION_ANSWERS_INVALID, key=key, count=count, problem=problem)
     return count
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tooltrue.tools.rounds import InputRequired
+from tooltrue.tools.wording import ABANDONED_THREAD_ENDED, THREAD_ABANDONED
 from tooltrue.wording import sentence
 
 __all__ = ["HELD", "Lane", "SlotHold", "ThreadPool"]
@@ -103,7 +104,7 @@ class _ThreadJob:
             self._hold.let_go()
         if self._abandoned:
             self.lane.give_up(-1)
-            self.lane.warn("TT4102", seconds=time.monotonic() - self._began)
+            self.lane.warn(ABANDONED_THREAD_ENDED, seconds=time.monotonic() - self._began)
 
     def _settled(self, future: asyncio.Future[Any]) -> None:
         if not future.cancelled() or self._is_ended:
@@ -113,7 +114,7 @@ class _ThreadJob:
         else:
             self._abandoned = True
             self.lane.give_up(1)
-            self.lane.warn("TT4101", count=self.lane.abandoned)
+            self.lane.warn(THREAD_ABANDONED, count=self.lane.abandoned)
 
 
 class Lane:

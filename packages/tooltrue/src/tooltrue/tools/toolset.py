@@ -25,6 +25,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     Unwatch,
 )
+from tooltrue.tools.wording import PROMPT_NOT_FOUND, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE_NOT_FOUND
 
 __all__ = ["Layer", "Library", "Provider", "Toolset", "Wrapper", "guarded", "resolve_call", "unknown"]
 
@@ -81,13 +82,13 @@ def unknown(operation: LibraryOperation) -> UnknownEntry:
     """Return the error for an operation on an entry that does not exist, or is hidden from this caller."""
     match operation:
         case ResourceRead():
-            error = UnknownEntry.of("TT1025", uri=operation.uri)
+            error = UnknownEntry.of(RESOURCE_NOT_FOUND, uri=operation.uri)
             error.data = {"uri": operation.uri}
             return error
         case CompletionGet(of="template"):
-            return UnknownEntry.of("TT1040", uri=operation.name[:128])
+            return UnknownEntry.of(RESOURCE_TEMPLATE_NOT_FOUND, uri=operation.name[:128])
         case PromptGet() | CompletionGet():
-            return UnknownEntry.of("TT1026", name=operation.name[:128])
+            return UnknownEntry.of(PROMPT_NOT_FOUND, name=operation.name[:128])
 
 
 class Wrapper(Value, frozen=True, dict=True):

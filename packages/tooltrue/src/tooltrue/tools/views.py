@@ -38,6 +38,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     Unwatch,
 )
+from tooltrue.tools.wording import DERIVED_TOOL_NAME_INVALID, TOOL_NAME_COLLISION
 
 __all__ = ["combined", "filtered", "prefixed", "renamed"]
 
@@ -65,7 +66,7 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
     """
     back = {_named(new): old for old, new in names.items()}
     if len(back) < len(names):
-        raise DefinitionError.of("TT3021", names=", ".join(sorted(names.values())))
+        raise DefinitionError.of(TOOL_NAME_COLLISION, names=", ".join(sorted(names.values())))
 
     def inward(name: str) -> list[str]:
         return ([back[name]] if name in back else []) + ([] if name in names else [name])
@@ -76,7 +77,7 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
 def _named(name: str) -> str:
     """Return ``name``, or raise ``DefinitionError``: names that views make must be valid in every host."""
     if not is_name(name):
-        raise DefinitionError.of("TT3024", name=name)
+        raise DefinitionError.of(DERIVED_TOOL_NAME_INVALID, name=name)
     return name
 
 
@@ -168,7 +169,7 @@ def _only(name: str, matches: list[T]) -> T:
     if not matches:
         raise UnknownTool(name)
     if len(matches) > 1:
-        raise DefinitionError.of("TT3021", names=name)
+        raise DefinitionError.of(TOOL_NAME_COLLISION, names=name)
     return matches[0]
 
 
@@ -176,7 +177,7 @@ def _sorted(tools: Iterable[Tool]) -> Tools:
     ordered = tuple(sorted(tools, key=lambda tool: tool.name))
     for one, other in pairwise(ordered):
         if one.name == other.name:
-            raise DefinitionError.of("TT3021", names=one.name)
+            raise DefinitionError.of(TOOL_NAME_COLLISION, names=one.name)
     return ordered
 
 

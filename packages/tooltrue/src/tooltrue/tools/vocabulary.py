@@ -23,6 +23,7 @@ from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import ClientQuestion, Rounds
 from tooltrue.tools.stored_results import StoredResult
 from tooltrue.tools.tasks import Task
+from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
 
 __all__ = [
     "EFFECTS",
@@ -266,7 +267,7 @@ class RequestContext(Value, frozen=True):
 
     def _rounds(self) -> Rounds:
         if self.rounds is None:
-            raise ToolError.of("TT2009")
+            raise ToolError.of(USER_QUESTION_IMPOSSIBLE)
         return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:

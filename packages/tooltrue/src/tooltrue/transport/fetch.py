@@ -28,6 +28,7 @@ from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
 from tooltrue.transport.urls import check_place, joined
+from tooltrue.transport.wording import FETCH_FAILED, FETCH_REFUSED
 
 __all__ = ["FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
@@ -171,14 +172,14 @@ class Fetcher:
             async with asyncio.timeout(self._seconds):
                 return await work
         except _Guarded as error:
-            raise _not_fetched("TT4210", "refused", bare_url, error) from None
+            raise _not_fetched(FETCH_REFUSED, "refused", bare_url, error) from None
         except _Failed as error:
-            raise _not_fetched("TT4211", error.why, bare_url, error) from None
+            raise _not_fetched(FETCH_FAILED, error.why, bare_url, error) from None
         except TimeoutError:
-            raise _not_fetched("TT4211", "late", bare_url, f"no answer within {self._seconds:g} s") from None
+            raise _not_fetched(FETCH_FAILED, "late", bare_url, f"no answer within {self._seconds:g} s") from None
         except (OSError, ValueError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             why: Why = "malformed" if isinstance(error, ValueError | httpx2.InvalidURL) else "failed"
-            raise _not_fetched("TT4211", why, bare_url, error) from None
+            raise _not_fetched(FETCH_FAILED, why, bare_url, error) from None
 
     async def _follow(
         self,

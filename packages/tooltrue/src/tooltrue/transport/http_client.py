@@ -18,10 +18,20 @@ import httpx2
 
 from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError
 from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.headers import METHOD_HEADER
 from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
 from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
+from tooltrue.transport.wording import (
+    HTTP_ERROR_STATUS,
+    REDIRECT_NOT_FOLLOWED,
+    RESPONSE_STREAM_UNSTABLE,
+    RESPONSE_TO_OTHER_REQUEST,
+    SERVER_LINE_TOO_LONG,
+    SERVER_UNREACHABLE,
+    SESSION_ENDED_BY_SERVER,
+)
 from tooltrue.version import __version__
 
 __all__ = ["HttpLink", "HttpStatus", "HttpTarget", "Unreadable", "events", "is_stream"]
@@ -56,9 +66,9 @@ class HttpStatus(TransportError):
         """The error for the refusal ``answer``. A redirect is named with its target."""
         target = _target(url, answer)
         if target:
-            error = cls.of("TT5031", url=url, status=answer.status, target=target)
+            error = cls.of(REDIRECT_NOT_FOLLOWED, url=url, status=answer.status, target=target)
         else:
-            error = cls.of("TT5007", url=url, status=answer.status, said=problem and f": {problem}")
+            error = cls.of(HTTP_ERROR_STATUS, url=url, status=answer.status, said=problem and f": {problem}")
         error.status = answer.status
         return error
 
@@ -177,7 +187,7 @@ async def _body(answer: HttpResponse) -> bytes:
         parts.append(part)
         size += len(part)
         if size > _MAX_BYTES:
-            raise ConnectionLost.of("TT5005")
+            raise ConnectionLost.of(SERVER_LINE_TOO_LONG)
     return b"".join(parts)
 
 
@@ -212,7 +222,7 @@ class HttpLink:
         try:
             self._connections = ConnectionPool(self._url)
         except ValueError as error:
-            raise ConnectionLost.of("TT5006", url=self._url, problem=str(error)) from None
+            raise ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=str(error)) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         self._start(
@@ -271,11 +281,16 @@ class HttpLink:
             if resumable and id is not None and reading.last:
                 await self._resume(id, headers, reading, session)
             if self._awaits(id):
-                self._fail(id, self._not_an_answer(reading.problem) if reading.problem else ConnectionLost.of("TT5001"))
+                self._fail(
+                    id,
+                    self._not_an_answer(reading.problem) if reading.problem else ConnectionLost.of(CONNECTION_CLOSED),
+                )
         except (TransportError, StateError) as error:
             self._fail(id, error)
         except (OSError, httpx2.HTTPError) as error:
-            self._fail(id, ConnectionLost.of("TT5006", url=self._url, problem=str(error) or type(error).__name__))
+            self._fail(
+                id, ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=str(error) or type(error).__name__)
+            )
 
     async def _resume(self, id: Id, headers: Mapping[str, str], reading: _StreamPosition, session: str | None) -> None:
         """Resume an interrupted answer stream until the answer has come, or repeated attempts bring no new event.
@@ -284,7 +299,7 @@ class HttpLink:
         """
         while self._receiver is not None and self._receiver.awaits(id):
             if reading.breaks >= _MAX_BREAKS:
-                raise ConnectionLost.of("TT5021", count=_MAX_BREAKS)
+                raise ConnectionLost.of(RESPONSE_STREAM_UNSTABLE, count=_MAX_BREAKS)
             await reading.wait()
             if self._session != session:
                 raise self._lost_session(refused=False)
@@ -300,7 +315,7 @@ class HttpLink:
     ) -> AsyncGenerator[HttpResponse]:
         """The answer to one request, sent with the session id if there is one."""
         if self._connections is None:
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         session = {} if self._session is None else {_SESSION: self._session}
         async with self.target.response(self._connections, method, body, {**session, **headers}) as answer:
             # A request with the method header belongs to no session; its 404 is an answer.
@@ -309,7 +324,7 @@ class HttpLink:
             yield answer
 
     def _lost_session(self, refused: bool) -> SessionLost:
-        error = SessionLost.of("TT5020")
+        error = SessionLost.of(SESSION_ENDED_BY_SERVER)
         error.refused = refused
         return error
 
@@ -331,7 +346,7 @@ class HttpLink:
         return HttpStatus.by(self._url, answer, problem)
 
     def _not_an_answer(self, problem: str) -> InvalidAnswer:
-        return InvalidAnswer.of("TT5030", url=self._url, problem=problem or "it belongs to no request")
+        return InvalidAnswer.of(RESPONSE_TO_OTHER_REQUEST, url=self._url, problem=problem or "it belongs to no request")
 
     async def _read_events(self, answer: HttpResponse, reading: _StreamPosition) -> None:
         async for event in events(answer, self._url, _MAX_BYTES):

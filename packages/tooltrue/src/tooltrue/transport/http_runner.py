@@ -25,7 +25,14 @@ from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.transport import processes
 from tooltrue.transport.connection_limit import ConnectionLimit
 from tooltrue.transport.http_server import LOOPBACK, UNTIL_CLOSE
-from tooltrue.wording import sentence
+from tooltrue.transport.wording import (
+    CONNECTION_LIMIT_REACHED,
+    LISTEN_ADDRESS_INVALID,
+    LISTEN_FAILED,
+    PUBLIC_ADDRESS_WITHOUT_AUTHENTICATION,
+    TOO_MANY_CONNECTIONS,
+)
+from tooltrue.wording import coded_sentence
 
 __all__ = ["HEAD_BYTES", "Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
 
@@ -65,14 +72,14 @@ def parse_address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if is_bare_ipv6 or not colon or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
-        raise ConfigurationError.of("TT4003", address=text)
+        raise ConfigurationError.of(LISTEN_ADDRESS_INVALID, address=text)
     return Address(host.strip("[]") or "127.0.0.1", int(port))
 
 
 def check_bind(address: Address, *, authenticates: bool) -> None:
     """Raise ``ConfigurationError``, with the remedies, for listening beyond loopback without authentication."""
     if not address.is_loopback and not authenticates:
-        raise ConfigurationError.of("TT4005", address=address.netloc)
+        raise ConfigurationError.of(PUBLIC_ADDRESS_WITHOUT_AUTHENTICATION, address=address.netloc)
 
 
 def hosts_of(address: Address) -> tuple[str, ...]:
@@ -90,7 +97,9 @@ def bind(address: Address) -> socket.socket:
         listener.bind((address.host, address.port))
     except OSError as error:
         listener.close()
-        raise ConfigurationError.of("TT4007", address=address.netloc, problem=error.strerror or str(error)) from None
+        raise ConfigurationError.of(
+            LISTEN_FAILED, address=address.netloc, problem=error.strerror or str(error)
+        ) from None
     listener.set_inheritable(True)
     return listener
 
@@ -131,7 +140,7 @@ class _Porter:
         if now - self._complained >= _COMPLAIN_SECONDS:
             self._complained = now
             limits = {"most": self._connections.most, "of_one": self._connections.most_of_one}
-            _log.warning("%s [TT7060]", sentence("TT7060", "en", limits))
+            _log.warning("%s", coded_sentence(CONNECTION_LIMIT_REACHED, "en", limits))
 
 
 class _TurnedAway(asyncio.Protocol):
@@ -149,7 +158,7 @@ class _TurnedAway(asyncio.Protocol):
 
 
 def _no_room() -> bytes:
-    body = encode_failure(None, InternalError.of("TT7061"))
+    body = encode_failure(None, InternalError.of(TOO_MANY_CONNECTIONS))
     head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close"
     return f"{head}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 

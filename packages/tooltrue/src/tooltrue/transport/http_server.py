@@ -22,6 +22,13 @@ from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
 from tooltrue.protocol.types import Value
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.signals import ends_on_signal
+from tooltrue.transport.wording import (
+    DUPLICATE_HEADER,
+    HTTP_REQUEST_REFUSED,
+    SERVER_LIFESPAN_NOT_STARTED,
+    SERVER_SHUTTING_DOWN,
+    TOKEN_IN_URL,
+)
 
 __all__ = [
     "LOOPBACK",
@@ -219,7 +226,9 @@ class HttpApp:
             return await send({"type": "websocket.close"})
         headers, repeated = _read_headers(scope["headers"], self._once)
         if repeated:
-            return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TT1027", header=repeated))))
+            return await _send(
+                send, Reply(400, encode_failure(None, InvalidRequest.of(DUPLICATE_HEADER, header=repeated)))
+            )
         if (reason := self._access.refusal(headers)) is not None:
             return await _send(send, _refusal(403, reason))
         client = scope.get("client")
@@ -398,7 +407,7 @@ _ONCE = frozenset({b"host", b"origin", b"content-type", b"content-length", b"aut
 
 
 def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
-    return Reply(status, encode_failure(None, InvalidRequest.of("TT1028", reason=reason)), headers)
+    return Reply(status, encode_failure(None, InvalidRequest.of(HTTP_REQUEST_REFUSED, reason=reason)), headers)
 
 
 def needs_http_1_1() -> Reply:
@@ -418,9 +427,9 @@ def _has_token(query: bytes) -> bool:
     return b"access_token" in query.lower()
 
 
-_TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of("TT1103")))
-_NOT_SERVING = Reply(503, encode_failure(None, InternalError.of("TT1056")))
-_ENDING = Reply(503, encode_failure(None, InternalError.of("TT1053")))
+_TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of(TOKEN_IN_URL)))
+_NOT_SERVING = Reply(503, encode_failure(None, InternalError.of(SERVER_LIFESPAN_NOT_STARTED)))
+_ENDING = Reply(503, encode_failure(None, InternalError.of(SERVER_SHUTTING_DOWN)))
 
 
 _JSON = (b"content-type", b"application/json")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
 
 __all__ = ["Connectable", "MemoryLink", "ServerEnd"]
@@ -47,7 +48,7 @@ class MemoryLink:
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         if self._server is None:
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         asyncio.get_running_loop().call_soon(self._server.feed, frame)
 
     def abandon(self, id: Id) -> None:

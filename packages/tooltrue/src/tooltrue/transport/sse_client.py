@@ -16,11 +16,18 @@ from urllib.parse import urlsplit
 
 from tooltrue.errors import ConnectionLost, StateError, TransportError
 from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.fetch import origin_of
 from tooltrue.transport.http_client import HttpStatus, HttpTarget, Unreadable, events, is_stream
 from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
+from tooltrue.transport.wording import (
+    SERVER_UNREACHABLE,
+    SSE_ENDPOINT_REFUSED,
+    SSE_ENDPOINT_TIMEOUT,
+    SSE_STREAM_ENDED,
+)
 
 __all__ = ["SseLink", "endpoint_of"]
 
@@ -66,7 +73,7 @@ class SseLink:
                 self._posts = await named
         except TimeoutError:
             await self.close()
-            raise ConnectionLost.of("TT5033", url=self._target.url, seconds=self._seconds) from None
+            raise ConnectionLost.of(SSE_ENDPOINT_TIMEOUT, url=self._target.url, seconds=self._seconds) from None
         except BaseException:
             await self.close()
             raise
@@ -75,7 +82,7 @@ class SseLink:
         """Read the stream to its end, which ends the connection. ``named`` gets the POST connections or an error."""
         try:
             await self._listen(stream, receiver, named)
-            lost: Exception = ConnectionLost.of("TT5034", url=self._target.url)
+            lost: Exception = ConnectionLost.of(SSE_STREAM_ENDED, url=self._target.url)
         except (TransportError, StateError) as error:
             lost = error
         except (OSError, Unreadable) as error:
@@ -102,7 +109,7 @@ class SseLink:
             elif not endpoint:  # no request has been sent yet
                 before += 1
                 if before > _MAX_BEFORE:
-                    raise ConnectionLost.of("TT5033", url=self._target.url, seconds=self._seconds)
+                    raise ConnectionLost.of(SSE_ENDPOINT_TIMEOUT, url=self._target.url, seconds=self._seconds)
             elif event.event == "message" and event.data:
                 receiver.feed(event.data.encode())
 
@@ -111,13 +118,13 @@ class SseLink:
         endpoint = endpoint_of(self._target.url, reference)
         if before and endpoint != before:
             raise ConnectionLost.of(
-                "TT5032", url=self._target.url, endpoint=_quoted(reference), problem="it is the second"
+                SSE_ENDPOINT_REFUSED, url=self._target.url, endpoint=_quoted(reference), problem="it is the second"
             )
         return endpoint
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         if self._posts is None or self._reading is None or self._reading.done():
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         task = self._start(
             self._post_notification(self._posts, frame) if id is None else self._ask(self._posts, frame, id)
         )
@@ -185,7 +192,7 @@ class SseLink:
         self._stream = self._posts = None
 
     def _unreachable(self, error: Exception) -> ConnectionLost:
-        return ConnectionLost.of("TT5006", url=self._target.url, problem=str(error) or type(error).__name__)
+        return ConnectionLost.of(SERVER_UNREACHABLE, url=self._target.url, problem=str(error) or type(error).__name__)
 
 
 def endpoint_of(url: str, reference: str) -> str:
@@ -200,7 +207,7 @@ def endpoint_of(url: str, reference: str) -> str:
             if origin_of(endpoint) == origin_of(joined(bare, "")):
                 # With the host as the operator wrote it, and the user name before it.
                 return urlsplit(endpoint)._replace(netloc=base.netloc).geturl()
-    raise ConnectionLost.of("TT5032", url=bare, endpoint=_quoted(reference), problem=problem)
+    raise ConnectionLost.of(SSE_ENDPOINT_REFUSED, url=bare, endpoint=_quoted(reference), problem=problem)
 
 
 def _fault(reference: str) -> str:

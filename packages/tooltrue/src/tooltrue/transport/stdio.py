@@ -21,7 +21,8 @@ from typing import Any, Protocol
 
 from tooltrue.transport import processes
 from tooltrue.transport.lines import LineSplitter
-from tooltrue.wording import sentence
+from tooltrue.transport.wording import STDOUT_NOT_WRITABLE
+from tooltrue.wording import coded_sentence
 
 __all__ = ["serve"]
 
@@ -107,7 +108,7 @@ class _Writer:
             _write_all(self._descriptor, data)
         except OSError as error:
             problem = os.strerror(error.errno or 0)
-            _log.error("%s [TT4011]", sentence("TT4011", "en", {"problem": problem}))
+            _log.error("%s", coded_sentence(STDOUT_NOT_WRITABLE, "en", {"problem": problem}))
             self._reader.connection_lost(error)
 
     async def close(self) -> None:

@@ -17,8 +17,15 @@ from pathlib import Path
 from tooltrue._internal.processes import MARK, descendants, kill_strays, mark, starts
 from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.lines import LineSplitter
+from tooltrue.transport.wording import (
+    SERVER_COMMAND_EXITED,
+    SERVER_COMMAND_START_FAILED,
+    SERVER_INPUT_NOT_READ,
+    SERVER_LINE_TOO_LONG,
+)
 
 __all__ = ["StdioLink"]
 
@@ -64,14 +71,16 @@ class StdioLink:
                 start_new_session=True,
             )
         except OSError as error:
-            raise ConnectionLost.of("TT5003", command=self._command[0], problem=error.strerror or "unknown") from None
+            raise ConnectionLost.of(
+                SERVER_COMMAND_START_FAILED, command=self._command[0], problem=error.strerror or "unknown"
+            ) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
         if pipe is None or not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing():
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         if pipe.get_write_buffer_size() > _MAX_UNREAD:
-            raise ConnectionLost.of("TT5027", command=self._command[0])
+            raise ConnectionLost.of(SERVER_INPUT_NOT_READ, command=self._command[0])
         pipe.write(frame + b"\n")
 
     async def flush(self) -> None:
@@ -152,7 +161,7 @@ class _ServerProcess(asyncio.SubprocessProtocol):
 
     def _too_long(self) -> None:
         """Give up the connection and stop reading: the line may be endless."""
-        self._receiver.lose(ConnectionLost.of("TT5005"))
+        self._receiver.lose(ConnectionLost.of(SERVER_LINE_TOO_LONG))
         if self._transport is not None and (pipe := self._transport.get_pipe_transport(1)) is not None:
             pipe.close()
 
@@ -179,7 +188,9 @@ class _ServerProcess(asyncio.SubprocessProtocol):
         return " | ".join(line[:500] for line in self.stderr.strip().splitlines()[-3:])
 
     def _lost(self) -> None:
-        self._receiver.lose(ConnectionLost.of("TT5004", command=self._name, stderr=self.last_words() or "nothing"))
+        self._receiver.lose(
+            ConnectionLost.of(SERVER_COMMAND_EXITED, command=self._name, stderr=self.last_words() or "nothing")
+        )
 
     async def ended_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):

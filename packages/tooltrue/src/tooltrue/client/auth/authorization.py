@@ -17,6 +17,14 @@ from tooltrue.client.auth.grant_flows import GrantFlow, TokenRequest
 from tooltrue.client.auth.metadata import IssuerMetadata, canonical, find_issuer, find_resource
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint
 from tooltrue.client.auth.tokens import Tokens, Unusable, from_json, to_json
+from tooltrue.client.wording import (
+    AUTHORIZATION_SERVER_ERROR,
+    FRESH_TOKEN_REJECTED,
+    SCOPES_ALREADY_REQUESTED,
+    SIGN_IN_METADATA_UNTRUSTED,
+    SIGNING_EXTRA_MISSING,
+    TOKEN_REVOCATION_FAILED,
+)
 from tooltrue.errors import AuthorizationFailed
 from tooltrue.extras import install_command
 from tooltrue.protocol.types import Value
@@ -109,16 +117,16 @@ class Authorization:
     async def _answer(self, refusal: Refusal, challenge: Challenge) -> None:
         """Obtain other tokens. Raises ``AuthorizationFailed`` or ``NotFetched``."""
         if refusal.attempt >= _MAX_TOKENS:
-            raise AuthorizationFailed.of("TT5112", url=self._url)
+            raise AuthorizationFailed.of(FRESH_TOKEN_REJECTED, url=self._url)
         try:
             if refusal.status == 403:
                 await self._step_up(challenge)
             else:
                 await self._sign_in(challenge, is_first=refusal.attempt == 0)
         except Denied as error:
-            raise AuthorizationFailed.of("TT5103", url=self._url, problem=str(error)) from None
+            raise AuthorizationFailed.of(AUTHORIZATION_SERVER_ERROR, url=self._url, problem=str(error)) from None
         except Unusable as error:
-            raise AuthorizationFailed.of("TT5102", url=self._url, problem=str(error)) from None
+            raise AuthorizationFailed.of(SIGN_IN_METADATA_UNTRUSTED, url=self._url, problem=str(error)) from None
 
     async def sign_out(self) -> bool:
         """Delete the stored tokens for this server. Returns whether there were any.
@@ -133,7 +141,9 @@ class Authorization:
             try:
                 await self._revoke(tokens)
             except (Unusable, NotFetched) as error:
-                raise AuthorizationFailed.of("TT5116", issuer=tokens.issuer, problem=str(error)) from None
+                raise AuthorizationFailed.of(
+                    TOKEN_REVOCATION_FAILED, issuer=tokens.issuer, problem=str(error)
+                ) from None
             return True
 
     async def _revoke(self, tokens: Tokens) -> None:
@@ -204,7 +214,7 @@ class Authorization:
         tokens = self._tokens
         granted = () if tokens is None else tokens.granted
         if set(missing) <= set(granted) or frozenset(missing) in self._given_up:
-            raise AuthorizationFailed.of("TT5107", url=self._url, scopes=" ".join(missing)[:300])
+            raise AuthorizationFailed.of(SCOPES_ALREADY_REQUESTED, url=self._url, scopes=" ".join(missing)[:300])
         self._given_up.add(frozenset(missing))
         requested = () if tokens is None else tokens.requested
         await self._granted(await self._discover(challenge), challenge, _union(self._scopes, requested, missing))
@@ -316,7 +326,7 @@ def _signing() -> Any:
 
         return signing_keys
     except ImportError:
-        raise AuthorizationFailed.of("TT5113", command=install_command("auth")) from None
+        raise AuthorizationFailed.of(SIGNING_EXTRA_MISSING, command=install_command("auth")) from None
 
 
 def _union(*parts: Iterable[str]) -> tuple[str, ...]:

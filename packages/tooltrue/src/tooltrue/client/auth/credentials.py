@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE
 from tooltrue.errors import StateError
 from tooltrue.state.places import state_folder
 
@@ -74,7 +75,9 @@ class InFiles:
             with open(number, encoding="utf-8") as file:
                 status = os.fstat(number)
                 if status.st_uid != os.geteuid() or status.st_mode & 0o077:
-                    raise StateError.of("TT5110", place=str(self._place(key)), problem="others can get at it")
+                    raise StateError.of(
+                        CREDENTIAL_STORE_UNUSABLE, place=str(self._place(key)), problem="others can get at it"
+                    )
                 return file.read()
         return None
 
@@ -121,7 +124,7 @@ class InFiles:
             yield
         except OSError as error:
             problem = error.strerror or type(error).__name__
-            raise StateError.of("TT5110", place=str(self._folder), problem=problem) from None
+            raise StateError.of(CREDENTIAL_STORE_UNUSABLE, place=str(self._folder), problem=problem) from None
 
 
 def _locked(number: int) -> bool:

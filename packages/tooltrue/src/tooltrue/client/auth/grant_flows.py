@@ -21,6 +21,14 @@ from tooltrue.client.auth.redirect import Redirect
 from tooltrue.client.auth.registration import Registry
 from tooltrue.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable
+from tooltrue.client.wording import (
+    AUTHORIZATION_RESPONSE_MISMATCH,
+    CLIENT_NOT_REGISTERED,
+    REDIRECT_URI_UNUSABLE,
+    SIGN_IN_RATE_LIMITED,
+    SIGN_IN_REQUIRED,
+    SIGN_IN_TIMEOUT,
+)
 from tooltrue.errors import AuthorizationFailed, DefinitionError
 from tooltrue.protocol.input_requests import check_page
 from tooltrue.transport.fetch import Fetcher
@@ -103,14 +111,14 @@ class ByBrowser:
 
     def check(self, url: str) -> None:
         if self.open_browser is None:
-            raise AuthorizationFailed.of("TT5101", url=url)
+            raise AuthorizationFailed.of(SIGN_IN_REQUIRED, url=url)
 
     def _count(self, url: str, now: float) -> None:
         """Limit sign-ins, so that a server cannot ask for one again and again."""
         while self.prompt_times and self.prompt_times[0] <= now - _MEMORY_SECONDS:
             self.prompt_times.popleft()
         if len(self.prompt_times) >= _MAX_PAGES:
-            raise AuthorizationFailed.of("TT5117", url=url, count=_MAX_PAGES, minutes=_MEMORY_SECONDS / 60)
+            raise AuthorizationFailed.of(SIGN_IN_RATE_LIMITED, url=url, count=_MAX_PAGES, minutes=_MEMORY_SECONDS / 60)
         self.prompt_times.append(now)
 
     def prefers(self, issuers: tuple[str, ...]) -> str:
@@ -171,7 +179,7 @@ class ByBrowser:
                 yield redirect
         except OSError as error:
             problem = error.strerror or type(error).__name__
-            raise AuthorizationFailed.of("TT5114", uri=self.redirect_uri, problem=problem) from None
+            raise AuthorizationFailed.of(REDIRECT_URI_UNUSABLE, uri=self.redirect_uri, problem=problem) from None
 
     async def _browser_answer(self, url: str, redirect: Redirect, request: TokenRequest) -> Mapping[str, str]:
         try:
@@ -181,7 +189,7 @@ class ByBrowser:
         except TimeoutError:
             # The page may have reported an unknown client: register again next time.
             await self.registry.forget(request.issuer)
-            raise AuthorizationFailed.of("TT5105", seconds=self.seconds, url=request.url) from None
+            raise AuthorizationFailed.of(SIGN_IN_TIMEOUT, seconds=self.seconds, url=request.url) from None
 
 
 async def _page(request: TokenRequest) -> str:
@@ -236,9 +244,13 @@ def _code(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
     """
     iss = answer.get("iss")
     if iss is None and issuer.authorization_response_iss_parameter_supported:
-        raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem="it does not say whose it is")
+        raise AuthorizationFailed.of(
+            AUTHORIZATION_RESPONSE_MISMATCH, issuer=issuer.issuer, problem="it does not say whose it is"
+        )
     if iss is not None and iss != issuer.issuer:
-        raise AuthorizationFailed.of("TT5104", issuer=issuer.issuer, problem=f"it says {iss[:200]!r}")
+        raise AuthorizationFailed.of(
+            AUTHORIZATION_RESPONSE_MISMATCH, issuer=issuer.issuer, problem=f"it says {iss[:200]!r}"
+        )
     if "error" in answer:
         raise Denied(problem_of(answer), answer["error"])
     if not answer.get("code"):
@@ -270,7 +282,7 @@ class _Unattended:
     async def agreed(self, issuer: IssuerMetadata) -> Registered:
         client = await self.registry.existing(issuer)
         if client is None:
-            raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)
+            raise AuthorizationFailed.of(CLIENT_NOT_REGISTERED, issuer=issuer.issuer)
         return client
 
 

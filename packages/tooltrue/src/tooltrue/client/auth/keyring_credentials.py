@@ -11,6 +11,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError, PasswordDeleteError
 
 from tooltrue.client.auth.credentials import InFiles
+from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE
 from tooltrue.errors import StateError
 
 __all__ = ["InKeyring", "usable"]
@@ -58,4 +59,4 @@ def usable() -> InKeyring | None:
 
 
 def _state_error(error: KeyringError) -> StateError:
-    return StateError.of("TT5110", place="the keyring", problem=str(error) or type(error).__name__)
+    return StateError.of(CREDENTIAL_STORE_UNUSABLE, place="the keyring", problem=str(error) or type(error).__name__)

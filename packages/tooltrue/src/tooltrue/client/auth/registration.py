@@ -11,6 +11,7 @@ from tooltrue.client.auth.credentials import Credentials
 from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.token_endpoint import problem_of
 from tooltrue.client.auth.tokens import Registered, from_json, to_json
+from tooltrue.client.wording import CLIENT_NOT_REGISTERED, CLIENT_REGISTRATION_FAILED, REGISTERED_ISSUER_MISMATCH
 from tooltrue.errors import AuthorizationFailed, RpcError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.protocol.types import Value
@@ -56,7 +57,9 @@ class Registry:
         identity = self.identity
         if identity.client_id is not None:
             if identity.issuer not in (None, issuer.issuer):
-                raise AuthorizationFailed.of("TT5109", issuer=issuer.issuer, registered=identity.issuer)
+                raise AuthorizationFailed.of(
+                    REGISTERED_ISSUER_MISMATCH, issuer=issuer.issuer, registered=identity.issuer
+                )
             return Registered(issuer=issuer.issuer, client_id=identity.client_id, client_secret=identity.client_secret)
         if identity.metadata_url is not None and issuer.client_id_metadata_document_supported:
             return Registered(issuer=issuer.issuer, client_id=identity.metadata_url)
@@ -76,7 +79,7 @@ class Registry:
     async def register(self, fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str) -> Registered:
         """Register this client (RFC 7591). Raises ``AuthorizationFailed`` and ``NotFetched``."""
         if issuer.registration_endpoint is None:
-            raise AuthorizationFailed.of("TT5108", issuer=issuer.issuer)
+            raise AuthorizationFailed.of(CLIENT_NOT_REGISTERED, issuer=issuer.issuer)
         answer = await self._ask(fetcher, issuer, redirect_uri)
         if answer.status == 400 and _members(answer).get("error") in _REFUSED_URIS:
             # Some issuers accept loopback by its name only.
@@ -90,7 +93,7 @@ class Registry:
         )
         if answer.status not in (200, 201) or not isinstance(id, str) or not id:
             problem = f"HTTP status {answer.status}, {problem_of(fields)}"
-            raise AuthorizationFailed.of("TT5106", issuer=issuer.issuer, problem=problem)
+            raise AuthorizationFailed.of(CLIENT_REGISTRATION_FAILED, issuer=issuer.issuer, problem=problem)
         ends = fields.get("client_secret_expires_at")
         registered = Registered(
             issuer=issuer.issuer,

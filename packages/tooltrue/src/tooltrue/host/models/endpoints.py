@@ -14,6 +14,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.extras import install_command
 from tooltrue.host.models.model import Model
 from tooltrue.host.models.model_access import ModelAccess, key_of
+from tooltrue.host.wording import MODEL_PACKAGE_MISSING, MODEL_URL_INVALID, UNKNOWN_MODEL
 from tooltrue.protocol.types import Value
 
 __all__ = ["ENDPOINTS", "ModelProvider", "model_of"]
@@ -87,17 +88,17 @@ def model_of(
     package.
     """
     if base_url is not None and not base_url.startswith(("http://", "https://")):
-        raise ConfigurationError.of("TT9827", url=base_url)
+        raise ConfigurationError.of(MODEL_URL_INVALID, url=base_url)
     provider, colon, model = name.partition(":")
     if not colon or provider not in ENDPOINTS:
         if base_url is None:
-            raise ConfigurationError.of("TT9528", model=name, known=", ".join(ENDPOINTS))
+            raise ConfigurationError.of(UNKNOWN_MODEL, model=name, known=", ".join(ENDPOINTS))
         provider, model = "openai", name
     endpoint = ENDPOINTS[provider]
     package, load = _APIS[endpoint.api]
     if importlib.util.find_spec(package) is None:
         command = install_command(package)
-        raise ConfigurationError.of("TT9526", model=name, package=package, command=command)
+        raise ConfigurationError.of(MODEL_PACKAGE_MISSING, model=name, package=package, command=command)
     variable = endpoint.variable if base_url is None or _is_same(base_url, endpoint.url) else None
     access = ModelAccess(key_of(name, variable, environment), base_url or endpoint.url, seconds, retries)
     return load()(model, access, **{"profile": endpoint.profile or endpoint.api, **settings})

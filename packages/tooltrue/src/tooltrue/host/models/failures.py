@@ -7,6 +7,15 @@ from collections.abc import Mapping
 from typing import cast
 
 from tooltrue.errors import ModelError, ModelRateLimited, ModelUnavailable
+from tooltrue.host.wording import (
+    MODEL_ENDPOINT_NOT_RUNNING,
+    MODEL_ENDPOINT_OVERLOADED,
+    MODEL_ENDPOINT_REFUSED_REQUEST,
+    MODEL_ENDPOINT_REJECTED_KEY,
+    MODEL_ENDPOINT_RESPONSE_INVALID,
+    MODEL_ENDPOINT_TIMEOUT,
+    MODEL_ENDPOINT_UNREACHABLE,
+)
 
 __all__ = ["measured", "no_answer", "refused", "silent", "unreachable"]
 
@@ -20,11 +29,11 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
     """The error for an answer that is a refusal; ``status`` is ``None`` where it came in a stream."""
     facts = {"model": model, "status": f" (HTTP {status})" if status else "", "problem": problem[:_MAX_WORDS]}
     if status in _BUSY:
-        busy = ModelRateLimited.of("TT9522", **facts)
+        busy = ModelRateLimited.of(MODEL_ENDPOINT_OVERLOADED, **facts)
         busy.seconds = _seconds((headers or {}).get("retry-after"))
         busy.status = status
         return busy
-    error = ModelError.of("TT9521" if status in _KEY else "TT9520", **facts)
+    error = ModelError.of(MODEL_ENDPOINT_REJECTED_KEY if status in _KEY else MODEL_ENDPOINT_REFUSED_REQUEST, **facts)
     error.status = status
     return error
 
@@ -32,8 +41,8 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
 def unreachable(model: str, error: BaseException) -> ModelError:
     """The error for a connection that failed, or was lost; ``error`` is the SDK's, with its causes."""
     if (why := _absence(error)) is not None:
-        return ModelUnavailable.of("TT9530", model=model, problem=why.strerror or str(why))
-    return ModelError.of("TT9523", model=model, problem=str(error.__cause__ or error)[:_MAX_WORDS])
+        return ModelUnavailable.of(MODEL_ENDPOINT_NOT_RUNNING, model=model, problem=why.strerror or str(why))
+    return ModelError.of(MODEL_ENDPOINT_UNREACHABLE, model=model, problem=str(error.__cause__ or error)[:_MAX_WORDS])
 
 
 def _absence(error: BaseException | None) -> OSError | None:
@@ -50,11 +59,11 @@ def _absence(error: BaseException | None) -> OSError | None:
 
 
 def silent(model: str, seconds: float) -> ModelError:
-    return ModelError.of("TT9527", model=model, seconds=seconds)
+    return ModelError.of(MODEL_ENDPOINT_TIMEOUT, model=model, seconds=seconds)
 
 
 def no_answer(model: str, problem: str) -> ModelError:
-    return ModelError.of("TT9524", model=model, problem=problem[:_MAX_WORDS])
+    return ModelError.of(MODEL_ENDPOINT_RESPONSE_INVALID, model=model, problem=problem[:_MAX_WORDS])
 
 
 def measured(model: str, size: int, piece: object) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.wording import MODEL_MESSAGE_INVALID
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.types import Value
 from tooltrue.tools.tasks import TaskTaint
@@ -225,7 +226,7 @@ def _read(number: int, message: Message | Mapping[str, Any]) -> Message:
         case "assistant" if text is not None and not message.get("tool_calls"):
             return ModelMessage(text)
         case _:
-            raise ConfigurationError.of("TT9500", number=number)
+            raise ConfigurationError.of(MODEL_MESSAGE_INVALID, number=number)
 
 
 def _text(content: Any) -> str | None:

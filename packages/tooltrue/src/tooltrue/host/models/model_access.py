@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.wording import MODEL_KEY_MISSING
 from tooltrue.protocol.types import Value
 
 __all__ = ["KEY", "ModelAccess", "key_of"]
@@ -36,7 +37,7 @@ def key_of(model: str, variable: str | None, environment: Mapping[str, str] | No
     """The key in ``variable``; ``ConfigurationError`` if it is not set. The key in ``KEY`` is optional."""
     key = (os.environ if environment is None else environment).get(variable or KEY, "").strip()
     if not key and variable is not None:
-        raise ConfigurationError.of("TT9525", model=model, variable=variable)
+        raise ConfigurationError.of(MODEL_KEY_MISSING, model=model, variable=variable)
     return key or _NO_KEY
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.wording import UNKNOWN_PROVIDER
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import ToolDefinition
 
@@ -44,5 +45,5 @@ FORMATS: dict[str, ToolFormat] = {
 def format_of(provider: str) -> ToolFormat:
     """The format of a provider. ``ConfigurationError`` for an unknown one."""
     if provider not in FORMATS:
-        raise ConfigurationError.of("TT9501", provider=provider, known=", ".join(FORMATS))
+        raise ConfigurationError.of(UNKNOWN_PROVIDER, provider=provider, known=", ".join(FORMATS))
     return FORMATS[provider]

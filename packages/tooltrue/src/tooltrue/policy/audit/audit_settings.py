@@ -9,6 +9,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.state.places import audit_file, beside, without_password
+from tooltrue.wording import SETTING_INVALID
 
 __all__ = ["Audit", "OnFailure"]
 
@@ -39,7 +40,7 @@ class Audit(Value, frozen=True):
     def __post_init__(self) -> None:
         if self.on_failure not in _ALSO:
             choices = " or ".join(get_args(OnFailure))
-            raise ConfigurationError.of("TT4009", name="Audit(on_failure=…)", wanted=choices)
+            raise ConfigurationError.of(SETTING_INVALID, name="Audit(on_failure=…)", wanted=choices)
 
     @classmethod
     def of(cls, setting: Audit | Log | str | bool) -> Audit:

@@ -20,6 +20,7 @@ from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.pending_records import OpenQuestions, RefusalCounter
 from tooltrue.policy.audit.record import Record
+from tooltrue.policy.wording import AUDIT_LOG_UNAVAILABLE, AUDIT_RECORD_NOT_WRITTEN
 from tooltrue.protocol.types import replaced
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.tools.vocabulary import Effect
@@ -91,7 +92,7 @@ class Recorder:
                 log = await stack.enter_async_context(_store(self.audit.to))
             except ConfigurationError as error:
                 if self.audit.is_default:
-                    raise ConfigurationError.of("TT7010", problem=error) from error
+                    raise ConfigurationError.of(AUDIT_LOG_UNAVAILABLE, problem=error) from error
                 raise
             if place := self.audit.seal_place:
                 from tooltrue.state import seal  # noqa: PLC0415 - only some settings need a store
@@ -123,7 +124,7 @@ class Recorder:
             await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
         except StateError as error:
             _log.error("%s was refused: it cannot be recorded: %s", record.said_subject(), error)
-            raise ToolError.of("TT7011", subject=record.subject) from None
+            raise ToolError.of(AUDIT_RECORD_NOT_WRITTEN, subject=record.subject) from None
 
     # --- after it ---
 

@@ -23,6 +23,7 @@ from urllib.parse import quote
 from tooltrue.contract.contract import digest
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.policy.wording import APPROVAL_PATTERN_MISMATCH, TOO_MANY_PENDING_APPROVALS, UNKNOWN_TICKET
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.state.facts import Values
@@ -234,7 +235,7 @@ class Approvals:
         async for ticket in self._each():
             if ticket.id == id:
                 return ticket
-        raise ConfigurationError.of("TT4400", ticket=id[:40])
+        raise ConfigurationError.of(UNKNOWN_TICKET, ticket=id[:40])
 
     async def allow(
         self, ticket: Ticket, scope: Scope, *, seconds: float | None = None, pattern: Mapping[str, Any] | None = None
@@ -242,7 +243,7 @@ class Approvals:
         """Let the call of a ticket run. ``ConfigurationError`` for a pattern that the call itself does not fit."""
         request = ticket.wanted
         if pattern is not None and not _accepts(pattern, request.arguments):
-            raise ConfigurationError.of("TT4403", ticket=ticket.id)
+            raise ConfigurationError.of(APPROVAL_PATTERN_MISMATCH, ticket=ticket.id)
         seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
         ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
         await self._list(ticket)
@@ -295,7 +296,7 @@ class Approvals:
             waiting = [asker for _, _, asker, is_open in others if is_open]
             for count, limit in ((waiting.count(request.asker), MAX_OF_ONE), (len(waiting), MAX_TICKETS)):
                 if waits and count >= limit:
-                    raise ToolError.of("TT2409", tool=request.tool, limit=limit)
+                    raise ToolError.of(TOO_MANY_PENDING_APPROVALS, tool=request.tool, limit=limit)
             over = ticket.state in ("used", "denied")
             return others if over else [*others, (ticket.until, request.key, request.asker, waits)]
 

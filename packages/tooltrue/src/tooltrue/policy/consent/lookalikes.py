@@ -14,6 +14,7 @@ from typing import Final
 
 from tooltrue.contract.names import skeleton
 from tooltrue.policy.consent.argument_display import display_text
+from tooltrue.policy.wording import LABEL_LOOKALIKE_NAME, LABEL_MISLEADING_LETTERS
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script
 from tooltrue.wording import sentence
 
@@ -29,10 +30,10 @@ def shown_name(name: str, language: str, others: Collection[str] = ()) -> str:
     notes: list[str] = []
     if odd := odd_letters(name):
         letters = ", ".join(map(_called, odd[:_NAMED])) + ("…" if len(odd) > _NAMED else "")
-        notes.append(sentence("TT2460", language, {"letters": letters}))
+        notes.append(sentence(LABEL_MISLEADING_LETTERS, language, {"letters": letters}))
     same = skeleton(name)
     if alike := sorted(other for other in others if other != name and skeleton(other) == same):
-        notes.append(sentence("TT2461", language, {"other": display_text(alike[0])}))
+        notes.append(sentence(LABEL_LOOKALIKE_NAME, language, {"other": display_text(alike[0])}))
     return " ".join((display_text(name), *(f"⟨{note}⟩" for note in notes)))
 
 

@@ -13,6 +13,14 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.lookalikes import shown_name
+from tooltrue.policy.wording import (
+    ANSWERED_GRANT_CONSUMED,
+    APPROVAL_QUESTION,
+    APPROVED_CALL_IN_PROGRESS,
+    LABEL_APPROVE_FOR_SESSION,
+    LABEL_APPROVE_ONCE,
+    LABEL_DENY,
+)
 from tooltrue.protocol.input_requests import InputRequest, elicitation_form
 from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Values
@@ -26,7 +34,11 @@ _log = logging.getLogger("tooltrue")
 
 Choice: TypeAlias = Literal["once", "session", "deny", "cancel"]
 
-_CHOICES: tuple[tuple[Choice, str], ...] = (("once", "TT2412"), ("session", "TT2413"), ("deny", "TT2414"))
+_CHOICES: tuple[tuple[Choice, str], ...] = (
+    ("once", LABEL_APPROVE_ONCE),
+    ("session", LABEL_APPROVE_FOR_SESSION),
+    ("deny", LABEL_DENY),
+)
 _USED_SECONDS = 3_600.0  # longer than any question waits for its answer
 
 
@@ -39,7 +51,7 @@ def approval_message(request: ApprovalRequest, language: str) -> str:
     is_shown = request.instance and request.principal == LOCAL.id
     server = f"{request.server} ({request.instance})" if is_shown else request.server
     names = {"server": server, "tool": request.tool, "effect": request.effect}
-    parts = [sentence("TT2400", language, {key: shown_name(name, language) for key, name in names.items()})]
+    parts = [sentence(APPROVAL_QUESTION, language, {key: shown_name(name, language) for key, name in names.items()})]
     parts += [display_text(request.reason)] if request.reason else []
     parts += [display_arguments(request.arguments)]
     parts += [display_text(request.preview)] if request.preview else []
@@ -105,7 +117,7 @@ class AnsweredGrant:
 
     async def take(self) -> None:
         if not await self.facts.put_if_absent("consent:" + self.nonce, b"1", _USED_SECONDS):
-            raise ToolError.of("TT2416", tool=self.request.tool)
+            raise ToolError.of(ANSWERED_GRANT_CONSUMED, tool=self.request.tool)
         self.is_taken = True
         if self.session_seconds is not None:
             with _logged("a yes for the session counts once only"):
@@ -139,7 +151,7 @@ class TicketGrant:
     async def take(self) -> None:
         until = await self.approvals.take(self.request)
         if until is None:
-            raise ToolError.of("TT2405", tool=self.request.tool)
+            raise ToolError.of(APPROVED_CALL_IN_PROGRESS, tool=self.request.tool)
         self.until = until
 
     async def give_back(self) -> None:

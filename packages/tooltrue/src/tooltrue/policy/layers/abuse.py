@@ -25,12 +25,26 @@ from tooltrue.errors import (
 )
 from tooltrue.jsonrpc.messages import canonical
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.policy.wording import (
+    ABUSIVE_CALLER_PAUSED,
+    CALLER_PAUSED,
+    LABEL_ABOVE_ZERO_UP_TO_LONGEST,
+    LABEL_RATE_RANGE,
+    RATE_LIMIT_STORE_UNREACHABLE,
+    RATE_LIMITS_UNAVAILABLE,
+    REFUSED_BY_DEFAULT,
+    REFUSED_BY_RULE,
+    REFUSED_BY_RULE_WITH_REASON,
+    SUBJECT_REFUSED_WITH_REASON,
+    TOOL_CALL_REFUSED,
+    TOOL_RATE_LIMIT_EXCEEDED,
+)
 from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.state.facts import Facts
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import Worded, sentence
+from tooltrue.wording import SETTING_INVALID, Worded, coded_sentence
 
 __all__ = ["Abuse", "abuse"]
 
@@ -41,7 +55,16 @@ OutcomeT = TypeVar("OutcomeT")
 
 # Refusals that count against the caller, besides unknown names and invalid arguments. A tool that fails, times out or
 # is busy is not the caller's doing.
-_REFUSALS = frozenset({"TT1029", "TT2007", "TT2100", "TT2200", "TT2201", "TT2202"})
+_REFUSALS = frozenset(
+    {
+        SUBJECT_REFUSED_WITH_REASON,
+        TOOL_CALL_REFUSED,
+        TOOL_RATE_LIMIT_EXCEEDED,
+        REFUSED_BY_RULE_WITH_REASON,
+        REFUSED_BY_RULE,
+        REFUSED_BY_DEFAULT,
+    }
+)
 
 _REFUSED, _UNKNOWN, _REPEATED = Rate(1, 200), Rate(0.2, 50), Rate(0.1, 10)
 
@@ -63,10 +86,12 @@ class Abuse(Value, frozen=True):
     def __post_init__(self) -> None:
         for name, rate in (("refusals", self.refusals), ("unknown", self.unknown), ("repeated", self.repeated)):
             if not rate.holds:
-                requirement = Worded("TT4053", {})
-                raise ConfigurationError.of("TT4009", name=f"Abuse({name}=…)", wanted=requirement)
+                requirement = Worded(LABEL_RATE_RANGE, {})
+                raise ConfigurationError.of(SETTING_INVALID, name=f"Abuse({name}=…)", wanted=requirement)
         if not 0 < self.pause <= self.longest < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Abuse(pause=…)", wanted=Worded("TT4050", {}))
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="Abuse(pause=…)", wanted=Worded(LABEL_ABOVE_ZERO_UP_TO_LONGEST, {})
+            )
 
 
 def abuse(
@@ -121,10 +146,10 @@ class _Watcher(Value, frozen=True):
         try:
             ends = await self.facts.get(f"abuse pause {principal.id}")
         except StateError as error:
-            _log.error("%s [TT4100]", sentence("TT4100", "en", {"problem": error}))
-            raise ToolError.of("TT2101") from None
+            _log.error("%s", coded_sentence(RATE_LIMIT_STORE_UNREACHABLE, "en", {"problem": error}))
+            raise ToolError.of(RATE_LIMITS_UNAVAILABLE) from None
         if ends is not None and (seconds := float(ends) - self.clock()) > 0:
-            raise ToolError.of("TT2103", seconds=math.ceil(seconds))
+            raise ToolError.of(CALLER_PAUSED, seconds=math.ceil(seconds))
         if len(self.clear) >= _MAX_KEPT:
             self.clear.clear()
         self.clear[principal.id] = self.clock() + _CLEAR_SECONDS
@@ -140,7 +165,7 @@ class _Watcher(Value, frozen=True):
                 return
             await self._count("refusals", self.limits.refusals, context, name)
         except StateError as trouble:
-            _log.error("%s [TT4100]", sentence("TT4100", "en", {"problem": trouble}))
+            _log.error("%s", coded_sentence(RATE_LIMIT_STORE_UNREACHABLE, "en", {"problem": trouble}))
 
     async def _count(self, kind: _Kind, rate: Rate, context: RequestContext, name: str, of: str = "") -> None:
         key = f"abuse {kind} {of} {context.principal.id}"
@@ -160,7 +185,10 @@ class _Watcher(Value, frozen=True):
         if trail is not None:
             trail.paused, trail.rule = math.ceil(seconds), f"abuse: {kind}"
         await self.facts.put(f"abuse times {principal.id}", b"%d" % min(times + 1, 30), seconds + _REMEMBERED_SECONDS)
-        _log.warning("%s [TT4103]", sentence("TT4103", "en", {"who": principal.id, "seconds": seconds, "sign": kind}))
+        _log.warning(
+            "%s",
+            coded_sentence(ABUSIVE_CALLER_PAUSED, "en", {"who": principal.id, "seconds": seconds, "sign": kind}),
+        )
         self.abuse_events.publish(AbuseEvent(kind, principal, name, seconds))
 
 

@@ -16,6 +16,7 @@ from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.record import Record, snapshot
 from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.wording import TOOL_TIMEOUT_STILL_RUNNING
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, replaced
 from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import (
@@ -141,7 +142,7 @@ def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
             return "complete", operation.name, {**operation.arguments, operation.argument: operation.value}
 
 
-_ABANDONED = "TT2003"
+_ABANDONED = TOOL_TIMEOUT_STILL_RUNNING
 """The code of a plain function that continues after its timeout."""
 
 

@@ -13,6 +13,14 @@ from typing import Any, TypeVar
 from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
 from tooltrue.policy.rules.decision import required_only, strictest
 from tooltrue.policy.rules.rule import Allow, Ask, Decide, Deny, Subject, Verdict
+from tooltrue.policy.wording import (
+    AUTHORIZATION_UNDECIDABLE,
+    REFUSED_BY_DEFAULT,
+    REFUSED_BY_RULE,
+    REFUSED_BY_RULE_WITH_REASON,
+    SUBJECT_REFUSED_WITH_REASON,
+    TOOL_CALL_REFUSED,
+)
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, field, replaced
 from tooltrue.protocol.uris import read_template
@@ -157,11 +165,11 @@ class _Authorize(Wrapper, frozen=True):
             case Deny() if verdict.scopes:
                 raise ScopeNeeded.needing(verdict.scopes)
             case Deny():
-                code, facts = _refusal(verdict, "TT1029")
+                code, facts = _refusal(verdict, SUBJECT_REFUSED_WITH_REASON)
                 raise InvalidParams.of(code, subject=entries[0].name, **facts)
             case Ask():
                 reason = "a person has to agree, and cannot be asked yet"
-                raise InvalidParams.of("TT1029", subject=entries[0].name, reason=reason)
+                raise InvalidParams.of(SUBJECT_REFUSED_WITH_REASON, subject=entries[0].name, reason=reason)
 
 
 class _AuthorizeArguments(Wrapper, frozen=True):
@@ -193,17 +201,17 @@ def _refused(verdict: Deny, call: ToolCall) -> RpcError | ToolError:
         return UnknownTool(call.called or call.name)  # a caller that must not see a tool learns no other name of it
     if verdict.scopes:
         return ScopeNeeded.needing(verdict.scopes)
-    code, facts = _refusal(verdict, "TT2007")
-    return ToolError.of(code, **{"tool" if code == "TT2007" else "subject": call.name}, **facts)
+    code, facts = _refusal(verdict, TOOL_CALL_REFUSED)
+    return ToolError.of(code, **{"tool" if code == TOOL_CALL_REFUSED else "subject": call.name}, **facts)
 
 
 def _refusal(verdict: Deny, of_author: str) -> tuple[str, dict[str, Any]]:
     """Return the code of the sentence for a refusal, and its facts. ``of_author`` is the code for a denial that no rule
     made."""
     if verdict.fault:
-        return "TT2203", {"id": verdict.fault}
+        return AUTHORIZATION_UNDECIDABLE, {"id": verdict.fault}
     if not verdict.rule:
-        return (of_author, {"reason": verdict.reason}) if verdict.reason else ("TT2202", {})
+        return (of_author, {"reason": verdict.reason}) if verdict.reason else (REFUSED_BY_DEFAULT, {})
     if not verdict.reason:
-        return "TT2201", {"rule": verdict.rule}
-    return "TT2200", {"rule": verdict.rule, "reason": verdict.reason}
+        return REFUSED_BY_RULE, {"rule": verdict.rule}
+    return REFUSED_BY_RULE_WITH_REASON, {"rule": verdict.rule, "reason": verdict.reason}

@@ -17,11 +17,12 @@ from typing import TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.policy.wording import CONCURRENCY_LIMIT_EXCEEDED, LABEL_NUMBER_ABOVE_ZERO, LABEL_WHOLE_NUMBER_ABOVE_ZERO
 from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.tools.threads import HELD, SlotHold
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import Worded
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["Concurrency", "concurrency"]
 
@@ -45,9 +46,13 @@ class Concurrency(Value, frozen=True):
     def __post_init__(self) -> None:
         for name, limit in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
             if not (isinstance(limit, int) and limit >= 1):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ConfigurationError.of("TT4009", name=f"Concurrency({name}=…)", wanted=Worded("TT4049", {}))
+                raise ConfigurationError.of(
+                    SETTING_INVALID, name=f"Concurrency({name}=…)", wanted=Worded(LABEL_WHOLE_NUMBER_ABOVE_ZERO, {})
+                )
         if not 0 < self.seconds < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Concurrency(seconds=…)", wanted=Worded("TT4048", {}))
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="Concurrency(seconds=…)", wanted=Worded(LABEL_NUMBER_ABOVE_ZERO, {})
+            )
 
 
 def concurrency(limits: Concurrency, abuse_events: AbuseEvents) -> Callable[[Provider], Provider]:
@@ -183,7 +188,7 @@ class _Concurrency(Layer, frozen=True):
     def _busy(self, pools: _Pools, name: str, context: RequestContext) -> ToolError:
         seconds = math.ceil(self.limits.seconds)
         self.abuse_events.publish(AbuseEvent("busy", context.principal, name, seconds))
-        return ToolError.of("TT2102", tool=name, running=pools[0].running, seconds=seconds)
+        return ToolError.of(CONCURRENCY_LIMIT_EXCEEDED, tool=name, running=pools[0].running, seconds=seconds)
 
 
 def _made(pools: dict[str, _SlotPool], key: str, limit: int) -> _SlotPool:

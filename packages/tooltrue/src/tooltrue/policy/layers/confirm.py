@@ -17,12 +17,29 @@ from tooltrue.contract.contract import pin
 from tooltrue.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.policy.consent.question import AnsweredGrant, Consent, StandingGrant, TicketGrant, approval_message
+from tooltrue.policy.wording import (
+    APPROVAL_ALREADY_CONSUMED,
+    APPROVAL_DENIED,
+    APPROVAL_DENIED_WITH_REASON,
+    APPROVAL_QUESTION_ALREADY_OPEN,
+    APPROVAL_QUESTION_DISMISSED,
+    APPROVAL_QUESTIONS_RATE_LIMITED,
+    APPROVAL_STORE_UNREACHABLE,
+    APPROVAL_TICKET_ISSUED,
+    APPROVAL_TICKET_WITH_OPERATOR_HINT,
+    APPROVED_CALL_IN_PROGRESS,
+    ARGUMENTS_TOO_LONG_FOR_APPROVAL,
+    IDENTICAL_CALL_DENIED,
+    LABEL_NUMBER_ABOVE_ZERO,
+    LABEL_SET_OF,
+    TOOL_CHANGED_SINCE_APPROVAL,
+)
 from tooltrue.protocol.types import InputRequiredResult, ToolOutcome, Value, replaced
 from tooltrue.state.facts import Facts
 from tooltrue.tools.rounds import InputRequired, Rounds, how_it_ended
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import EFFECTS, Effect, Grant, Tool, ToolCall
-from tooltrue.wording import Worded
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["Confirm", "Confirming", "confirm", "consume_grant", "previewed"]
 
@@ -51,11 +68,13 @@ class Confirm(Value, frozen=True):
     def __post_init__(self) -> None:
         if not self.effects.issubset(EFFECTS):
             raise ConfigurationError.of(
-                "TT4009", name="Confirm(effects=…)", wanted=Worded("TT4051", {"names": ", ".join(EFFECTS)})
+                SETTING_INVALID, name="Confirm(effects=…)", wanted=Worded(LABEL_SET_OF, {"names": ", ".join(EFFECTS)})
             )
         for name in ("session_seconds", "questions", "max_shown"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of("TT4009", name=f"Confirm({name}=…)", wanted=Worded("TT4048", {}))
+                raise ConfigurationError.of(
+                    SETTING_INVALID, name=f"Confirm({name}=…)", wanted=Worded(LABEL_NUMBER_ABOVE_ZERO, {})
+                )
 
     @classmethod
     def never(cls) -> Confirm:
@@ -123,7 +142,7 @@ class Confirming(Wrapper, frozen=True):
             decided = await self._decided(call, tool)
         except StateError as error:  # approvals cannot be read, so there is none
             _log.error("%s was refused, since its approval cannot be looked up: %s", tool.name, error)
-            raise ToolError.of("TT2410", tool=tool.name) from error
+            raise ToolError.of(APPROVAL_STORE_UNREACHABLE, tool=tool.name) from error
         if isinstance(decided, InputRequiredResult):
             return decided
         if (trail := call.context.trail) is not None:
@@ -146,7 +165,7 @@ class Confirming(Wrapper, frozen=True):
         if rounds is not None and call.context.can_ask(Consent("", self.language)):
             return await self._ask(request, tool, rounds)
         # TT2403 advises to turn confirmation off, which would not stop the question of a rule or a tool.
-        code = "TT2403" if call.asks is None else "TT2470"
+        code = APPROVAL_TICKET_WITH_OPERATOR_HINT if call.asks is None else APPROVAL_TICKET_ISSUED
         raise await self._ticket(await previewed(request, tool, self.language), code)
 
     def _request(self, call: ToolCall, tool: Tool) -> ApprovalRequest:
@@ -177,14 +196,14 @@ class Confirming(Wrapper, frozen=True):
     async def _ask(self, request: ApprovalRequest, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
         nonce, key, message = await rounds.once(_KEY, partial(self._first, request, tool))
         if key != request.key:  # the tool was replaced while the question was open
-            raise ToolError.of("TT2411", tool=request.tool)
+            raise ToolError.of(TOOL_CHANGED_SINCE_APPROVAL, tool=request.tool)
         try:
             choice = rounds.ask(Consent(message, self.language), _KEY)
         except InputRequired as error:
             return how_it_ended(error)
         await self.facts.remove(_open(key))
         if choice in ("deny", "cancel"):
-            raise ToolError.of("TT2401" if choice == "deny" else "TT2402", tool=request.tool)
+            raise ToolError.of(APPROVAL_DENIED if choice == "deny" else APPROVAL_QUESTION_DISMISSED, tool=request.tool)
         seconds = self.settings.session_seconds if choice == "session" else None
         return AnsweredGrant(self.facts, self.approvals, request, nonce, seconds)
 
@@ -193,13 +212,13 @@ class Confirming(Wrapper, frozen=True):
         request = await previewed(request, tool, self.language)
         message = approval_message(request, self.language)
         if len(message) > self.settings.max_shown:
-            raise await self._ticket(request, "TT2406")
+            raise await self._ticket(request, ARGUMENTS_TOO_LONG_FOR_APPROVAL)
         if not await self.facts.put_if_absent(_open(request.key), b"1", _OPEN_SECONDS):
-            raise ToolError.of("TT2407", tool=request.tool)
+            raise ToolError.of(APPROVAL_QUESTION_ALREADY_OPEN, tool=request.tool)
         wait = await self._take("questions:", request, self.settings.questions, 60.0)
         if wait:
             await self.facts.remove(_open(request.key))
-            raise ToolError.of("TT2408", tool=request.tool, seconds=wait)
+            raise ToolError.of(APPROVAL_QUESTIONS_RATE_LIMITED, tool=request.tool, seconds=wait)
         return [secrets.token_hex(16), request.key, message]
 
     async def _take(self, what: str, request: ApprovalRequest, most: int, seconds: float) -> float:
@@ -212,14 +231,16 @@ class Confirming(Wrapper, frozen=True):
         ticket = await self.approvals.ticket(request)
         state = "none" if ticket is None else ticket.state
         if ticket is not None and state == "denied" and ticket.why:
-            return ToolError.of("TT2421", tool=request.tool, reason=ticket.why)
+            return ToolError.of(APPROVAL_DENIED_WITH_REASON, tool=request.tool, reason=ticket.why)
         if state in ("denied", "running"):
-            return ToolError.of("TT2415" if state == "denied" else "TT2405", tool=request.tool)
+            return ToolError.of(
+                IDENTICAL_CALL_DENIED if state == "denied" else APPROVED_CALL_IN_PROGRESS, tool=request.tool
+            )
         if ticket is None or state != "open":
             if wait := await self._take("tickets:", request, _TICKETS_A_DAY, 86_400.0):
-                return ToolError.of("TT2408", tool=request.tool, seconds=wait)
+                return ToolError.of(APPROVAL_QUESTIONS_RATE_LIMITED, tool=request.tool, seconds=wait)
             ticket = await self.approvals.open(request)
-        return ToolError.of("TT2404" if state == "used" else code, tool=request.tool, ticket=ticket.id)
+        return ToolError.of(APPROVAL_ALREADY_CONSUMED if state == "used" else code, tool=request.tool, ticket=ticket.id)
 
 
 def _open(key: str) -> str:

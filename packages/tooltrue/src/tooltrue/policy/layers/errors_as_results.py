@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator
 
 from tooltrue.crashes import log_crash, log_unfit
 from tooltrue.errors import InternalError, InvalidResult, RpcError, ToolError
+from tooltrue.jsonrpc.wording import INTERNAL_SERVER_ERROR
+from tooltrue.policy.wording import TOOL_INTERNAL_ERROR, TOOL_RESULT_VIOLATES_SCHEMA
 from tooltrue.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from tooltrue.tools.content import failed
 from tooltrue.tools.toolset import Provider, Wrapper
@@ -50,7 +52,7 @@ def _masking(what: str) -> Generator[None]:
         id = secrets.token_hex(4)
         log = log_unfit if isinstance(error, InvalidResult) else log_crash
         log("%s failed, internal error %s", what, id, error=error)
-        raise InternalError.of("TT1020", id=id) from None
+        raise InternalError.of(INTERNAL_SERVER_ERROR, id=id) from None
 
 
 def _as_internal_error(error: ToolError) -> InternalError:
@@ -73,9 +75,9 @@ class _ErrorsAsResults(Wrapper, frozen=True):
         except asyncio.CancelledError as error:
             if _is_being_cancelled():
                 raise
-            return self._masked("TT2004", call, error)  # a cancellation of the tool's own making
+            return self._masked(TOOL_INTERNAL_ERROR, call, error)  # a cancellation of the tool's own making
         except InvalidResult as error:
-            return self._masked("TT2005", call, error, log_unfit)
+            return self._masked(TOOL_RESULT_VIOLATES_SCHEMA, call, error, log_unfit)
         except ToolError as error:
             _leave(call, error.code)
             result = failed(_sayable(error.say(self.language)))
@@ -83,7 +85,7 @@ class _ErrorsAsResults(Wrapper, frozen=True):
         except GeneratorExit:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
-            return self._masked("TT2004", call, error)
+            return self._masked(TOOL_INTERNAL_ERROR, call, error)
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         with _masking(f"resource {request.uri}"):

@@ -8,6 +8,7 @@ from typing import TypeVar
 from tooltrue._internal.deadline import Deadline
 from tooltrue.errors import InvalidArguments, ToolTimeout
 from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.wording import ARGUMENTS_TOO_LARGE, TOOL_TIMEOUT_STILL_RUNNING, TOOL_TIMEOUT_STOPPED
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.toolset import Layer, Provider, Wrapper
 from tooltrue.tools.vocabulary import ResourceRead, ToolCall
@@ -29,7 +30,7 @@ class _Sizes(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         limit = (call.tool and call.tool.max_argument_bytes) or self.max_bytes
         if (size := len(encode(call.arguments))) > limit:
-            raise InvalidArguments.of("TT2104", tool=call.name, size=size, limit=limit)
+            raise InvalidArguments.of(ARGUMENTS_TOO_LARGE, tool=call.name, size=size, limit=limit)
         return await self.inner.call_tool(call)
 
 
@@ -67,6 +68,8 @@ def _own_limit(operation: object) -> float | None:
 def _late(operation: object, seconds: float) -> ToolTimeout:
     if isinstance(operation, ToolCall):
         stoppable = operation.tool is None or operation.tool.stoppable
-        return ToolTimeout.of("TT2002" if stoppable else "TT2003", tool=operation.name, seconds=seconds)
+        return ToolTimeout.of(
+            TOOL_TIMEOUT_STOPPED if stoppable else TOOL_TIMEOUT_STILL_RUNNING, tool=operation.name, seconds=seconds
+        )
     name = operation.uri if isinstance(operation, ResourceRead) else getattr(operation, "name", "the request")
-    return ToolTimeout.of("TT2002", tool=name, seconds=seconds)
+    return ToolTimeout.of(TOOL_TIMEOUT_STOPPED, tool=name, seconds=seconds)

@@ -17,13 +17,14 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.policy.wording import RATE_LIMIT_STORE_UNREACHABLE, RATE_LIMITS_UNAVAILABLE, TOOL_RATE_LIMIT_EXCEEDED
 from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import sentence
+from tooltrue.wording import SETTING_INVALID, coded_sentence
 
 __all__ = ["RateLimits", "rate"]
 
@@ -57,7 +58,7 @@ class RateLimits(Value, frozen=True):
         for name, rate in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
             if not rate.holds:
                 requirement = "a Rate of more than 0 a second and a burst of 1 or more"
-                raise ConfigurationError.of("TT4009", name=f"RateLimits({name}=…)", wanted=requirement)
+                raise ConfigurationError.of(SETTING_INVALID, name=f"RateLimits({name}=…)", wanted=requirement)
 
     @classmethod
     def of(cls, setting: Rate | RateLimits) -> RateLimits:
@@ -136,7 +137,7 @@ class _RateLimited(Layer, frozen=True):
 
     def _refused(self, name: str, context: RequestContext, wait: float) -> ToolError:
         self.abuse_events.publish(AbuseEvent("rate", context.principal, name, wait))
-        return ToolError.of("TT2100", tool=name, seconds=math.ceil(wait))
+        return ToolError.of(TOOL_RATE_LIMIT_EXCEEDED, tool=name, seconds=math.ceil(wait))
 
     def _learn(self, caller: str, name: str, own: Rate | None) -> tuple[Rate | None, tuple[Bucket, ...]]:
         if len(self.bucket_cache) >= _MAX_KEPT:
@@ -152,8 +153,8 @@ class _RateLimited(Layer, frozen=True):
 
 
 def _unknown(error: StateError) -> ToolError:
-    _log.error("%s [TT4100]", sentence("TT4100", "en", {"problem": error}))
-    return ToolError.of("TT2101")
+    _log.error("%s", coded_sentence(RATE_LIMIT_STORE_UNREACHABLE, "en", {"problem": error}))
+    return ToolError.of(RATE_LIMITS_UNAVAILABLE)
 
 
 def _bucket(key: str, rate: Rate) -> Bucket:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tooltrue.policy.wording import TOOL_DEPRECATED, TOOL_RENAMED
 from tooltrue.protocol.name_rules import DEPRECATED
 from tooltrue.protocol.types import CallToolResult, ToolOutcome, replaced
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
@@ -33,5 +34,5 @@ class _Renames(Wrapper, frozen=True):
 
     def _notice(self, called: str, tool: Tool) -> str:
         if tool.deprecated:
-            return sentence("TT3911", self.language, {"name": tool.name, "instead": tool.deprecated})
-        return sentence("TT3910", self.language, {"name": called, "now": tool.name})
+            return sentence(TOOL_DEPRECATED, self.language, {"name": tool.name, "instead": tool.deprecated})
+        return sentence(TOOL_RENAMED, self.language, {"name": called, "now": tool.name})

@@ -16,6 +16,7 @@ from tooltrue.policy.sanitize.prescan import PrescanResult, Wants, prescan
 from tooltrue.policy.sanitize.redactor import Redactor
 from tooltrue.policy.sanitize.result_bytes import all_text, is_text_copy, result_bytes, scannable_bytes
 from tooltrue.policy.sanitize.slices import cut_secrets
+from tooltrue.policy.wording import TOOL_RESULT_TOO_LARGE, TOOL_RESULT_WITHHELD
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import (
     UNSET,
@@ -97,7 +98,7 @@ class _SanitizeOutput(Wrapper, frozen=True):
             if clean is not outcome:
                 outcome, size = clean, scannable_bytes(clean)[1]  # a mask may be longer than its secret
         if size > BUDGET or (size > limit and limit < LEAST):
-            raise ToolError.of("TT2006", tool=tool.name, size=size, limit=limit)
+            raise ToolError.of(TOOL_RESULT_TOO_LARGE, tool=tool.name, size=size, limit=limit)
         _clean_kept(call.context, wants)
         if size > limit or len(outcome.content) > MAX_BLOCKS:
             outcome = fit(tool, outcome, limit, call.context, self.language)
@@ -163,7 +164,7 @@ class _SanitizeOutput(Wrapper, frozen=True):
 
 def _check_size(name: str, size: int, limit: float) -> None:
     if size > limit:
-        raise InvalidParams.of("TT2006", tool=name, size=size, limit=limit)
+        raise InvalidParams.of(TOOL_RESULT_TOO_LARGE, tool=name, size=size, limit=limit)
 
 
 def _redacted(tool: Tool, result: CallToolResult, redactor: Redactor) -> CallToolResult:
@@ -172,7 +173,7 @@ def _redacted(tool: Tool, result: CallToolResult, redactor: Redactor) -> CallToo
     if value is not result.structuredContent:
         result = replaced(result, structuredContent=value, encoded=encoded_value(value))
         if not (result.isError or tool.output is None or tool.output.accepts(value)):
-            raise ToolError.of("TT2300", tool=tool.name, what=redactor.summary())
+            raise ToolError.of(TOOL_RESULT_WITHHELD, tool=tool.name, what=redactor.summary())
     if is_copied:
         text = (result.encoded or b"").decode()
         content = [replaced(block, text=text) for block in result.content]

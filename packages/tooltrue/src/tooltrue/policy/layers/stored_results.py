@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.policy.wording import LABEL_RESULT_CHUNK, STORED_RESULT_TOO_LARGE, STORED_RESULTS_QUOTA_EXCEEDED
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import BlobResource, InputRequiredResult, ReadOutcome, ReadResourceResult, TextResource
 from tooltrue.state.facts import Facts
@@ -57,10 +58,10 @@ class _StoreResults(Layer, frozen=True):
         cost = sum(-(-len(thing.data) // _UNIT) or 1 for thing in things)
         units = BUDGET // _UNIT
         if cost > units:
-            raise ToolError.of("TT2017", size=cost * _UNIT, limit=BUDGET)
+            raise ToolError.of(STORED_RESULT_TOO_LARGE, size=cost * _UNIT, limit=BUDGET)
         key = f"kept {principal.id}"
         if wait := await self.facts.take(key, per_second=units / _REGAIN, burst=units, cost=cost):
-            raise ToolError.of("TT2018", seconds=round(wait + 0.5))
+            raise ToolError.of(STORED_RESULTS_QUOTA_EXCEEDED, seconds=round(wait + 0.5))
         for thing in things:
             for part in chunks_of(thing):
                 await self.facts.put(_key(principal, part.uri), _encode_chunk(part), thing.seconds)
@@ -111,7 +112,7 @@ def _key(principal: Principal, uri: str) -> str:
 
 def _goes_on(part: Chunk, language: str) -> str:
     facts = {"uri": part.next_uri, "number": part.number, "count": part.count, "size": part.size}
-    return sentence("TT2019", language, facts)
+    return sentence(LABEL_RESULT_CHUNK, language, facts)
 
 
 def _encode_chunk(part: Chunk) -> bytes:

@@ -9,10 +9,12 @@ from typing import Any
 from tooltrue.errors import InvalidArguments
 from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent
 from tooltrue.policy.sanitize.secrets import mask_in
+from tooltrue.policy.wording import REDACTION_MASK_IN_ARGUMENTS, SECRET_IN_ARGUMENTS
 from tooltrue.protocol.schema import explain
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
+from tooltrue.tools.wording import TOOL_ARGUMENTS_INVALID
 
 __all__ = ["MAX_EXPLANATION", "check_arguments", "validate"]
 
@@ -48,9 +50,11 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     if not tool.input.accepts(filled):
         raise _invalid(tool, filled)
     if tool.effect != "read" and (mask := mask_in(filled)):
-        raise InvalidArguments.of("TT2301", tool=tool.name, mask=mask)  # it would overwrite its secret
+        raise InvalidArguments.of(
+            REDACTION_MASK_IN_ARGUMENTS, tool=tool.name, mask=mask
+        )  # it would overwrite its secret
     if tool.sends and (kinds := kinds_sent(filled)):
-        raise InvalidArguments.of("TT6450", tool=tool.name, kinds=", ".join(kinds))
+        raise InvalidArguments.of(SECRET_IN_ARGUMENTS, tool=tool.name, kinds=", ".join(kinds))
     return filled
 
 
@@ -61,7 +65,11 @@ def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str,
 
 
 def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:
-    room = MAX_EXPLANATION - len(InvalidArguments.of("TT2001", tool=tool.name, problems="", next=_NEXT).say())
+    room = MAX_EXPLANATION - len(
+        InvalidArguments.of(TOOL_ARGUMENTS_INVALID, tool=tool.name, problems="", next=_NEXT).say()
+    )
     problems = tool.input.problems(arguments)
     wrong = tuple(f"{problem.path} {problem.rule}" for problem in problems)
-    return InvalidArguments.of("TT2001", tool=tool.name, problems=explain(problems, room), next=_NEXT, wrong=wrong)
+    return InvalidArguments.of(
+        TOOL_ARGUMENTS_INVALID, tool=tool.name, problems=explain(problems, room), next=_NEXT, wrong=wrong
+    )

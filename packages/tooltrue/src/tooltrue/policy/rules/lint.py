@@ -13,6 +13,13 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.rule import Rule, Rules, uris_of
+from tooltrue.policy.wording import (
+    RULE_ARGUMENT_UNKNOWN,
+    RULE_EFFECT_MATCHES_NO_TOOL,
+    RULE_MATCHES_ABSENT_ARGUMENT,
+    RULE_PATTERN_MATCHES_NO_NAME,
+    RULE_UNREACHABLE,
+)
 from tooltrue.protocol.schema.dialects import HERE, dialect_of, subschemas
 from tooltrue.protocol.types import Value
 from tooltrue.spelling import closest
@@ -35,7 +42,9 @@ def unreachable_rules(rules: Sequence[Rule], place: Place) -> Iterator[Configura
         for earlier in rules[:later]:
             if _takes_all(earlier, rule):
                 at, before = place(("rules", rule.number)), place(("rules", earlier.number))
-                yield ConfigurationError.of("TT4303", place=at, name=rule.name, earlier=earlier.name, before=before)
+                yield ConfigurationError.of(
+                    RULE_UNREACHABLE, place=at, name=rule.name, earlier=earlier.name, before=before
+                )
                 break
 
 
@@ -112,7 +121,9 @@ def _unmatched(rule: Rule, there: Inventory, place: Place) -> Iterator[Configura
             if pattern != "*" and not any(globs([pattern]).meet(name) for name in existing[key]):
                 at = place(("rules", rule.number, key))
                 nearest = closest(pattern, existing[key])
-                yield ConfigurationError.of("TT4304", place=at, key=key, pattern=pattern, nearest=nearest)
+                yield ConfigurationError.of(
+                    RULE_PATTERN_MATCHES_NO_NAME, place=at, key=key, pattern=pattern, nearest=nearest
+                )
 
 
 def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[ConfigurationError]:
@@ -120,7 +131,9 @@ def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[Con
         has = sorted({tool.effect for tool in tools if any(map(rule.tools.match, tool.names))})
         if rule.effect.isdisjoint(has):
             at = place(("rules", rule.number, "effect"))
-            yield ConfigurationError.of("TT4305", place=at, effect=", ".join(sorted(rule.effect)), has=", ".join(has))
+            yield ConfigurationError.of(
+                RULE_EFFECT_MATCHES_NO_TOOL, place=at, effect=", ".join(sorted(rule.effect)), has=", ".join(has)
+            )
             return
     if rule.arguments is None:
         return
@@ -131,7 +144,9 @@ def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[Con
     for name in constrained_arguments(rule.arguments.definition):
         if name not in arguments:
             at = place(("rules", rule.number, "arguments"))
-            yield ConfigurationError.of("TT4306", place=at, argument=name, nearest=closest(name, arguments))
+            yield ConfigurationError.of(
+                RULE_ARGUMENT_UNKNOWN, place=at, argument=name, nearest=closest(name, arguments)
+            )
 
 
 def _properties(tool: Tool) -> Collection[str] | None:
@@ -175,7 +190,9 @@ def lenient(rules: Iterable[Rule], tools: Sequence[Tool] | None, place: Place) -
             if name not in reported and not (there and all(_is_given(tool, name) for tool in there)):
                 reported.add(name)
                 at = place(("rules", rule.number, "arguments", *path))
-                yield ConfigurationError.of("TT2220", place=at, name=rule.name, argument=name, then=rule.then)
+                yield ConfigurationError.of(
+                    RULE_MATCHES_ABSENT_ARGUMENT, place=at, name=rule.name, argument=name, then=rule.then
+                )
 
 
 def _missed(schema: Any, required: frozenset[str]) -> Iterator[tuple[str | int, ...]]:

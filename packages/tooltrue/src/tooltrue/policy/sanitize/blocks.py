@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tooltrue.policy.sanitize.media import bytes_problem, link_problem
+from tooltrue.policy.wording import LABEL_CONTENT_OMITTED
 from tooltrue.protocol.types import (
     AudioContent,
     BlobResource,
@@ -32,7 +33,7 @@ async def check_blocks(blocks: list[Any], serves: Serves, language: str, left_ou
         what, why = await _problem(block, serves)
         if why:
             left_out.append(f"{what}: {why}")
-            made[place] = TextContent(text=sentence("TT2303", language, {"what": what, "why": why}))
+            made[place] = TextContent(text=sentence(LABEL_CONTENT_OMITTED, language, {"what": what, "why": why}))
     return made
 
 

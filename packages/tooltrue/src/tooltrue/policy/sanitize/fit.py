@@ -8,6 +8,7 @@ from typing import Any
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.sanitize.result_bytes import is_text_copy, scannable_bytes
 from tooltrue.policy.sanitize.truncate import Truncation, cut_text, cuts
+from tooltrue.policy.wording import RESULT_CUT_AND_STORED, RESULT_STORED_WITHOUT_EXCERPT
 from tooltrue.protocol.types import (
     UNSET,
     AudioContent,
@@ -41,9 +42,9 @@ def fit(tool: Tool, result: CallToolResult, limit: int, context: RequestContext,
     part, note = _part(tool, result, limit - _SAYING)
     facts = {"tool": tool.name, "size": link.size, "limit": limit, "uri": link.uri, "shown": note}
     if part is None:
-        error = failed(sentence("TT2311", language, facts))
+        error = failed(sentence(RESULT_STORED_WITHOUT_EXCERPT, language, facts))
         return replaced(error, content=[*error.content, link], meta={**(result.meta or {}), CUT: {"uri": link.uri}})
-    content = [*part.content, TextContent(text=sentence("TT2310", language, facts)), link]
+    content = [*part.content, TextContent(text=sentence(RESULT_CUT_AND_STORED, language, facts)), link]
     meta = {**(part.meta or {}), CUT: {"uri": link.uri, "size": link.size, "shown": note}}
     return replaced(part, content=content, meta=meta)
 

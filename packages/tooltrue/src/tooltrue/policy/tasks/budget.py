@@ -12,6 +12,12 @@ from typing import TypeVar
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.sanitize.result_bytes import scannable_bytes
+from tooltrue.policy.wording import (
+    RUN_STOPPED_BUDGET_EXHAUSTED,
+    TASK_BUDGET_EXHAUSTED,
+    TASK_BUDGET_NEARLY_EXHAUSTED,
+    TASK_TOOLS_DISABLED,
+)
 from tooltrue.protocol.types import CallToolResult, TextContent, ToolOutcome, replaced
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Layer, Provider
@@ -73,7 +79,7 @@ def stop(task: Task, operation: Operation, error: ToolError) -> ToolError:
 def _take(task: Task, operation: Operation) -> None:
     """Count the operation. ``ToolError`` if the task is stopped, or a budget is used up."""
     if task.stopped:
-        raise ToolError.of("TT9353", reason=task.stopped)
+        raise ToolError.of(TASK_TOOLS_DISABLED, reason=task.stopped)
     over = [name for name, (used, limit) in task.shares().items() if used >= limit]
     if not over:
         task.calls += 1
@@ -81,9 +87,9 @@ def _take(task: Task, operation: Operation) -> None:
     task.strikes += 1
     what = ", ".join(over)
     if task.strikes >= _STRIKES:
-        raise stop(task, operation, ToolError.of("TT9351", what=what))
+        raise stop(task, operation, ToolError.of(RUN_STOPPED_BUDGET_EXHAUSTED, what=what))
     with_note(operation, f"budget: {what}")
-    raise ToolError.of("TT9350", what=what, left=remaining(task), more=_STRIKES - task.strikes)
+    raise ToolError.of(TASK_BUDGET_EXHAUSTED, what=what, left=remaining(task), more=_STRIKES - task.strikes)
 
 
 def _warned(task: Task, result: CallToolResult, language: str) -> CallToolResult:
@@ -95,7 +101,7 @@ def _warned(task: Task, result: CallToolResult, language: str) -> CallToolResult
     if not near:
         return result
     task.warned_limits.update(near)
-    notice = sentence("TT9352", language, {"what": ", ".join(near), "left": remaining(task)})
+    notice = sentence(TASK_BUDGET_NEARLY_EXHAUSTED, language, {"what": ", ".join(near), "left": remaining(task)})
     return replaced(result, content=[*result.content, TextContent(text=notice)])
 
 

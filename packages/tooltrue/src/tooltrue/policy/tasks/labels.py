@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidResult, RpcError, ToolError
 from tooltrue.policy.sanitize.fit import CUT
+from tooltrue.policy.wording import LABEL_UNTRUSTED_DATA, LABEL_UNTRUSTED_DATA_CUT
 from tooltrue.protocol.types import (
     UNSET,
     AudioContent,
@@ -129,7 +130,7 @@ def _split_notice(result: CallToolResult, context: RequestContext, language: str
     link = next((thing.link for thing in context.stored if thing.link.uri == uri), None)
     if link is None or len(result.content) < 2:
         return result.content, []
-    more = TextContent(text=sentence("TT9381", language, {"size": link.size, "uri": link.uri}))
+    more = TextContent(text=sentence(LABEL_UNTRUSTED_DATA_CUT, language, {"size": link.size, "uri": link.uri}))
     return result.content[:-2], [more, ResourceLink(link.uri, "the whole result", size=link.size)]
 
 
@@ -143,7 +144,7 @@ _OURS = ("<untrusted-data ", "</untrusted-data ")
 def _marks(nonce: str, source: str, language: str) -> tuple[str, str]:
     begin = f'<untrusted-data id="{nonce}" from="{_name(source)}">'
     end = f'</untrusted-data id="{nonce}">'
-    return f"{begin}\n{sentence('TT9380', language, {'id': nonce})}", end
+    return f"{begin}\n{sentence(LABEL_UNTRUSTED_DATA, language, {'id': nonce})}", end
 
 
 def _name(source: str) -> str:

@@ -15,6 +15,7 @@ from tooltrue.errors import InvalidParams
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.sanitize.secrets import kinds_in
+from tooltrue.policy.wording import COMPOSED_URI_AFTER_TAINT, LETHAL_TRIFECTA, SECRET_IN_OUTGOING_ARGUMENTS
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import PromptOutcome, ReadOutcome, ToolOutcome, Value, replaced
 from tooltrue.state.facts import Values
@@ -106,10 +107,12 @@ class _CheckFlow(Wrapper, frozen=True):
         if "private" in taint and "untrusted" in taint and not self.settings.goes_back(tool, task):
             stakes.append(TRIFECTA)
             facts = {"tool": call.name, "private": taint["private"], "untrusted": taint["untrusted"]}
-            reasons.append(sentence("TT9370", self.language, facts))
+            reasons.append(sentence(LETHAL_TRIFECTA, self.language, facts))
         if kinds := kinds_in(encode(call.arguments)):
             stakes.append("secrets")
-            reasons.append(sentence("TT9372", self.language, {"tool": call.name, "kinds": ", ".join(kinds)}))
+            reasons.append(
+                sentence(SECRET_IN_OUTGOING_ARGUMENTS, self.language, {"tool": call.name, "kinds": ", ".join(kinds)})
+            )
         if stakes:
             call = replaced(call, asks="\n".join(reasons), stake="+".join(stakes))
         return await self.inner.call_tool(call)
@@ -120,7 +123,7 @@ class _CheckFlow(Wrapper, frozen=True):
         if "private" in taint and "untrusted" in taint and not request.uri.startswith(SCHEME):
             first, *_ = await self.inner.find_entries(request)
             if isinstance(first, wire.ResourceTemplate):
-                raise InvalidParams.of("TT9371", uri=request.uri[:200])
+                raise InvalidParams.of(COMPOSED_URI_AFTER_TAINT, uri=request.uri[:200])
         return await self.inner.read_resource(request)
 
 

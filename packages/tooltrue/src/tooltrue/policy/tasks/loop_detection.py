@@ -16,11 +16,18 @@ from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.tasks.budget import stop, with_note
 from tooltrue.policy.tasks.labels import without_label
+from tooltrue.policy.wording import (
+    IDENTICAL_CALL_IN_PROGRESS,
+    LOOP_DETECTED,
+    REPEATED_TOOL_FAILURE,
+    RUN_STOPPED_LOOP_DETECTED,
+    RUN_STOPPED_REPEATED_FAILURE,
+)
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, Value, replaced
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import ToolCall
-from tooltrue.wording import sentence
+from tooltrue.wording import SETTING_INVALID, sentence
 
 __all__ = ["Loops", "detect_loops"]
 
@@ -41,7 +48,7 @@ class Loops(Value, frozen=True):
     def __post_init__(self) -> None:
         if not (2 <= self.told_after < self.stopped_after and self.errors_after >= 2):
             requirement = "2 or more, and stopped_after above told_after"
-            raise ConfigurationError.of("TT4009", name="Loops(…)", wanted=requirement)
+            raise ConfigurationError.of(SETTING_INVALID, name="Loops(…)", wanted=requirement)
 
     def watches(self, name: str) -> bool:
         return self.is_on and not (self.patient is not None and self.patient.match(name))
@@ -62,11 +69,11 @@ class _DetectLoops(Wrapper, frozen=True):
             return await self.inner.call_tool(call)
         made = digest([call.name, call.arguments])
         if (times := _about_to_be(task, made)) >= settings.stopped_after:
-            raise stop(task, call, ToolError.of("TT9361", tool=call.name, times=times - 1))
+            raise stop(task, call, ToolError.of(RUN_STOPPED_LOOP_DETECTED, tool=call.name, times=times - 1))
         # The results of calls that still run are unknown; assume that they are the same.
         running = task.running[made]
         if running and (running >= settings.told_after or times + running >= settings.stopped_after):
-            raise ToolError.of("TT9364", tool=call.name, times=running)
+            raise ToolError.of(IDENTICAL_CALL_IN_PROGRESS, tool=call.name, times=running)
         task.running[made] += 1
         try:
             outcome = await self.inner.call_tool(call)
@@ -90,7 +97,7 @@ class _DetectLoops(Wrapper, frozen=True):
         if times == self.settings.told_after:
             with_note(call, f"loop: {times} times")
             facts = {"tool": call.name, "times": times, "last": self.settings.stopped_after}
-            return sentence("TT9360", self.language, facts)
+            return sentence(LOOP_DETECTED, self.language, facts)
         return self._after_error(task, call, error)
 
     def _after_error(self, task: Task, call: ToolCall, error: str) -> str:
@@ -99,11 +106,11 @@ class _DetectLoops(Wrapper, frozen=True):
         task.errors = ("", 0) if not error else (name, count + 1 if last == name else 1)
         count, limit = task.errors[1], self.settings.errors_after
         if count >= 2 * limit:
-            raise stop(task, call, ToolError.of("TT9363", tool=call.name, times=count))
+            raise stop(task, call, ToolError.of(RUN_STOPPED_REPEATED_FAILURE, tool=call.name, times=count))
         if count != limit:
             return ""
         with_note(call, f"the same error {count} times")
-        return sentence("TT9362", self.language, {"tool": call.name, "times": count, "last": 2 * limit})
+        return sentence(REPEATED_TOOL_FAILURE, self.language, {"tool": call.name, "times": count, "last": 2 * limit})
 
 
 class _NoticedError(ToolError):

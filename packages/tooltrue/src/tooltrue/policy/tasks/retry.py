@@ -14,10 +14,11 @@ from typing import TypeAlias
 from tooltrue.errors import ConfigurationError, ToolError, TransportError, Unreachable
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.tasks.budget import with_note
+from tooltrue.policy.wording import CONNECTION_RETRIES_EXHAUSTED, LABEL_RETRY_RANGE, RETRY_EFFECT_UNKNOWN
 from tooltrue.protocol.types import ToolOutcome, Value
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
-from tooltrue.wording import Worded
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["Retry", "Sleep", "retry"]
 
@@ -35,7 +36,7 @@ class Retry(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or not 0 < self.pause <= self.longest < float("inf"):
-            raise ConfigurationError.of("TT4009", name="Retry(…)", wanted=Worded("TT4052", {}))
+            raise ConfigurationError.of(SETTING_INVALID, name="Retry(…)", wanted=Worded(LABEL_RETRY_RANGE, {}))
 
     def may_repeat(self, tool: Tool) -> bool:
         if tool.effect == "read" or (self.idempotent is not None and self.idempotent.match(tool.name)):
@@ -72,4 +73,8 @@ class _Retried(Wrapper, frozen=True):
 def _failure(call: ToolCall, tool: Tool, attempts: int, error: TransportError | Unreachable) -> ToolError:
     if isinstance(error, Unreachable):
         return error
-    return ToolError.of("TT9390" if tool.effect == "read" else "TT9391", tool=call.name, attempts=attempts)
+    return ToolError.of(
+        CONNECTION_RETRIES_EXHAUSTED if tool.effect == "read" else RETRY_EFFECT_UNKNOWN,
+        tool=call.name,
+        attempts=attempts,
+    )

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.words import Node, Path, kind, printable
+from tooltrue.protocol.wording import SCHEMA_DIALECT_NOT_SUPPORTED
 
 HERE: Final = "here"  # applied to the value itself
 THERE: Final = "there"  # applied to a part of the value
@@ -74,7 +75,7 @@ def dialect_of(declared: Any) -> Dialect:
     text = declared if isinstance(declared, str) else kind(declared)
     dialect = _DIALECTS.get(re.sub(r"^https?://|#$", "", text))
     if dialect is None:
-        refuse("TT3103", dialect=printable(text), supported=_SUPPORTED)
+        refuse(SCHEMA_DIALECT_NOT_SUPPORTED, dialect=printable(text), supported=_SUPPORTED)
     return dialect
 
 

@@ -10,6 +10,21 @@ from urllib.parse import unquote, urljoin
 from tooltrue.protocol.schema.dialects import HERE, THERE, Dialect, dialect_of, refuse, subschemas
 from tooltrue.protocol.schema.words import Node, Path, json_path, kind, printable
 from tooltrue.protocol.types import Value
+from tooltrue.protocol.wording import (
+    SCHEMA_EXTERNAL_REFERENCE,
+    SCHEMA_MIXED_DIALECTS,
+    SCHEMA_NESTED_TOO_DEEPLY,
+    SCHEMA_NOT_OBJECT,
+    SCHEMA_PATTERN_TOO_LONG,
+    SCHEMA_REFERENCE_CHAIN_TOO_LONG,
+    SCHEMA_REFERENCE_CYCLE,
+    SCHEMA_REFERENCE_UNRESOLVED,
+    SCHEMA_TOO_MANY_PATTERNS,
+    SCHEMA_TOO_MANY_REFERENCES,
+    SCHEMA_TOO_MANY_VALUES,
+    SCHEMA_VALIDATION_TOO_COSTLY,
+    SCHEMA_VALUE_NOT_JSON,
+)
 
 
 class SchemaBounds(Value, frozen=True):
@@ -45,7 +60,7 @@ def private_copy(definition: Any, bounds: SchemaBounds) -> Node:
     """A copy of the schema as plain JSON in our own objects. Refuses schemas that are too deep, too large or not
     JSON."""
     if not isinstance(definition, Mapping):
-        refuse("TT3101", kind=kind(definition))
+        refuse(SCHEMA_NOT_OBJECT, kind=kind(definition))
     remaining = bounds.nodes
 
     def copy(value: Any, path: Path) -> Any:
@@ -66,9 +81,9 @@ def private_copy(definition: Any, bounds: SchemaBounds) -> Node:
         nonlocal remaining
         remaining -= size
         if len(path) > bounds.depth:
-            refuse("TT3108", limit=bounds.depth)
+            refuse(SCHEMA_NESTED_TOO_DEEPLY, limit=bounds.depth)
         if remaining < 0:
-            refuse("TT3109", limit=bounds.nodes)
+            refuse(SCHEMA_TOO_MANY_VALUES, limit=bounds.nodes)
 
     return copy(definition, ())
 
@@ -76,7 +91,7 @@ def private_copy(definition: Any, bounds: SchemaBounds) -> Node:
 def _plain_name(key: Any, path: Path) -> str:
     if isinstance(key, str):
         return str.__str__(key)
-    return refuse("TT3102", path=json_path(path), kind=f"a key of type {type(key).__name__}")
+    return refuse(SCHEMA_VALUE_NOT_JSON, path=json_path(path), kind=f"a key of type {type(key).__name__}")
 
 
 def _plain_scalar(value: Any, path: Path) -> Any:
@@ -87,7 +102,7 @@ def _plain_scalar(value: Any, path: Path) -> Any:
         return str.__str__(value)
     if isinstance(value, int):
         return int(value)
-    return refuse("TT3102", path=json_path(path), kind=kind(value))
+    return refuse(SCHEMA_VALUE_NOT_JSON, path=json_path(path), kind=kind(value))
 
 
 class SchemaPlace(NamedTuple):
@@ -177,19 +192,21 @@ class _Survey:
             elif keyword in _REFERENCES and keyword not in self.dialect.ignored and isinstance(value, str):
                 self.count_reference(_Reference(place, resource, keyword, value))
             elif keyword == "$schema" and path and dialect_of(value) is not self.dialect:
-                refuse("TT3115", path=json_path(path), dialect=printable(str(value)), outer=self.dialect.name)
+                refuse(
+                    SCHEMA_MIXED_DIALECTS, path=json_path(path), dialect=printable(str(value)), outer=self.dialect.name
+                )
 
     def count_pattern(self, pattern: Any, path: Path) -> None:
         self.patterns += 1
         if self.patterns > self.bounds.patterns:
-            refuse("TT3112", limit=self.bounds.patterns)
+            refuse(SCHEMA_TOO_MANY_PATTERNS, limit=self.bounds.patterns)
         if isinstance(pattern, str) and len(pattern) > self.bounds.pattern_chars:
-            refuse("TT3113", path=json_path(path), limit=self.bounds.pattern_chars)
+            refuse(SCHEMA_PATTERN_TOO_LONG, path=json_path(path), limit=self.bounds.pattern_chars)
 
     def count_reference(self, reference: _Reference) -> None:
         self.references.append(reference)
         if len(self.references) > self.bounds.refs:
-            refuse("TT3110", limit=self.bounds.refs)
+            refuse(SCHEMA_TOO_MANY_REFERENCES, limit=self.bounds.refs)
 
     def identify(self, place: SchemaPlace, resource: _SchemaResource) -> _SchemaResource:
         """Record the identifiers of ``place``; return the resource that it and its subschemas belong to."""
@@ -221,13 +238,13 @@ class _Survey:
         where, _, fragment = absolute(reference.resource.base, reference.text).partition("#")
         resource = self.resources.get(where)
         if resource is None:
-            refuse("TT3105", ref=printable(reference.text), path=json_path(reference.place.path))
+            refuse(SCHEMA_EXTERNAL_REFERENCE, ref=printable(reference.text), path=json_path(reference.place.path))
         if fragment and not fragment.startswith("/"):
             target = self.anchors.get((resource.base, unquote(fragment)))
         else:
             target = _point(resource.root, unquote(fragment))
         if target is None or target.node.__class__ not in (dict, bool):
-            refuse("TT3106", ref=printable(reference.text), path=json_path(reference.place.path))
+            refuse(SCHEMA_REFERENCE_UNRESOLVED, ref=printable(reference.text), path=json_path(reference.place.path))
         if target.node.__class__ is dict and id(target.node) not in self.visited:
             self.read(target, resource)
         return target
@@ -248,7 +265,7 @@ class _Survey:
         if isinstance(node, bool) or id(node) in done:
             return
         if id(node) in active:
-            refuse("TT3107", ref=printable(start.text), path=json_path(start.place.path))
+            refuse(SCHEMA_REFERENCE_CYCLE, ref=printable(start.text), path=json_path(start.place.path))
         self.bound_chain(len(active))
         active.append(id(node))
         for _, children in self.applied(node, _IN_PLACE):
@@ -275,13 +292,13 @@ class _Survey:
             costs = [self.weigh(child, chain + 1) for child in children]
             total += max(costs, default=0) if keyword in _APART else sum(costs)
         if total > self.bounds.expansion:
-            refuse("TT3114", limit=self.bounds.expansion)
+            refuse(SCHEMA_VALIDATION_TOO_COSTLY, limit=self.bounds.expansion)
         self.weights[id(node)] = total
         return total
 
     def bound_chain(self, length: int) -> None:
         if length > self.bounds.chain:
-            refuse("TT3111", limit=self.bounds.chain)
+            refuse(SCHEMA_REFERENCE_CHAIN_TOO_LONG, limit=self.bounds.chain)
 
 
 def absolute(base: str, reference: str) -> str:

@@ -13,6 +13,7 @@ from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.dialects import Dialect, refuse
 from tooltrue.protocol.schema.survey import BASE, SchemaBounds, SchemaPlace, Targets, absolute
 from tooltrue.protocol.schema.words import ARTICLE, Node, Path, json_path, printable
+from tooltrue.protocol.wording import SCHEMA_INVALID, SCHEMA_NOT_COMPILABLE, SCHEMA_PATTERN_UNSAFE
 
 _Make = Callable[..., jsonschema_rs.Validator]
 _ENGINES: Final[dict[str, tuple[_Make, int]]] = {
@@ -36,7 +37,7 @@ def compiled(root: Node, dialect: Dialect, targets: Targets, bounds: SchemaBound
     return Compiled(root, dialect, targets, make, judge.is_valid)
 
 
-_PATTERN: Final = "TT3117"
+_PATTERN: Final = SCHEMA_PATTERN_UNSAFE
 
 
 def _judge(make: _Make, root: Node, dialect: Dialect) -> jsonschema_rs.Validator:
@@ -45,7 +46,7 @@ def _judge(make: _Make, root: Node, dialect: Dialect) -> jsonschema_rs.Validator
     except jsonschema_rs.ValidationError as error:
         _refuse_as(error, dialect)
     except ValueError as error:  # lone surrogates, numbers beyond all limits
-        refuse("TT3116", problem=printable(str(error)))
+        refuse(SCHEMA_NOT_COMPILABLE, problem=printable(str(error)))
 
 
 def _refuse_as(error: jsonschema_rs.ValidationError, dialect: Dialect) -> NoReturn:
@@ -57,7 +58,7 @@ def _refuse_as(error: jsonschema_rs.ValidationError, dialect: Dialect) -> NoRetu
             problem = f"type is one of {', '.join(ARTICLE)}, or a list of them"
         case _:
             problem = printable(error.message.partition("\n")[0])
-    refuse("TT3104", dialect=dialect.name, path=json_path(path), problem=problem)
+    refuse(SCHEMA_INVALID, dialect=dialect.name, path=json_path(path), problem=problem)
 
 
 class Compiled:

@@ -15,6 +15,7 @@ from tooltrue.errors import RpcError, TransportError
 from tooltrue.testing.checks import errors, functional, integration, performance, read_only_tools, security
 from tooltrue.testing.checks.bench import Bench, Plan
 from tooltrue.testing.report import Finding, Report, failed, not_run
+from tooltrue.testing.wording import FINDING_CHECK_ABORTED, FINDING_TOOL_LISTING_FAILED, SKIPPED_TOOL_LISTING_FAILED
 
 __all__ = ["CHECKS", "Plan", "check_server", "examine"]
 
@@ -80,11 +81,15 @@ async def check_server(target: Target, plan: Plan | None = None) -> Report:
 
 async def _run(check: Check, bench: Bench) -> list[Finding]:
     if bench.trouble:
-        return [failed("TT8111", problem=bench.trouble) if check is functional.listing else not_run("TT8918")]
+        return [
+            failed(FINDING_TOOL_LISTING_FAILED, problem=bench.trouble)
+            if check is functional.listing
+            else not_run(SKIPPED_TOOL_LISTING_FAILED)
+        ]
     findings: list[Finding] = []
     try:
         async for finding in check(bench):
             findings.append(finding)
     except (RpcError, TransportError) as error:
-        findings.append(failed("TT8001", problem=str(error)))
+        findings.append(failed(FINDING_CHECK_ABORTED, problem=str(error)))
     return findings

@@ -16,6 +16,7 @@ from tooltrue.client.client import Client, Result, Target, link_to
 from tooltrue.client.eras import ServerFacts
 from tooltrue.errors import ConnectionLost, InvalidParams, InvalidResult, RpcError, SchemaError, TransportError
 from tooltrue.jsonrpc.messages import Json
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import ToolDefinition
@@ -23,6 +24,12 @@ from tooltrue.testing.checks.leaks import leaked
 from tooltrue.testing.generate import Samples, samples
 from tooltrue.testing.line import Line
 from tooltrue.testing.report import Finding, not_run
+from tooltrue.testing.wording import (
+    SKIPPED_DESTRUCTIVE_TOOL,
+    SKIPPED_OPEN_WORLD_TOOL,
+    SKIPPED_UNSELECTED_TOOL,
+    SKIPPED_WRITING_TOOL,
+)
 
 __all__ = ["Bench", "CallOutcome", "Plan", "ToolUnderTest", "few"]
 
@@ -197,7 +204,7 @@ class Bench:
     @property
     def facts(self) -> ServerFacts:
         if self._facts is None:
-            raise ConnectionLost.of("TT5001")
+            raise ConnectionLost.of(CONNECTION_CLOSED)
         return self._facts
 
     def callable(self) -> Iterator[ToolUnderTest]:
@@ -286,15 +293,17 @@ def subject_of(tool: ToolDefinition, plan: Plan) -> ToolUnderTest:
 
 def _excuse(tool: ToolDefinition, plan: Plan) -> Finding | None:
     if not any(fnmatchcase(tool.name, pattern) for pattern in plan.tools):
-        return not_run("TT8903", tool.name)
+        return not_run(SKIPPED_UNSELECTED_TOOL, tool.name)
     hints = tool.annotations
     if hints is not None and hints.openWorldHint is True and not plan.open_world:
-        return not_run("TT8920", tool.name)
+        return not_run(SKIPPED_OPEN_WORLD_TOOL, tool.name)
     if hints is not None and hints.readOnlyHint:
         return None
     if hints is None or hints.destructiveHint is not False:
-        return None if tool.name in plan.destructive else not_run("TT8902", tool.name, name=tool.name)
-    return None if plan.effects == "write" or tool.name in plan.destructive else not_run("TT8901", tool.name)
+        return None if tool.name in plan.destructive else not_run(SKIPPED_DESTRUCTIVE_TOOL, tool.name, name=tool.name)
+    return (
+        None if plan.effects == "write" or tool.name in plan.destructive else not_run(SKIPPED_WRITING_TOOL, tool.name)
+    )
 
 
 def few(findings: list[Finding], most: int = 5) -> list[Finding]:

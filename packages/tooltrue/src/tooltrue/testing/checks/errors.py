@@ -20,6 +20,23 @@ from tooltrue.testing.checks.functional import short
 from tooltrue.testing.checks.performance import quantile
 from tooltrue.testing.line import Line
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.wording import (
+    FINDING_CANCELLED_CALL_ANSWERED,
+    FINDING_LEFTOVER_PROCESSES,
+    FINDING_LEFTOVER_TASKS,
+    FINDING_RESOURCE_LEAK,
+    FINDING_RUNS_AFTER_INPUT_END,
+    FINDING_UNRESPONSIVE_AFTER_CANCELLATION,
+    FINDING_UNRESPONSIVE_AFTER_INVALID_INPUT,
+    FINDING_UNRESPONSIVE_AFTER_TIMEOUTS,
+    FINDING_WRONG_ERROR_CODE,
+    SKIPPED_ANSWER_BEFORE_CANCELLATION,
+    SKIPPED_CANCELLATION_OVER_HTTP,
+    SKIPPED_NO_CALLABLE_TOOL,
+    SKIPPED_SERVER_NOT_IN_PROCESS,
+    SKIPPED_SERVER_NOT_PROCESS,
+    SKIPPED_TOOLS_TOO_SLOW,
+)
 from tooltrue.transport.memory import MemoryLink
 from tooltrue.transport.processes import descendants
 from tooltrue.transport.stdio_client import StdioLink
@@ -39,18 +56,18 @@ async def time_out(bench: Bench) -> AsyncIterator[Finding]:
                 await bench.client.call_tool(subject.name, subject.good or {}, timeout=0.0)
         answer = await bench.call(subject, subject.good or {})
         if isinstance(answer.error, RequestTimeout | ConnectionLost):
-            yield failed("TT8501", subject.name, problem=str(answer.error))
+            yield failed(FINDING_UNRESPONSIVE_AFTER_TIMEOUTS, subject.name, problem=str(answer.error))
         else:
             yield passed(subject.name, given_up=_GIVEN_UP)
     if not has_calls:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
 
 
 async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
     """A cancelled call gets no answer, and the server answers later requests (basic/patterns/cancellation)."""
     subjects = sorted(bench.callable(), key=_slowness, reverse=True)
     if not subjects or not link_to(bench.target).shared:
-        yield not_run("TT8912" if subjects else "TT8909")
+        yield not_run(SKIPPED_CANCELLATION_OVER_HTTP if subjects else SKIPPED_NO_CALLABLE_TOOL)
         return
     slowest = subjects[0]
     patience = min(bench.plan.seconds, 0.2 + 3 * _slowness(slowest))
@@ -60,11 +77,11 @@ async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
         life = line.ask(line.sign_of_life, {})
         order = await _order(line, (call, life), bench.plan.seconds, patience)
     if life not in order:
-        yield failed("TT8503", slowest.name)
+        yield failed(FINDING_UNRESPONSIVE_AFTER_CANCELLATION, slowest.name)
     elif order[-1] == call:
-        yield failed("TT8502", slowest.name)
+        yield failed(FINDING_CANCELLED_CALL_ANSWERED, slowest.name)
     elif call in order:
-        yield not_run("TT8913", slowest.name)
+        yield not_run(SKIPPED_ANSWER_BEFORE_CANCELLATION, slowest.name)
     else:
         yield passed(slowest.name)
 
@@ -111,12 +128,14 @@ async def malformed(bench: Bench) -> AsyncIterator[Finding]:
             answer = await line.reply(min(bench.plan.seconds, _MALFORMED_SECONDS))
             if _number(answer) != number:
                 wrong += 1
-                yield failed("TT8504", what=what, number=number, answer=short(answer))
+                yield failed(FINDING_WRONG_ERROR_CODE, what=what, number=number, answer=short(answer))
         answer = await line.answer(line.ask("no/such/method", {}))
         if answer is None:
-            yield failed("TT8505")
+            yield failed(FINDING_UNRESPONSIVE_AFTER_INVALID_INPUT)
         elif _number(answer) != MethodNotFound.number:
-            yield failed("TT8504", what="an unknown method", number=MethodNotFound.number, answer=short(answer))
+            yield failed(
+                FINDING_WRONG_ERROR_CODE, what="an unknown method", number=MethodNotFound.number, answer=short(answer)
+            )
         elif not wrong:
             yield passed(messages=len(MALFORMED) + 1)
 
@@ -134,7 +153,7 @@ async def cleaning_up(bench: Bench) -> AsyncIterator[Finding]:
         async for finding in _check_exit(bench, link):
             yield finding
     if not started:
-        yield not_run("TT8914")
+        yield not_run(SKIPPED_SERVER_NOT_PROCESS)
 
 
 async def _check_exit(bench: Bench, link: StdioLink) -> AsyncIterator[Finding]:
@@ -145,9 +164,9 @@ async def _check_exit(bench: Bench, link: StdioLink) -> AsyncIterator[Finding]:
         has_ended = await link.end_input()
         survivors = [process for process in family if _is_alive(process)]
     if not has_ended:
-        yield failed("TT8506")
+        yield failed(FINDING_RUNS_AFTER_INPUT_END)
     if survivors:
-        yield failed("TT8507", count=len(survivors))
+        yield failed(FINDING_LEFTOVER_PROCESSES, count=len(survivors))
     if has_ended and not survivors:
         yield passed(processes=len(family) + 1)
 
@@ -169,19 +188,19 @@ async def flat(bench: Bench) -> AsyncIterator[Finding]:
     readers = [subject for subject in bench.callable() if subject.reads]
     link = link_to(bench.target)
     if not readers or not isinstance(link, MemoryLink | StdioLink):
-        yield not_run("TT8915" if readers else "TT8909")
+        yield not_run(SKIPPED_SERVER_NOT_IN_PROCESS if readers else SKIPPED_NO_CALLABLE_TOOL)
         return
     before = len(asyncio.all_tasks())
     async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
         gauge = _in_this_process if isinstance(link, MemoryLink) else partial(_in_process, link.pid or 0)
         for subject in readers:
             if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
-                yield not_run("TT8916", subject.name)
+                yield not_run(SKIPPED_TOOLS_TOO_SLOW, subject.name)
             else:
                 yield _growth(subject, await _marks(line, subject, gauge))
     extra_tasks = len(asyncio.all_tasks()) - before
     if extra_tasks > 0:
-        yield failed("TT8509", count=extra_tasks)
+        yield failed(FINDING_LEFTOVER_TASKS, count=extra_tasks)
 
 
 async def _marks(line: Line, subject: ToolUnderTest, gauge: Callable[[], Mapping[str, int]]) -> list[Mapping[str, int]]:
@@ -199,7 +218,7 @@ def _growth(subject: ToolUnderTest, marks: list[Mapping[str, int]]) -> Finding:
     more = {what: marks[-1][what] - marks[0][what] for what in marks[0]}
     for what in more:
         if all(later[what] - earlier[what] >= _CALLS for earlier, later in pairwise(marks)):
-            return failed("TT8508", subject.name, what=what, count=more[what], calls=_WINDOWS * _CALLS)
+            return failed(FINDING_RESOURCE_LEAK, subject.name, what=what, count=more[what], calls=_WINDOWS * _CALLS)
     return passed(subject.name, calls=_WINDOWS * _CALLS, **{f"more_{what}": count for what, count in more.items()})
 
 

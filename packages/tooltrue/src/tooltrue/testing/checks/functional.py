@@ -7,12 +7,37 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
+from tooltrue.client.wording import SERVER_QUESTION_NOT_SUPPORTED
 from tooltrue.errors import ConnectionLost, MissingCapability, RequestTimeout, RpcError, TransportError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.types import UNSET
 from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.wording import (
+    FINDING_CALL_CLOSED_CONNECTION,
+    FINDING_CALL_PROTOCOL_ERROR,
+    FINDING_CALL_TIMEOUT,
+    FINDING_DEFINITION_INVALID,
+    FINDING_DESCRIPTION_MISSING,
+    FINDING_DUPLICATE_TOOL_NAME,
+    FINDING_EXAMPLE_VIOLATES_SCHEMA,
+    FINDING_IDEMPOTENT_CALL_CHANGED_STATE,
+    FINDING_IDEMPOTENT_RESULTS_DIFFER,
+    FINDING_RESULT_VIOLATES_SCHEMA,
+    FINDING_SCHEMA_UNUSABLE,
+    FINDING_STRUCTURED_CONTENT_MISSING,
+    FINDING_STRUCTURED_CONTENT_WITHOUT_TEXT,
+    FINDING_TEXT_STRUCTURE_MISMATCH,
+    FINDING_TOOL_FAILED,
+    FINDING_TOOL_LIST_UNSTABLE,
+    FINDING_TOOL_NAME_NOT_PORTABLE,
+    SKIPPED_ALL_CALLS_FAILED,
+    SKIPPED_EXAMPLE_FAILED,
+    SKIPPED_NO_IDEMPOTENT_TOOL,
+    SKIPPED_NO_VALUE_FOR_SCHEMA,
+    SKIPPED_TOOL_ASKS_USER,
+)
 
 __all__ = [
     "contract_violations",
@@ -34,8 +59,8 @@ async def definitions(bench: Bench) -> AsyncIterator[Finding]:
     raw = await _raw_tools(bench)
     usable = {subject.name for subject in bench.subjects}
     names = Counter(str(tool.get("name")) if is_object(tool) else "?" for tool in raw)
-    problems = [failed("TT8105", name) for name in names if name not in usable]
-    problems += [failed("TT8104", name, count=count) for name, count in names.items() if count > 1]
+    problems = [failed(FINDING_DEFINITION_INVALID, name) for name in names if name not in usable]
+    problems += [failed(FINDING_DUPLICATE_TOOL_NAME, name, count=count) for name, count in names.items() if count > 1]
     for subject in bench.subjects:
         problems += _definition(subject)
     for problem in problems:
@@ -46,13 +71,13 @@ async def definitions(bench: Bench) -> AsyncIterator[Finding]:
 
 def _definition(subject: ToolUnderTest) -> Iterator[Finding]:
     if not is_name(subject.name):
-        yield failed("TT8101", subject.name)
+        yield failed(FINDING_TOOL_NAME_NOT_PORTABLE, subject.name)
     if not (subject.tool.description or "").strip():
-        yield failed("TT8102", subject.name)
+        yield failed(FINDING_DESCRIPTION_MISSING, subject.name)
     if subject.problem:
-        yield failed("TT8103", subject.name, problem=subject.problem)
+        yield failed(FINDING_SCHEMA_UNUSABLE, subject.name, problem=subject.problem)
     elif subject.tool.inputSchema.get("type") != "object":
-        yield failed("TT8103", subject.name, problem='it has no "type": "object"')
+        yield failed(FINDING_SCHEMA_UNUSABLE, subject.name, problem='it has no "type": "object"')
 
 
 async def _raw_tools(bench: Bench) -> list[Json]:
@@ -74,7 +99,7 @@ async def _raw_tools(bench: Bench) -> list[Json]:
 async def listing(bench: Bench) -> AsyncIterator[Finding]:
     """The pages end, and the list is the same twice."""
     first, second = [[tool.name for tool in await bench.client.list_tools()] for _ in range(2)]
-    yield passed(tools=len(first)) if first == second else failed("TT8112")
+    yield passed(tools=len(first)) if first == second else failed(FINDING_TOOL_LIST_UNSTABLE)
 
 
 async def covered(bench: Bench) -> AsyncIterator[Finding]:
@@ -85,7 +110,7 @@ async def covered(bench: Bench) -> AsyncIterator[Finding]:
             yield subject.excuse
         elif missing:
             more = f" +{len(missing) - 5}" if len(missing) > 5 else ""
-            yield not_run("TT8904", subject.name, rules=", ".join(missing[:5]) + more)
+            yield not_run(SKIPPED_NO_VALUE_FOR_SCHEMA, subject.name, rules=", ".join(missing[:5]) + more)
         else:
             yield passed(subject.name, valid=len(subject.valid), invalid=len(subject.samples.invalid))
 
@@ -95,14 +120,17 @@ async def examples(bench: Bench) -> AsyncIterator[Finding]:
     may be missing."""
     for subject in bench.subjects:
         if subject.samples.bad_examples:
-            yield failed("TT8122", subject.name, example=short(subject.samples.bad_examples[0]))
+            yield failed(FINDING_EXAMPLE_VIOLATES_SCHEMA, subject.name, example=short(subject.samples.bad_examples[0]))
     for subject in list(bench.callable()):
         example_arguments = [sample.value for sample in subject.samples.valid if sample.origin == "example"]
         answers = [await bench.call(subject, arguments) for arguments in example_arguments]
         wrong = [answer for answer in answers if not answer.succeeded]
         if wrong:
             yield not_run(
-                "TT8917", subject.name, example=short(wrong[0].arguments), words=short(_answer_text(wrong[0]))
+                SKIPPED_EXAMPLE_FAILED,
+                subject.name,
+                example=short(wrong[0].arguments),
+                words=short(_answer_text(wrong[0])),
             )
         elif example_arguments:
             yield passed(subject.name, examples=len(example_arguments))
@@ -122,13 +150,21 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
             yield problem
         errors = sum(not answer.succeeded for answer in subject.answers)
         if not problems and errors == len(subject.answers):
-            yield not_run("TT8905", subject.name, count=errors, words=short(_answer_text(subject.answers[0])))
+            yield not_run(
+                SKIPPED_ALL_CALLS_FAILED, subject.name, count=errors, words=short(_answer_text(subject.answers[0]))
+            )
         elif not problems:
             yield passed(subject.name, calls=len(subject.answers), errors=errors)
 
 
 # Messages of this library have these codes when a tool crashed (TT2004), or broke its own contract (TT2005).
 _FAULT = re.compile(r"\[TT200[45]\]")
+
+
+def _is_question(error: Exception | None) -> bool:
+    """Whether a call failed because its tool asked a user."""
+    is_refused = isinstance(error, TransportError) and error.code == SERVER_QUESTION_NOT_SUPPORTED
+    return is_refused or isinstance(error, MissingCapability)
 
 
 def contract_violations(subject: ToolUnderTest, answer: CallOutcome, seconds: float) -> Iterator[Finding]:
@@ -138,17 +174,19 @@ def contract_violations(subject: ToolUnderTest, answer: CallOutcome, seconds: fl
     match answer.error:
         case RequestTimeout():
             subject.hangs = True
-            yield failed("TT8131", subject.name, arguments=arguments, seconds=seconds)
-        case MissingCapability() | TransportError(code="TT5010"):
-            subject.excuse = not_run("TT8919", subject.name)
+            yield failed(FINDING_CALL_TIMEOUT, subject.name, arguments=arguments, seconds=seconds)
+        case error if _is_question(error):
+            subject.excuse = not_run(SKIPPED_TOOL_ASKS_USER, subject.name)
             yield subject.excuse
         case ConnectionLost():
-            yield failed("TT8133", subject.name, arguments=arguments, problem=str(answer.error))
+            yield failed(FINDING_CALL_CLOSED_CONNECTION, subject.name, arguments=arguments, problem=str(answer.error))
         case RpcError() | TransportError():
-            yield failed("TT8132", subject.name, arguments=arguments, problem=short(str(answer.error)))
+            yield failed(
+                FINDING_CALL_PROTOCOL_ERROR, subject.name, arguments=arguments, problem=short(str(answer.error))
+            )
         case None:
             if _FAULT.search(answer.words):
-                yield failed("TT8134", subject.name, arguments=arguments, words=short(answer.words))
+                yield failed(FINDING_TOOL_FAILED, subject.name, arguments=arguments, words=short(answer.words))
 
 
 async def output_schema(bench: Bench) -> AsyncIterator[Finding]:
@@ -160,10 +198,10 @@ async def output_schema(bench: Bench) -> AsyncIterator[Finding]:
         problems: list[Finding] = []
         for result in results:
             if result.structured is UNSET:
-                problems.append(failed("TT8141", subject.name))
+                problems.append(failed(FINDING_STRUCTURED_CONTENT_MISSING, subject.name))
             elif not subject.output.accepts(result.structured):
                 problem = subject.output.problems(result.structured, 1)[0]
-                problems.append(failed("TT8142", subject.name, problem=str(problem)))
+                problems.append(failed(FINDING_RESULT_VIOLATES_SCHEMA, subject.name, problem=str(problem)))
         for problem in few(problems, 1):
             yield problem
         if not problems:
@@ -179,9 +217,14 @@ async def text_and_structure(bench: Bench) -> AsyncIterator[Finding]:
         silent = [result for result in structured if not result.content]
         apart = [result for result in structured if not _agrees(result.text, result.structured)]
         if silent:
-            yield failed("TT8152", subject.name)
+            yield failed(FINDING_STRUCTURED_CONTENT_WITHOUT_TEXT, subject.name)
         elif apart:
-            yield failed("TT8151", subject.name, text=short(apart[0].text), structured=short(apart[0].structured))
+            yield failed(
+                FINDING_TEXT_STRUCTURE_MISMATCH,
+                subject.name,
+                text=short(apart[0].text),
+                structured=short(apart[0].structured),
+            )
         elif structured:
             yield passed(subject.name, results=len(structured))
 
@@ -206,13 +249,18 @@ async def idempotence(bench: Bench) -> AsyncIterator[Finding]:
         after = await bench.picture()
         changed = sorted(name for name in before if after.get(name) != before[name])
         if first.content != second.content:
-            yield failed("TT8161", subject.name, first=short(first.content), second=short(second.content))
+            yield failed(
+                FINDING_IDEMPOTENT_RESULTS_DIFFER,
+                subject.name,
+                first=short(first.content),
+                second=short(second.content),
+            )
         elif changed:
-            yield failed("TT8162", subject.name, readers=", ".join(changed))
+            yield failed(FINDING_IDEMPOTENT_CALL_CHANGED_STATE, subject.name, readers=", ".join(changed))
         else:
             yield passed(subject.name)
     if not stated:
-        yield not_run("TT8906")
+        yield not_run(SKIPPED_NO_IDEMPOTENT_TOOL)
 
 
 def _answer_text(answer: CallOutcome) -> str:

@@ -10,6 +10,17 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol import versions
 from tooltrue.testing.checks.bench import Bench, ToolUnderTest
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.wording import (
+    FINDING_REVISION_RESULTS_DIFFER,
+    FINDING_REVISION_UNUSABLE,
+    FINDING_REVISIONS_LIST_DIFFERENT_TOOLS,
+    FINDING_TOOLS_CAPABILITY_UNDECLARED,
+    FINDING_TRANSPORT_TOOLS_DIFFER,
+    FINDING_TRANSPORT_UNREACHABLE,
+    SKIPPED_NO_CALLABLE_TOOL,
+    SKIPPED_SINGLE_REVISION,
+    SKIPPED_SINGLE_TRANSPORT,
+)
 
 __all__ = ["capabilities", "carriers_agree", "eras_agree", "revisions"]
 
@@ -17,7 +28,7 @@ __all__ = ["capabilities", "carriers_agree", "eras_agree", "revisions"]
 async def capabilities(bench: Bench) -> AsyncIterator[Finding]:
     """A server with tools declares the capability (server/tools "Capabilities")."""
     is_said = "tools" in bench.facts.capabilities
-    yield passed() if is_said or not bench.subjects else failed("TT8206")
+    yield passed() if is_said or not bench.subjects else failed(FINDING_TOOLS_CAPABILITY_UNDECLARED)
 
 
 async def revisions(bench: Bench) -> AsyncIterator[Finding]:
@@ -31,11 +42,15 @@ async def revisions(bench: Bench) -> AsyncIterator[Finding]:
                 tool_names = sorted(tool.name for tool in await client.list_tools())
         except (RpcError, TransportError) as error:
             wrong += 1
-            yield failed("TT8201", revision=revision, problem=str(error))
+            yield failed(FINDING_REVISION_UNUSABLE, revision=revision, problem=str(error))
             continue
         if tool_names != names:
             wrong += 1
-            yield failed("TT8202", revision=revision, names=", ".join({*tool_names} ^ {*names}) or "…")
+            yield failed(
+                FINDING_REVISIONS_LIST_DIFFERENT_TOOLS,
+                revision=revision,
+                names=", ".join({*tool_names} ^ {*names}) or "…",
+            )
     if not wrong:
         yield passed(revisions=len(supported))
 
@@ -49,7 +64,7 @@ async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
     supported = (*bench.facts.supported, bench.facts.revision)
     newest = [[name for name in era if name in supported][:1] for era in (versions.MODERN, versions.LEGACY)]
     if [] in newest:
-        yield not_run("TT8907")
+        yield not_run(SKIPPED_SINGLE_REVISION)
         return
     [modern], [legacy] = newest
     subjects = list(bench.callable())
@@ -57,9 +72,9 @@ async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
     comparable = [subject.name for subject in subjects if first[subject.name] == second[subject.name]]
     different = [name for name in comparable if other[name] != first[name]]
     for name in different:
-        yield failed("TT8203", name, other=legacy, revision=modern)
+        yield failed(FINDING_REVISION_RESULTS_DIFFER, name, other=legacy, revision=modern)
     if not different:
-        yield passed(compared=len(comparable)) if comparable else not_run("TT8909")
+        yield passed(compared=len(comparable)) if comparable else not_run(SKIPPED_NO_CALLABLE_TOOL)
 
 
 async def _answers(bench: Bench, subjects: Sequence[ToolUnderTest], revision: str) -> dict[str, Json]:
@@ -76,8 +91,8 @@ async def carriers_agree(bench: Bench) -> AsyncIterator[Finding]:
             async with Client(target, timeout=bench.plan.seconds) as client:
                 there = await client.list_tools()
         except (RpcError, TransportError) as error:
-            yield failed("TT8204", carrier=name, problem=str(error))
+            yield failed(FINDING_TRANSPORT_UNREACHABLE, carrier=name, problem=str(error))
             continue
-        yield passed(tools=len(there)) if there == here else failed("TT8205", carrier=name)
+        yield passed(tools=len(there)) if there == here else failed(FINDING_TRANSPORT_TOOLS_DIFFER, carrier=name)
     if not bench.plan.carriers:
-        yield not_run("TT8908")
+        yield not_run(SKIPPED_SINGLE_TRANSPORT)

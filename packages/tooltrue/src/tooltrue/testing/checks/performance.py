@@ -7,6 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 
 from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest
 from tooltrue.testing.report import Finding, failed, not_run, passed
+from tooltrue.testing.wording import (
+    FINDING_CONCURRENT_CALLS_FAILED,
+    FINDING_CONCURRENT_RESULTS_DIFFER,
+    FINDING_LATENCY_LIMIT_EXCEEDED,
+    SKIPPED_NO_CALLABLE_TOOL,
+)
 
 __all__ = ["in_flight", "latency", "quantile"]
 
@@ -20,7 +26,7 @@ async def latency(bench: Bench) -> AsyncIterator[Finding]:
         answers = [await bench.call(subject, subject.good or {}) for _ in range(again)] or subject.answers
         yield _measured(bench, subject.name, answers)
     if not has_calls:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
 
 
 async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
@@ -37,7 +43,7 @@ async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
                 alone[subject.name] = first
     subjects = [subject for subject in bench.callable() if subject.name in alone]
     if not subjects:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
         return
     start = bench.plan.clock()
     turns = [subjects[number % len(subjects)] for number in range(bench.plan.in_flight * bench.plan.calls)]
@@ -47,9 +53,9 @@ async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
     unanswered = [subject for subject, answer in pairs if answer.result is None]
     mixed = [subject for subject, answer in pairs if answer.result and answer.content != alone[subject.name].content]
     if unanswered:
-        yield failed("TT8402", unanswered[0].name, count=len(unanswered), total=len(turns))
+        yield failed(FINDING_CONCURRENT_CALLS_FAILED, unanswered[0].name, count=len(unanswered), total=len(turns))
     elif mixed:
-        yield failed("TT8403", mixed[0].name, count=len(mixed), total=len(turns))
+        yield failed(FINDING_CONCURRENT_RESULTS_DIFFER, mixed[0].name, count=len(mixed), total=len(turns))
     else:
         took = [answer.seconds for answer in answers]
         yield passed(
@@ -71,7 +77,7 @@ def _measured(bench: Bench, tool: str, answers: Sequence[CallOutcome]) -> Findin
     took = [answer.seconds for answer in answers]
     limit, p95 = bench.plan.p95, quantile(took, 0.95)
     if limit is not None and p95 > limit:
-        return failed("TT8401", tool, p95=p95, limit=limit)
+        return failed(FINDING_LATENCY_LIMIT_EXCEEDED, tool, p95=p95, limit=limit)
     return passed(tool, calls=len(took), p50_ms=_ms(took, 0.5), p95_ms=_ms(took, 0.95))
 
 

@@ -14,6 +14,15 @@ from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest
 from tooltrue.testing.checks.functional import short
 from tooltrue.testing.report import Finding, failed, not_run, passed
 from tooltrue.testing.valid_values import kinds_of, text_of
+from tooltrue.testing.wording import (
+    FINDING_LIMIT_IGNORED,
+    FINDING_READ_CALL_CHANGED_STATE,
+    FINDING_READ_RESULTS_DIFFER,
+    SKIPPED_ARGUMENT_WITHOUT_EFFECT,
+    SKIPPED_NO_CALLABLE_TOOL,
+    SKIPPED_NO_LIMIT_ARGUMENT,
+    SKIPPED_NO_STABLE_READER,
+)
 
 __all__ = ["heeds", "limits", "reads_only", "repeatable"]
 
@@ -43,12 +52,12 @@ async def repeatable(bench: Bench) -> AsyncIterator[Finding]:
             other = next((one for one in others if one.succeeded and one.content != first.content), None)
             if first.succeeded and other is not None:
                 facts = {"first": short(first.content), "second": short(other.content), "name": subject.name}
-                yield failed("TT8163", subject.name, arguments=short(arguments), **facts)
+                yield failed(FINDING_READ_RESULTS_DIFFER, subject.name, arguments=short(arguments), **facts)
                 break
         else:
             yield passed(subject.name, calls=calls)
     if not subjects:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
 
 
 async def reads_only(bench: Bench) -> AsyncIterator[Finding]:
@@ -62,13 +71,13 @@ async def reads_only(bench: Bench) -> AsyncIterator[Finding]:
         ]
         if changed:
             bench.distrust(changed)
-            yield failed("TT8164", subject.name, readers=", ".join(sorted({*changed})))
+            yield failed(FINDING_READ_CALL_CHANGED_STATE, subject.name, readers=", ".join(sorted({*changed})))
         elif others:
             yield passed(subject.name, readers=len(others))
         else:
-            yield not_run("TT8921", subject.name)
+            yield not_run(SKIPPED_NO_STABLE_READER, subject.name)
     if not subjects:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
 
 
 async def _changed(
@@ -111,7 +120,7 @@ async def limits(bench: Bench) -> AsyncIterator[Finding]:
             if finding is not None:
                 yield finding
     if not has_tries:
-        yield not_run("TT8922")
+        yield not_run(SKIPPED_NO_LIMIT_ARGUMENT)
 
 
 def _limiting(subject: ToolUnderTest) -> Iterator[str]:
@@ -137,7 +146,7 @@ async def _limited(bench: Bench, subject: ToolUnderTest, name: str) -> Finding |
         if not few.succeeded or not many.succeeded:
             continue
         if few.content == many.content and (size := _length(few, small[name])) > small[name]:
-            return failed("TT8165", subject.name, argument=name, limit=small[name], count=size)
+            return failed(FINDING_LIMIT_IGNORED, subject.name, argument=name, limit=small[name], count=size)
     return passed(subject.name, limits=1)
 
 
@@ -179,9 +188,13 @@ async def heeds(bench: Bench) -> AsyncIterator[Finding]:
     subjects = _readers(bench)
     for subject in subjects:
         names = [name for name in _properties(subject) if await _is_ignored(bench, subject, name)]
-        yield not_run("TT8923", subject.name, names=", ".join(names)) if names else passed(subject.name)
+        yield (
+            not_run(SKIPPED_ARGUMENT_WITHOUT_EFFECT, subject.name, names=", ".join(names))
+            if names
+            else passed(subject.name)
+        )
     if not subjects:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
 
 
 async def _is_ignored(bench: Bench, subject: ToolUnderTest, name: str) -> bool:

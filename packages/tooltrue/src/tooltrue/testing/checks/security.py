@@ -12,6 +12,21 @@ from tooltrue.testing.checks.bench import Bench, CallOutcome, ToolUnderTest, few
 from tooltrue.testing.checks.functional import contract_violations, short
 from tooltrue.testing.report import Finding, failed, not_run, passed
 from tooltrue.testing.valid_values import Path
+from tooltrue.testing.wording import (
+    FINDING_DEEP_NESTING_UNANSWERED,
+    FINDING_ERROR_DISCLOSES_INTERNALS,
+    FINDING_ERROR_ECHOES_LONG_TEXT,
+    FINDING_HOSTILE_TEXT_EXECUTED,
+    FINDING_HOSTILE_TEXT_UNESCAPED,
+    FINDING_INVALID_ARGUMENTS_ACCEPTED,
+    FINDING_NON_OBJECT_ARGUMENTS_ACCEPTED,
+    FINDING_REFUSED_CALLS_CHANGED_STATE,
+    FINDING_UNKNOWN_TOOL_WRONG_ERROR,
+    FINDING_UNRESPONSIVE_AFTER_DEEP_NESTING,
+    SKIPPED_NO_CALLABLE_TOOL,
+    SKIPPED_NO_TEXT_ARGUMENT,
+    SKIPPED_SCHEMA_ALLOWS_EVERYTHING,
+)
 
 __all__ = ["arguments_no_object", "deep_nesting", "hostile_texts", "invalid_calls", "leaks", "unknown_tool"]
 
@@ -27,7 +42,13 @@ async def invalid_calls(bench: Bench) -> AsyncIterator[Finding]:
             answer = await bench.call(subject, sample.value)
             if answer.succeeded:
                 problems.append(
-                    failed("TT8301", subject.name, rule=sample.rule, path=sample.path, arguments=short(sample.value))
+                    failed(
+                        FINDING_INVALID_ARGUMENTS_ACCEPTED,
+                        subject.name,
+                        rule=sample.rule,
+                        path=sample.path,
+                        arguments=short(sample.value),
+                    )
                 )
             elif not answer.refused:
                 problems += contract_violations(subject, answer, bench.plan.seconds)
@@ -36,11 +57,15 @@ async def invalid_calls(bench: Bench) -> AsyncIterator[Finding]:
         for problem in few(problems):
             yield problem
         if not problems:
-            yield passed(subject.name, refused=len(samples)) if samples else not_run("TT8910", subject.name)
+            yield (
+                passed(subject.name, refused=len(samples))
+                if samples
+                else not_run(SKIPPED_SCHEMA_ALLOWS_EVERYTHING, subject.name)
+            )
     after = await bench.picture()
     changed = [name for name in before if name in after and before[name] != after[name]]
     if changed:
-        yield failed("TT8303", readers=", ".join(sorted(changed)))
+        yield failed(FINDING_REFUSED_CALLS_CHANGED_STATE, readers=", ".join(sorted(changed)))
 
 
 _NO_OBJECTS: tuple[Json, ...] = ([], "text", 7, True)
@@ -50,7 +75,7 @@ async def arguments_no_object(bench: Bench) -> AsyncIterator[Finding]:
     """Arguments are an object (server/tools "Calling Tools")."""
     subject = next(bench.callable(), None)
     if subject is None:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
         return
     async with bench.line() as line:
         wrong = 0
@@ -58,7 +83,12 @@ async def arguments_no_object(bench: Bench) -> AsyncIterator[Finding]:
             answer = await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": arguments}))
             if answer is None or not _is_refusal(answer):
                 wrong += 1
-                yield failed("TT8304", subject.name, arguments=short(arguments), answer=short(answer))
+                yield failed(
+                    FINDING_NON_OBJECT_ARGUMENTS_ACCEPTED,
+                    subject.name,
+                    arguments=short(arguments),
+                    answer=short(answer),
+                )
     if not wrong:
         yield passed()
 
@@ -78,7 +108,7 @@ async def unknown_tool(bench: Bench) -> AsyncIterator[Finding]:
     code = error.get("code") if is_object(error) else None
     if is_object(error):
         bench.hear("no_such_tool", str(error.get("message")), "no_such_tool")
-    yield passed() if code == InvalidParams.number else failed("TT8305", answer=short(answer))
+    yield passed() if code == InvalidParams.number else failed(FINDING_UNKNOWN_TOOL_WRONG_ERROR, answer=short(answer))
 
 
 # description → the text that is sent
@@ -114,7 +144,7 @@ async def hostile_texts(bench: Bench) -> AsyncIterator[Finding]:
         for problem in few(problems):
             yield problem
         if not problems:
-            yield passed(subject.name, texts=count) if count else not_run("TT8911", subject.name)
+            yield passed(subject.name, texts=count) if count else not_run(SKIPPED_NO_TEXT_ARGUMENT, subject.name)
 
 
 def _hostile(subject: ToolUnderTest) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -150,11 +180,11 @@ def _harm(subject: ToolUnderTest, what: str, answer: CallOutcome, seconds: float
     yield from contract_violations(subject, answer, seconds)
     text = answer.result.text if answer.result is not None else answer.words
     if match := _OBEYED.search(text):
-        yield failed("TT8307", subject.name, what=what, found=match[0])
+        yield failed(FINDING_HOSTILE_TEXT_EXECUTED, subject.name, what=what, found=match[0])
     if _RAW.search(answer.words):
-        yield failed("TT8308", subject.name, what=what)
+        yield failed(FINDING_HOSTILE_TEXT_UNESCAPED, subject.name, what=what)
     if len(answer.words) > _LONGEST_ERROR:
-        yield failed("TT8310", subject.name, what=what, size=len(answer.words))
+        yield failed(FINDING_ERROR_ECHOES_LONG_TEXT, subject.name, what=what, size=len(answer.words))
 
 
 _DEPTHS = (90, 10_000)
@@ -164,7 +194,7 @@ async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
     """Excessively nested arguments are refused, and the server stays alive."""
     subject = next(bench.callable(), None)
     if subject is None:
-        yield not_run("TT8909")
+        yield not_run(SKIPPED_NO_CALLABLE_TOOL)
         return
     for depth in _DEPTHS:
         async with bench.line() as line:
@@ -177,9 +207,9 @@ async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
             except ConnectionLost:
                 answer, lives = None, False
         if not lives:
-            yield failed("TT8311", depth=depth)
+            yield failed(FINDING_UNRESPONSIVE_AFTER_DEEP_NESTING, depth=depth)
         elif answer is None:
-            yield failed("TT8312", depth=depth)
+            yield failed(FINDING_DEEP_NESTING_UNANSWERED, depth=depth)
         else:
             yield passed(depth=depth)
 
@@ -187,6 +217,6 @@ async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
 async def leaks(bench: Bench) -> AsyncIterator[Finding]:
     """The errors of the whole run leak no internals."""
     for (tool, what), excerpt in bench.leaks.items():
-        yield failed("TT8306", tool, what=what, excerpt=short(excerpt, 80))
+        yield failed(FINDING_ERROR_DISCLOSES_INTERNALS, tool, what=what, excerpt=short(excerpt, 80))
     if not bench.leaks:
         yield passed(errors=bench.errors)

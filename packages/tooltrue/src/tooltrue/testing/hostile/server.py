@@ -16,6 +16,7 @@ from tooltrue.testing.hostile.definitions import DEFINITIONS
 from tooltrue.testing.hostile.manners import MANNERS
 from tooltrue.testing.hostile.tool_results import RESULTS
 from tooltrue.testing.hostile.tricks import Message, Trick, plain, text
+from tooltrue.testing.wording import MISBEHAVIOUR_REQUIRES_OWN_PROCESS, UNKNOWN_MISBEHAVIOUR
 
 __all__ = ["TRICKS", "Era", "Hostile", "HostileSession", "serve_stdio"]
 
@@ -44,10 +45,10 @@ class Hostile:
 
     def __init__(self, *names: str, era: Era = "both", owns_process: bool = False) -> None:
         if unknown := [name for name in names if name not in TRICKS]:
-            raise ConfigurationError.of("TT9600", names=", ".join(unknown), known=", ".join(TRICKS))
+            raise ConfigurationError.of(UNKNOWN_MISBEHAVIOUR, names=", ".join(unknown), known=", ".join(TRICKS))
         self.tricks = tuple(TRICKS[name] for name in names)
         if not owns_process and (spared := [trick.name for trick in self.tricks if trick.needs_process]):
-            raise ConfigurationError.of("TT9601", names=", ".join(spared))
+            raise ConfigurationError.of(MISBEHAVIOUR_REQUIRES_OWN_PROCESS, names=", ".join(spared))
         self.era: Era = era
         self.methods: list[str] = []
         self.visits = 0

@@ -28,6 +28,20 @@ from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
 from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall
+from tooltrue.tools.wording import (
+    DEFAULT_VIOLATES_SCHEMA,
+    DEFINITION_SETTING_INVALID,
+    EXAMPLE_VIOLATES_SCHEMA,
+    INPUT_SCHEMA_ROOT_NOT_OBJECT,
+    RAW_HANDLER_SIGNATURE_INVALID,
+    READ_WHEN_UNKNOWN_ARGUMENT,
+    RETURN_TYPE_WITHOUT_JSON_FORM,
+    TOOL_ALIAS_IS_OWN_NAME,
+    TOOL_ARGUMENTS_INVALID,
+    TOOL_NAME_INVALID,
+    TYPE_WITHOUT_JSON_FORM,
+    UNKNOWN_TOOL_EFFECT,
+)
 
 __all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
 
@@ -66,9 +80,9 @@ def _output(returns: Any) -> Output:
     try:
         return Output(returns)
     except DefinitionError as error:
-        if error.code != "TT3006":
+        if error.code != TYPE_WITHOUT_JSON_FORM:
             raise
-        raise DefinitionError.of("TT3041", **error.facts) from None
+        raise DefinitionError.of(RETURN_TYPE_WITHOUT_JSON_FORM, **error.facts) from None
 
 
 def _isolated(
@@ -80,7 +94,9 @@ def _isolated(
 ) -> Bound:
     """Make a tool whose calls run in processes of their own; a thread waits for each."""
     if signature.context is not None or signature.depends:
-        raise DefinitionError.of("TT3016", name="isolation", wanted="left out: nothing can be handed to a process")
+        raise DefinitionError.of(
+            DEFINITION_SETTING_INVALID, name="isolation", wanted="left out: nothing can be handed to a process"
+        )
     check_isolated(function)
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
     tool = replaced(_tool(function, definition, settings, lane, pool), stoppable=True)
@@ -96,7 +112,9 @@ def bind_raw(
     output_schema = definition.outputSchema
     with located(f"Tool {definition.name!r}", handler):
         if settings.isolation is not None:
-            raise DefinitionError.of("TT3016", name="isolation", wanted="left out: this is no function of a module")
+            raise DefinitionError.of(
+                DEFINITION_SETTING_INVALID, name="isolation", wanted="left out: this is no function of a module"
+            )
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
@@ -136,11 +154,11 @@ def _definition(
     name: str, settings: ToolOptions, described: str | None, input_schema: dict[str, Any], output: dict[str, Any] | None
 ) -> wire.ToolDefinition:
     if not is_name(name):
-        raise DefinitionError.of("TT3007", name=name)
+        raise DefinitionError.of(TOOL_NAME_INVALID, name=name)
     if settings.effect is not None and settings.effect not in EFFECTS:
-        raise DefinitionError.of("TT3008", effect=settings.effect, allowed=", ".join(EFFECTS))
+        raise DefinitionError.of(UNKNOWN_TOOL_EFFECT, effect=settings.effect, allowed=", ".join(EFFECTS))
     if name in settings.old_names:
-        raise DefinitionError.of("TT3900", name=name)
+        raise DefinitionError.of(TOOL_ALIAS_IS_OWN_NAME, name=name)
     check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
@@ -171,17 +189,17 @@ def _tool(
     pool: ThreadPool,
 ) -> Tool:
     if definition.inputSchema.get("type") != "object":
-        raise DefinitionError.of("TT3009")
+        raise DefinitionError.of(INPUT_SCHEMA_ROOT_NOT_OBJECT)
     input_schema = compile_schema(definition.inputSchema, bounds=OWN)
     properties: dict[str, Any] = definition.inputSchema.get("properties", {})
     defaults = {name: inner["default"] for name, inner in properties.items() if is_object(inner) and "default" in inner}
     for example in settings.examples:
         if not input_schema.accepts(dict(example)):
-            raise DefinitionError.of("TT3010", problem=input_schema.problems(dict(example))[0])
+            raise DefinitionError.of(EXAMPLE_VIOLATES_SCHEMA, problem=input_schema.problems(dict(example))[0])
     _check_defaults(properties, defaults, definition.inputSchema.get("$defs"))
     for name in settings.read_when:
         if name not in properties:
-            raise DefinitionError.of("TT3060", name=name)
+            raise DefinitionError.of(READ_WHEN_UNKNOWN_ARGUMENT, name=name)
     return Tool(
         definition,
         settings.effect or "write",
@@ -225,7 +243,7 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
     for name, default in defaults.items():
         inner = {**properties[name], **({"$defs": defs} if defs else {})}
         if not compile_schema(inner, bounds=OWN).accepts(default):
-            raise DefinitionError.of("TT3011", name=name)
+            raise DefinitionError.of(DEFAULT_VIOLATES_SCHEMA, name=name)
 
 
 def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None) -> Callable[..., Awaitable[Any]]:
@@ -311,7 +329,10 @@ def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
         for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
     ]
     return InvalidArguments.of(
-        "TT2001", tool=name, problems="\n".join(lines)[:400], next="Correct these and call the tool again."
+        TOOL_ARGUMENTS_INVALID,
+        tool=name,
+        problems="\n".join(lines)[:400],
+        next="Correct these and call the tool again.",
     )
 
 
@@ -323,5 +344,5 @@ def _takes_context(handler: Callable[..., Any]) -> bool:
     count = len(required(handler))
     named = "context" in inspect.signature(handler).parameters
     if count > 2 or not inspect.signature(handler).parameters:
-        raise DefinitionError.of("TT3015")
+        raise DefinitionError.of(RAW_HANDLER_SIGNATURE_INVALID)
     return count == 2 or named

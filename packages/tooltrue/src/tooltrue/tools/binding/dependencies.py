@@ -28,6 +28,14 @@ from tooltrue.tools.binding.signature import (
 )
 from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.tools.wording import (
+    DEPENDENCY_NOT_FUNCTION,
+    DEPENDENCY_NOT_SUPPORTED_HERE,
+    DEPENDENCY_PARAMETER_UNRESOLVED,
+    DEPENDENCY_RETURNED_COROUTINE,
+    DEPENDENCY_TOO_MANY_PARAMETERS,
+    GENERATOR_AS_DEPENDENCY,
+)
 
 __all__ = ["Threads", "injector", "refuse_dependencies", "standing_alone"]
 
@@ -118,9 +126,9 @@ def _maker(dependency: Depends) -> _Maker:
     make = dependency.make
     name = getattr(make, "__name__", str(make))
     if not callable(make):
-        raise DefinitionError.of("TT3025", value=name)
+        raise DefinitionError.of(DEPENDENCY_NOT_FUNCTION, value=name)
     if _is_generator(plain(make)):
-        raise DefinitionError.of("TT3026", name=name)
+        raise DefinitionError.of(GENERATOR_AS_DEPENDENCY, name=name)
     return _Maker(name, make, _context_parameter(name, make), _is_async(make))
 
 
@@ -146,10 +154,10 @@ def _context_parameter(name: str, make: Callable[..., Any]) -> inspect.Parameter
     contexts = [one for one in parameters if is_context(typed[one.name])]
     others = [one for one in parameters if one not in contexts and _is_needed(one, typed[one.name])]
     if len(contexts) + len(others) > 1:
-        raise DefinitionError.of("TT3012", name=name)
+        raise DefinitionError.of(DEPENDENCY_TOO_MANY_PARAMETERS, name=name)
     for one in others:
         if typed[one.name] is not MISSING or one.default is not MISSING or one.kind is one.VAR_KEYWORD:
-            raise DefinitionError.of("TT3027", name=name, parameter=one.name)
+            raise DefinitionError.of(DEPENDENCY_PARAMETER_UNRESOLVED, name=name, parameter=one.name)
     return next(iter((*contexts, *others)), None)
 
 
@@ -175,9 +183,9 @@ def _checked(name: str, value: Any) -> Any:
     """
     if isinstance(value, Coroutine):
         value.close()
-        raise DefinitionError.of("TT3029", name=name)
+        raise DefinitionError.of(DEPENDENCY_RETURNED_COROUTINE, name=name)
     if isinstance(value, (Generator, AsyncGenerator, *_MANAGERS)):
-        raise DefinitionError.of("TT3026", name=name)
+        raise DefinitionError.of(GENERATOR_AS_DEPENDENCY, name=name)
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -186,7 +194,7 @@ def refuse_dependencies(function: Callable[..., Any]) -> None:
     hints = parameter_hints(function)
     for parameter in _readable(function):
         if dependency_of(parameter, hints.get(parameter.name, parameter.annotation)) is not None:
-            raise DefinitionError.of("TT3028", name=parameter.name)
+            raise DefinitionError.of(DEPENDENCY_NOT_SUPPORTED_HERE, name=parameter.name)
 
 
 def _readable(function: Callable[..., Any]) -> Iterable[inspect.Parameter]:

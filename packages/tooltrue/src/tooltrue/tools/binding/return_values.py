@@ -16,6 +16,7 @@ from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.binding.schemas import adapter_of, write_schema
 from tooltrue.tools.binding.signature import MISSING
 from tooltrue.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
+from tooltrue.tools.wording import RESULT_VIOLATES_DECLARED_TYPE, RETURNED_TYPE_NOT_ACCEPTED, RETURNED_VALUE_NOT_JSON
 
 __all__ = ["Output", "is_json_type", "json_text"]
 
@@ -159,7 +160,7 @@ def _unfit(value: Any, error: Exception) -> InvalidResult:
 
 
 def _not_json(value: Any, error: Exception) -> InvalidResult:
-    return InvalidResult.of("TT3040", type=_type_name(value), problem=str(error).split("\n")[0])
+    return InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=_type_name(value), problem=str(error).split("\n")[0])
 
 
 def _library_value_error(value: Any) -> InvalidResult | None:
@@ -168,7 +169,7 @@ def _library_value_error(value: Any) -> InvalidResult | None:
         for members, instead in _INSTEAD:
             if all(hasattr(inner, member) for member in members):
                 where = "" if inner is value else f" in a {_type_name(value)}"
-                return InvalidResult.of("TT3039", type=_type_name(inner) + where, instead=instead)
+                return InvalidResult.of(RETURNED_TYPE_NOT_ACCEPTED, type=_type_name(inner) + where, instead=instead)
     return None
 
 
@@ -213,7 +214,9 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
         )
     except (PydanticSerializationError, UnicodeDecodeError) as error:
         if isinstance(value, str | int | float | list | dict | None):  # JSON, but not of the annotated type
-            raise _library_value_error(value) or InvalidResult.of("TT3049", problem=error) from error
+            raise _library_value_error(value) or InvalidResult.of(
+                RESULT_VIOLATES_DECLARED_TYPE, problem=error
+            ) from error
         raise _unfit(value, error) from error
     except _ENDLESS as error:
         raise _not_json(value, error) from error

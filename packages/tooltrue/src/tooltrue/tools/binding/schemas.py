@@ -13,6 +13,12 @@ from typing_extensions import TypedDict
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.tools.binding.signature import MISSING, Signature, ToolParameter, is_depends
+from tooltrue.tools.wording import (
+    DEPENDS_WITHIN_TYPE,
+    PARAMETER_TYPE_BYTES,
+    PARAMETER_TYPE_WITHOUT_JSON_FORM,
+    TYPE_WITHOUT_JSON_FORM,
+)
 
 __all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write_schema"]
 
@@ -77,9 +83,9 @@ def _check_type(parameter: ToolParameter) -> None:
     try:
         adapter_of(parameter.type)
     except DefinitionError as error:
-        if error.code != "TT3006":
+        if error.code != TYPE_WITHOUT_JSON_FORM:
             raise
-        raise DefinitionError.of("TT3038", what=parameter.name, **error.facts) from None
+        raise DefinitionError.of(PARAMETER_TYPE_WITHOUT_JSON_FORM, what=parameter.name, **error.facts) from None
 
 
 def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
@@ -87,9 +93,9 @@ def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
     try:
         adapter = pydantic.TypeAdapter(type_)
     except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
-        raise DefinitionError.of("TT3006", problem=_reason(error)) from None
+        raise DefinitionError.of(TYPE_WITHOUT_JSON_FORM, problem=_reason(error)) from None
     if _defaults_to_dependency(adapter.core_schema):
-        raise DefinitionError.of("TT3037")
+        raise DefinitionError.of(DEPENDS_WITHIN_TYPE)
     return adapter
 
 
@@ -127,7 +133,7 @@ def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation",
     try:
         schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
     except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
-        raise DefinitionError.of("TT3006", problem=_reason(error)) from None
+        raise DefinitionError.of(TYPE_WITHOUT_JSON_FORM, problem=_reason(error)) from None
     return _closed_schema(schema, schema.get("title", ""))
 
 
@@ -156,7 +162,7 @@ def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> di
     """Return the published schema of the arguments, with the defaults that JSON can express."""
     schema = write_schema(adapter, "validation")
     if _holds_bytes(schema):
-        raise DefinitionError.of("TT3047", what=_of_bytes(signature))
+        raise DefinitionError.of(PARAMETER_TYPE_BYTES, what=_of_bytes(signature))
     schema.setdefault("type", "object")
     schema.setdefault("additionalProperties", False)
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})

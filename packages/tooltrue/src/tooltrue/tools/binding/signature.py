@@ -19,6 +19,16 @@ from tooltrue.protocol.types import Value
 from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.docstrings import read_docstring
 from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.tools.wording import (
+    GENERATOR_AS_TOOL,
+    MULTIPLE_CONTEXT_PARAMETERS,
+    PARAMETER_KIND_NOT_SUPPORTED,
+    PARAMETER_PROVIDER_NOT_DEPENDS,
+    PARAMETER_WITHOUT_TYPE,
+    SIGNATURE_UNREADABLE,
+    TYPE_ANNOTATION_UNREADABLE,
+    UNBOUND_METHOD_AS_TOOL,
+)
 
 __all__ = [
     "MISSING",
@@ -64,7 +74,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     """Read the signature of any callable. Raises ``DefinitionError`` if it cannot be described."""
     target = plain(function)
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
-        raise DefinitionError.of("TT3001")
+        raise DefinitionError.of(GENERATOR_AS_TOOL)
     hints = _hints(target)
     description, described = read_docstring(inspect.getdoc(_documented(function)))
     parameters: list[ToolParameter] = []
@@ -83,7 +93,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         else:
             parameters.append(_parameter(parameter, annotation, described.get(parameter.name)))
     if len(contexts) > 1:
-        raise DefinitionError.of("TT3004", names=", ".join(contexts))
+        raise DefinitionError.of(MULTIPLE_CONTEXT_PARAMETERS, names=", ".join(contexts))
     return Signature(
         tuple(parameters),
         contexts[0] if contexts else None,
@@ -106,7 +116,7 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as error:  # a builtin without a signature
-        raise DefinitionError.of("TT3036", problem=str(error)) from None
+        raise DefinitionError.of(SIGNATURE_UNREADABLE, problem=str(error)) from None
 
 
 def _check_bound(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
@@ -114,7 +124,7 @@ def _check_bound(function: Any, parameters: Sequence[inspect.Parameter]) -> None
     outer, _, name = getattr(function, "__qualname__", "").rpartition(".")
     is_within = bool(outer) and not outer.endswith("<locals>")
     if is_within and not inspect.ismethod(function) and parameters and parameters[0].name == "self":
-        raise DefinitionError.of("TT3042", kind=outer.rpartition(".")[2], name=name)
+        raise DefinitionError.of(UNBOUND_METHOD_AS_TOOL, kind=outer.rpartition(".")[2], name=name)
 
 
 def _documented(function: Any) -> Any:
@@ -125,14 +135,14 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(target, include_extras=True)
     except (NameError, TypeError) as error:
-        raise DefinitionError.of("TT3003", problem=str(error)) from None
+        raise DefinitionError.of(TYPE_ANNOTATION_UNREADABLE, problem=str(error)) from None
 
 
 def _check_parameter(parameter: inspect.Parameter, annotation: Any) -> None:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-        raise DefinitionError.of("TT3002", name=str(parameter))
+        raise DefinitionError.of(PARAMETER_KIND_NOT_SUPPORTED, name=str(parameter))
     if annotation is MISSING:
-        raise DefinitionError.of("TT3005", name=parameter.name)
+        raise DefinitionError.of(PARAMETER_WITHOUT_TYPE, name=parameter.name)
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:
@@ -168,7 +178,7 @@ def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | No
     if not dependencies:
         return None
     if len(dependencies) > 1 or not isinstance(dependencies[0], Depends):
-        raise DefinitionError.of("TT3018", name=parameter.name)
+        raise DefinitionError.of(PARAMETER_PROVIDER_NOT_DEPENDS, name=parameter.name)
     return dependencies[0]
 
 

@@ -26,6 +26,12 @@ from tooltrue.tools.binding.tool_options import Completes
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.tools.wording import (
+    COMPLETION_SIGNATURE_INVALID,
+    PARAMETER_NOT_TEXT_CONVERTIBLE,
+    TEXT_ARGUMENTS_INVALID,
+    UNKNOWN_ARGUMENT,
+)
 
 __all__ = ["Argument", "TextFunction"]
 
@@ -68,7 +74,7 @@ class TextFunction:
             return self._adapter.validate_strings(dict(texts))
         except pydantic.ValidationError as error:
             problems = "; ".join(_problems(error))[:400]
-            raise InvalidParams.of("TT1041", subject=self._what, problems=problems) from None
+            raise InvalidParams.of(TEXT_ARGUMENTS_INVALID, subject=self._what, problems=problems) from None
 
     def spell(self, arguments: Mapping[str, Any]) -> dict[str, str]:
         """Return the texts of converted arguments: one canonical spelling for all texts that ``convert`` treats as
@@ -98,7 +104,7 @@ class TextFunction:
         """
         argument = self.arguments.get(name)
         if argument is None:
-            raise InvalidParams.of("TT1042", subject=self._what, name=name[:128])
+            raise InvalidParams.of(UNKNOWN_ARGUMENT, subject=self._what, name=name[:128])
         if argument.suggest is None:
             return Completion([], 0, False)
         values: Any = await argument.suggest(prefix, arguments, context)
@@ -136,7 +142,7 @@ def _argument(
 ) -> Argument:
     choices = tuple(map(_spelt, _choices(schema, definitions)))
     if not (_all_fit(choices, parameter.type) if choices else _is_text(schema, definitions)):
-        raise DefinitionError.of("TT3030", name=parameter.name)
+        raise DefinitionError.of(PARAMETER_NOT_TEXT_CONVERTIBLE, name=parameter.name)
     needed = parameter.default is MISSING
     suggest = _suggest(parameter.type, choices, pool)
     return Argument(parameter.key, schema.get("title"), schema.get("description"), needed, suggest)
@@ -221,7 +227,7 @@ def _own(function: Callable[..., Any], pool: ThreadPool) -> Suggest:
     refuse_dependencies(function)
     count = len(required(function))
     if count not in (1, 2, 3):
-        raise DefinitionError.of("TT3031", name=getattr(function, "__name__", str(function)))
+        raise DefinitionError.of(COMPLETION_SIGNATURE_INVALID, name=getattr(function, "__name__", str(function)))
     call = caller(function, inspect.iscoroutinefunction(plain(function)), pool)
 
     async def suggest(prefix: str, arguments: Mapping[str, str], context: RequestContext) -> Sequence[str]:

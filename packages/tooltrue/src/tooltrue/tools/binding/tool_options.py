@@ -12,6 +12,12 @@ from tooltrue.protocol.name_rules import DEPRECATED, REPLACES, is_name
 from tooltrue.protocol.types import Value, field
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
+from tooltrue.tools.wording import (
+    DEFINITION_SETTING_INVALID,
+    DEPENDS_WITHIN_TYPE,
+    UNKNOWN_DEFINITION_SETTING,
+    UNKNOWN_SETTING_USE_EFFECT,
+)
 
 __all__ = ["Completes", "Depends", "ToolOptions"]
 
@@ -31,7 +37,7 @@ class Depends(Value, frozen=True):
         """Raise ``DefinitionError``: pydantic calls this for fields, and a value that a client can set is not a
         dependency.
         """
-        raise DefinitionError.of("TT3037")
+        raise DefinitionError.of(DEPENDS_WITHIN_TYPE)
 
 
 class Completes(Value, frozen=True):
@@ -142,13 +148,13 @@ class ToolOptions(Value, frozen=True):
         fields = cls.__struct_fields__
         for name in arguments:
             if name in _HINTS:
-                raise DefinitionError.of("TT3043", name=name)
+                raise DefinitionError.of(UNKNOWN_SETTING_USE_EFFECT, name=name)
             if name not in fields:
-                raise DefinitionError.of("TT3014", name=name, known=", ".join(fields))
+                raise DefinitionError.of(UNKNOWN_DEFINITION_SETTING, name=name, known=", ".join(fields))
         settings = cls(**arguments)
         for name, holds, requirement in _CHECKS:
             if (value := getattr(settings, name)) is not None and not holds(value):
-                raise DefinitionError.of("TT3016", name=name, wanted=requirement)
+                raise DefinitionError.of(DEFINITION_SETTING_INVALID, name=name, wanted=requirement)
         return settings
 
 

@@ -1,0 +1,448 @@
+"""Messages of the command, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+INTROSPECTION_ISSUER_AMBIGUOUS: Final = message(
+    "TT1065",
+    "--introspection is about one issuer, and --oauth names several. Say which one in a file: "
+    "[auth.oauth.issuers.introspection].",
+    "--introspection 只针对一个签发者，而 --oauth 给出了多个。请在文件的 [auth.oauth.issuers.introspection] 中说明。",
+)
+LABEL_SERVER_QUESTION: Final = message(
+    "TT2440",
+    "The server {server} asks:",
+    "服务器 {server} 提问：",
+)
+HINT_CANCEL_QUESTION_KEY: Final = message(
+    "TT2441",
+    "Ctrl-D cancels the question at any time.",
+    "随时可按 Ctrl-D 取消该问题。",
+)
+CONSOLE_ALLOW_REQUEST: Final = message(
+    "TT2442",
+    "Allow it? [y] once  [s] for this session  [N] no  [c] cancel: ",
+    "是否允许？[y] 仅此一次  [s] 本次会话  [N] 否  [c] 取消：",
+)
+WARNING_EXTERNAL_PAGE: Final = message(
+    "TT2443",
+    "{server} wants you to visit a page of {host}. This program does not open the page and does not see it. If you "
+    "trust {host}, open this address in your browser:",
+    "{server} 希望您访问 {host} 的页面。本程序不会打开该页面，也看不到其内容。"
+    "如果信任 {host}，请在浏览器中打开此地址：",
+)
+WARNING_LOOKALIKE_HOST: Final = message(
+    "TT2444",
+    "Take care: the host {host} stands for {name}. Such a name may imitate another one.",
+    "请注意：主机 {host} 代表 {name}。此类名称可能仿冒其他名称。",
+)
+CONSOLE_PAGE_OPENED: Final = message(
+    "TT2445",
+    "Have you opened the page? [y] yes  [N] decline  [c] cancel: ",
+    "是否已打开该页面？[y] 是  [N] 拒绝  [c] 取消：",
+)
+CONSOLE_AGREE_REQUEST: Final = message(
+    "TT2446",
+    "Do you agree? [y] yes  [N] decline  [c] cancel: ",
+    "是否同意？[y] 是  [N] 拒绝  [c] 取消：",
+)
+LABEL_DATA_TO_SEND: Final = message(
+    "TT2447",
+    "This is to be sent to {server}:",
+    "将向 {server} 发送以下内容：",
+)
+CONSOLE_SEND_DATA: Final = message(
+    "TT2448",
+    "Send this? [y] send  [e] change it  [N] decline  [c] cancel: ",
+    "是否发送？[y] 发送  [e] 修改  [N] 拒绝  [c] 取消：",
+)
+WARNING_DANGEROUS_COMMAND: Final = message(
+    "TT2449",
+    "Dangerous: this command runs as you. The command can read, change and send all that you can. Start it only if "
+    "you trust its source.",
+    "危险：此命令以您的身份运行，可读取、更改和发送您能访问的一切内容。仅在信任其来源时启动。",
+)
+TARGET_NOT_SERVABLE: Final = message(
+    "TT4002",
+    "Cannot serve {target}: {problem}.",
+    "无法启动 {target}：{problem}。",
+)
+OPTIONS_REQUIRE_HTTP: Final = message(
+    "TT4004",
+    "--workers, --allow-host, --state, --sealing-key-file, --connections, --metrics, --drain, --sse and the "
+    "options of authentication require --http.",
+    "--workers、--allow-host、--state、--sealing-key-file、--connections、--metrics、--drain、--sse 以及说明谁可以"
+    "调用的选项须与 --http 同用。",
+)
+OPTION_FOR_TOOLBOX_ONLY: Final = message(
+    "TT4008",
+    "{option} goes with other families, not with {target}.",
+    "{option} 用于其他工具族，不适用于 {target}。",
+)
+TERMINAL_OR_CREDENTIAL_REQUIRED: Final = message(
+    "TT4401",
+    "Allowing needs a person: run this at a terminal, or name the file of a credential with --credential.",
+    "批准须由人进行：请在终端中运行，或用 --credential 指定凭据文件。",
+)
+APPROVAL_CREDENTIAL_MISMATCH: Final = message(
+    "TT4402",
+    "The credential in {path} is not the one of this store: {problem}.",
+    "{path} 中的凭据不属于此存储：{problem}。",
+)
+TARGET_IMPORT_FAILED: Final = message(
+    "TT4012",
+    "Cannot serve {target}: {file}, line {line}, raised {error}: {text}",
+    "无法启动 {target}：{file} 第 {line} 行引发了 {error}：{text}",
+)
+TARGET_OF_OTHER_LIBRARY: Final = message(
+    "TT4013",
+    "Cannot serve {target}: its server is made with {library}, another library. Run it by its own command, "
+    'python {target}; every verb takes that command as a target, as in tooltrue list "python {target}".',
+    "无法启动 {target}：其中的服务器由另一个库 {library} 创建。请用它自己的命令 python {target} 运行；"
+    '各子命令都可将该命令作为目标，例如 tooltrue list "python {target}"。',
+)
+TARGET_HAS_NO_SUCH_TOOL: Final = message(
+    "TT4014",
+    "{target} has no tool {name!r}. Near: {near}. `tooltrue list` shows all that it has.",
+    "{target} 没有工具 {name!r}。相近的有：{near}。可用 `tooltrue list` 查看全部工具。",
+)
+TARGET_HAS_NO_TOOLS: Final = message(
+    "TT4015",
+    "{target} has no tools.",
+    "{target} 没有工具。",
+)
+TARGET_HAS_NO_RESOURCES: Final = message(
+    "TT4016",
+    "{target} has no resources, and no templates.",
+    "{target} 没有资源，也没有资源模板。",
+)
+TARGET_HAS_NO_PROMPTS: Final = message(
+    "TT4017",
+    "{target} has no prompts.",
+    "{target} 没有提示。",
+)
+CONFIGURED_SERVERS_UNUSABLE: Final = message(
+    "TT4018",
+    "No server of {file} can be used: {servers}.",
+    "{file} 中没有可用的服务器：{servers}。",
+)
+COMMAND_ARGUMENT_MISSING: Final = message(
+    "TT4019",
+    "{verb} needs {missing}. Example: {example}",
+    "{verb} 需要 {missing}。示例：{example}",
+)
+UNKNOWN_COMMAND_OPTION: Final = message(
+    "TT4020",
+    "{verb} has no option {option}. Did you mean {meant}?",
+    "{verb} 没有选项 {option}。您是否想用 {meant}？",
+)
+UNKNOWN_COMMAND_WITH_SUGGESTION: Final = message(
+    "TT4021",
+    "There is no command {name!r}. Did you mean: {near}?",
+    "没有命令 {name!r}。您是否想用：{near}？",
+)
+UNKNOWN_COMMAND: Final = message(
+    "TT4022",
+    "There is no command {name!r}. There are: {verbs}.",
+    "没有命令 {name!r}。现有命令：{verbs}。",
+)
+REASON_FILE_NOT_FOUND: Final = message(
+    "TT4030",
+    "there is no such file",
+    "没有这个文件",
+)
+REASON_NOT_PYTHON_FILE: Final = message(
+    "TT4031",
+    "it is not a Python file",
+    "它不是 Python 文件",
+)
+REASON_MODULE_NOT_FOUND: Final = message(
+    "TT4032",
+    "there is no module {module!r}. Name a toolbox ({known}), FILE.py, FILE.py:NAME or package.module:NAME",
+    "没有模块 {module!r}。请给出工具箱名称（{known}）、FILE.py、FILE.py:NAME 或 package.module:NAME",
+)
+REASON_SERVER_NOT_FOUND: Final = message(
+    "TT4033",
+    "no Server is called {name!r} there",
+    "其中没有名为 {name!r} 的 Server",
+)
+REASON_SERVER_AMBIGUOUS: Final = message(
+    "TT4034",
+    "it needs one Server, found: {found}; say FILE.py:NAME",
+    "需要恰好一个 Server，找到：{found}；请写 FILE.py:NAME",
+)
+REASON_NOT_JSON_OBJECT: Final = message(
+    "TT4035",
+    "it must be an object",
+    "必须是对象",
+)
+REASON_NOT_KEY_VALUE: Final = message(
+    "TT4036",
+    "write KEY=VALUE",
+    "请写 KEY=VALUE",
+)
+REASON_NOT_JSON: Final = message(
+    "TT4037",
+    "it is not JSON: {error}",
+    "不是 JSON：{error}",
+)
+LABEL_NAME_OF_SET_VARIABLE: Final = message(
+    "TT4042",
+    "the name of a variable that is set",
+    "已设置的环境变量的名称",
+)
+REASON_UNKNOWN_OR_REPLACED: Final = message(
+    "TT4043",
+    "unknown, or replaced",
+    "未知，或已被替换",
+)
+REASON_NO_KEYS: Final = message(
+    "TT4044",
+    "there is none",
+    "其中没有密钥",
+)
+REASON_NOT_TEXT: Final = message(
+    "TT4045",
+    "it is not text",
+    "它不是文本",
+)
+REASON_LINE_NOT_BASE64: Final = message(
+    "TT4046",
+    "a line is not base64",
+    "有一行不是 base64",
+)
+REASON_KEY_TOO_SHORT: Final = message(
+    "TT4047",
+    "a key has {count} bytes, and needs {least}",
+    "有密钥只有 {count} 字节，至少需要 {least} 字节",
+)
+PLUGIN_NAME_AMBIGUOUS: Final = message(
+    "TT4070",
+    "Two installed distributions offer {name}: {distributions}. Uninstall one of them.",
+    "有两个已安装的发行包都提供 {name}：{distributions}。请卸载其中一个。",
+)
+PLUGIN_NOT_LOADABLE: Final = message(
+    "TT4071",
+    "The plugin {name} of {distribution} cannot be loaded: {problem}. Install that distribution again, or remove it.",
+    "无法加载 {distribution} 的插件 {name}：{problem}。请重新安装或移除该发行包。",
+)
+DISTRIBUTION_NOT_INSTALLED: Final = message(
+    "TT4072",
+    "{name} comes with the distribution {distribution}, which is not installed. Run: {command}",
+    "{name} 属于发行包 {distribution}，该发行包尚未安装。请运行：{command}",
+)
+PLUGIN_NOT_A_FAMILY: Final = message(
+    "TT4073",
+    "The entry point {name} of the group tooltrue.families must name a Family of tooltrue.cli.families, not a "
+    "value of the type {kind}.",
+    "组 tooltrue.families 中的入口点 {name} 必须指向 tooltrue.cli.families 的 Family，而不是 {kind} 类型的值。",
+)
+OPTION_OF_ANOTHER_FAMILY: Final = message(
+    "TT4074",
+    "{option} is an option of {families}, which the command line does not name.",
+    "{option} 是 {families} 的选项，而命令行中没有给出该名称。",
+)
+SSE_REQUIRES_SINGLE_WORKER: Final = message(
+    "TT4010",
+    "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
+    "Serve such clients from a process of their own, or without --workers.",
+    "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
+    "或不使用 --workers。",
+)
+DUPLICATE_API_KEY_NAME: Final = message(
+    "TT4204",
+    "{path} has a key called {name} already. Choose another name, or take the old one out of the file first.",
+    "{path} 中已有名为 {name} 的密钥。请换一个名称，或先从文件中删除旧密钥。",
+)
+OPTION_REQUIRES_OTHER_OPTION: Final = message(
+    "TT4205",
+    "{option} goes with {other}. Say both, or neither.",
+    "{option} 须与 {other} 一起使用。请同时给出，或都不给出。",
+)
+COMMAND_ARGUMENT_UNREADABLE: Final = message(
+    "TT4006",
+    "Cannot read the argument {what}: {problem}.",
+    "无法读取参数 {what}：{problem}。",
+)
+CONFIG_FOR_LOCAL_SERVER_ONLY: Final = message(
+    "TT4312",
+    "--config goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
+    "--config 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
+)
+POLICY_ENTRY_NOT_FOUND: Final = message(
+    "TT4313",
+    "This server has no entry called {name!r}. Near: {nearest}.",
+    "本服务器没有名为 {name!r} 的项。相近的有：{nearest}。",
+)
+CONFIG_WITHOUT_RULES: Final = message(
+    "TT4314",
+    "{file} has no rules: add [[rules]].",
+    "{file} 中没有规则：请添加 [[rules]]。",
+)
+AUDIT_LINE_NOT_RECORD: Final = message(
+    "TT4315",
+    "{place}: this is no record of an audit log; each line is one JSON object.",
+    "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
+)
+SEALING_KEY_UNREADABLE: Final = message(
+    "TT7054",
+    "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
+    "with `openssl rand -base64 32`; the first seals, the others still open.",
+    "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
+    "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
+)
+SHARED_STATE_FOLDER_MISSING: Final = message(
+    "TT7058",
+    "The workers share their state in a file, and there is no folder to put it in: {problem} Set TMPDIR to a "
+    "folder that can be written, give the store with --state, or leave out --workers.",
+    "各工作进程通过文件共享状态，但没有可用的目录：{problem}请将 TMPDIR 设为可写目录，用 --state 指定存储，"
+    "或去掉 --workers。",
+)
+SEALING_KEY_REQUIRED: Final = message(
+    "TT7055",
+    "Servers that share {url} need the same key, and this one has none: the others could not open the cursors and "
+    "tokens of this one. Write a key into a file with `openssl rand -base64 32`, give that file to each, and "
+    "start with --sealing-key-file FILE or with TOOLTRUE_SEALING_KEY.",
+    "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。请用 `op"
+    "enssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --sealing-key-file 文件 或 TOOLTRUE_SEALING_KEY "
+    "启动。",
+)
+AUDIT_LOG_NOT_FOUND: Final = message(
+    "TT7015",
+    "There is no audit log {what}. Servers of this user that have one: {known}. Name one with --server NAME, or a "
+    "log with --log URL.",
+    "没有审计日志 {what}。此用户已有审计日志的服务器：{known}。请用 --server NAME 或 --log URL 指定。",
+)
+AUDIT_LOG_REQUIRED: Final = message(
+    "TT7016",
+    "Which audit log? Say --server NAME, or --log URL. Servers of this user that have one: {known}.",
+    "要查看哪个审计日志？请用 --server NAME 或 --log URL 指定。此用户已有审计日志的服务器：{known}。",
+)
+AUDIT_LOG_NAMED_TWICE: Final = message(
+    "TT7017",
+    "Name the audit log once: by TARGET, --server NAME or --log URL.",
+    "审计日志只需指定一次：用 TARGET、--server NAME 或 --log URL。",
+)
+HINT_OTHER_AUDIT_LOGS: Final = message(
+    "TT7018",
+    "This is the log of {log}, which was written last. TARGET or --server NAME shows another: {others}.",
+    "以下是最近写入的 {log} 的日志。可用 TARGET 或 --server NAME 查看其他日志：{others}。",
+)
+TARGET_WITHOUT_AUDIT_LOG: Final = message(
+    "TT7019",
+    "{target} keeps no audit log that can be read here. Servers of this user that have one: {known}. Say --server "
+    "NAME, or --log URL.",
+    "{target} 没有可在此读取的审计日志。此用户已有审计日志的服务器：{known}。请用 --server NAME 或 --log URL 指定。",
+)
+
+# audit verify: findings
+AUDIT_RECORD_CHANGED: Final = message(
+    "TT7031",
+    "{position}: this record was changed, or moved here.",
+    "{position}：该记录被更改过，或从别处移来。",
+)
+AUDIT_RECORDS_REMOVED: Final = message(
+    "TT7032",
+    "{position}: records before this one were removed.",
+    "{position}：该记录之前的记录被删除。",
+)
+AUDIT_CHAIN_BROKEN: Final = message(
+    "TT7033",
+    "{position}: this record does not follow the one before it, which was replaced.",
+    "{position}：该记录与前一条不衔接，前一条已被替换。",
+)
+AUDIT_SEALED_RECORD_CHANGED: Final = message(
+    "TT7034",
+    "{position}: this is not the record that was sealed.",
+    "{position}：这不是当时封存的记录。",
+)
+AUDIT_SEALED_RECORD_MISSING: Final = message(
+    "TT7035",
+    "{position}: the record that was sealed is gone: the end was cut off, or all was replaced.",
+    "{position}：当时封存的记录已不存在：日志末尾被截去，或整个日志被替换。",
+)
+AUDIT_RECORD_POSITION_INVALID: Final = message(
+    "TT7036",
+    "{position}: this record stands below position 1, where no server writes.",
+    "{position}：该记录位于位置 1 之前，服务器不会写在那里。",
+)
+AUDIT_PRUNING_UNPROVEN: Final = message(
+    "TT7037",
+    "{position}: the log begins here, and no record signed with our key says that it was pruned so far.",
+    "{position}：日志从此处开始，但没有用我们的密钥签名的记录说明此前部分已被清理。",
+)
+REPORT_AUDIT_LOG_SEALED: Final = message(
+    "TT7041",
+    "{records} records up to {position} {hash}; {seals} seals in {place}",
+    "共 {records} 条记录，至 {position} {hash}；{place} 中有 {seals} 个封存标记",
+)
+REPORT_AUDIT_LOG_UNSEALED: Final = message(
+    "TT7042",
+    "{records} records up to {position} {hash}; no seals",
+    "共 {records} 条记录，至 {position} {hash}；没有封存标记",
+)
+REPORT_AUDIT_FAULT_COUNT: Final = message(
+    "TT7043",
+    "faults: {count}",
+    "问题数：{count}",
+)
+AUDIT_SEAL_NOT_FOUND: Final = message(
+    "TT7044",
+    "No seal is found: there is no proof that the end was not cut off, or the whole log replaced. Name the seal "
+    "with --seal, or accept it with --unsealed.",
+    "没有找到封存标记：无法证明日志末尾未被截去或整个日志未被替换。请用 --seal 指定封存标记，或用 --unsealed 接受。",
+)
+REPORT_AUDIT_INTACT: Final = message(
+    "TT7045",
+    "OK: no record was changed or removed.",
+    "正常：没有任何更改或删除。",
+)
+REPORT_AUDIT_INTACT_SEAL_BESIDE: Final = message(
+    "TT7046",
+    "OK: no record was changed or removed. The seal lies beside the log: it does not show a log that was replaced "
+    "together with its seal.",
+    "正常：没有任何更改或删除。封存标记与日志放在一起：若两者被一同替换，则无法发现。",
+)
+REPORT_AUDIT_INTACT_WITHOUT_SEAL: Final = message(
+    "TT7047",
+    "OK: no record was changed or removed between the others. Without a seal, an end that was cut off is not seen.",
+    "正常：中间的记录没有任何更改或删除。没有封存标记，无法发现末尾被截去。",
+)
+SEAL_FILE_OF_OTHER_LOG: Final = message(
+    "TT7090",
+    "{seal} holds no seals of {log}: name the log as its server does, on the machine where that runs.",
+    "{seal} 中没有 {log} 的封存记录：请在服务器所在的机器上，按服务器的写法指定日志。",
+)
+LABEL_SERVER_CRASH: Final = message(
+    "TT8003",
+    "Crash: {crash}",
+    "崩溃：{crash}",
+)
+LAUNCH_APPROVAL_REQUIRES_PERSON: Final = message(
+    "TT9243",
+    "To approve a command takes a person at a terminal, or --yes after a person has looked at it.",
+    "批准命令须由人在终端操作，或由看过它的人使用 --yes。",
+)
+UNKNOWN_LAUNCH_APPROVAL: Final = message(
+    "TT9244",
+    "No approval begins with {digest}.",
+    "没有以 {digest} 开头的批准。",
+)
+UNKNOWN_CONFIGURED_SERVER: Final = message(
+    "TT9245",
+    "{file} has no server {server}; it has {known}.",
+    "{file} 中没有服务器 {server}；有 {known}。",
+)
+UNKNOWN_PENDING_ENTRY: Final = message(
+    "TT9246",
+    "No entry of {server} called {names} waits for acceptance.",
+    "{server} 没有名为 {names} 的待接受条目。",
+)
+CHAT_TOOLS_REQUIRED: Final = message(
+    "TT9529",
+    "Say which tools there are, once: TARGET, or --config FILE.",
+    "请指定工具来源，且只指定一次：TARGET 或 --config FILE。",
+)

@@ -1,0 +1,249 @@
+"""Messages of the client, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+NO_COMMON_PROTOCOL_REVISION: Final = message(
+    "TT5008",
+    "The server speaks no protocol revision that we do; it offers {offered}.",
+    "服务器与我们没有共同的协议版本；它提供 {offered}。",
+)
+TOO_MANY_NON_MESSAGE_LINES: Final = message(
+    "TT5011",
+    "The server printed more than {count} lines that are no messages; is it an MCP server?",
+    "服务器输出了超过 {count} 行非消息内容；它是 MCP 服务器吗？",
+)
+SERVER_QUESTION_NOT_SUPPORTED: Final = message(
+    "TT5010",
+    "The server has a question for the user, and this client cannot ask the user.",
+    "服务器需要用户输入，而此客户端无人可问。",
+)
+TOO_MANY_INPUT_ROUNDS: Final = message(
+    "TT5012",
+    "The server has asked for input {limit} times without coming to an end.",
+    "服务器已要求输入 {limit} 次仍未结束。",
+)
+RESULT_VIOLATES_OUTPUT_SCHEMA: Final = message(
+    "TT5023",
+    "The result of {tool} does not fit the output schema of the tool: {problem}. The effects of the call stay.",
+    "{tool} 的结果不符合该工具的输出 schema：{problem}。调用的作用已经发生。",
+)
+RESULT_VIOLATES_REQUESTED_TYPE: Final = message(
+    "TT5024",
+    "The result of {tool} is not of the requested type: {problem}. The effects of the call stay.",
+    "{tool} 的结果不是所要求的类型：{problem}。调用的作用已经发生。",
+)
+FAILURE_WITH_SERVER_STDERR: Final = message(
+    "TT5025",
+    "{problem} The last output of the server on standard error: {stderr}",
+    "{problem} 服务器标准错误的最后输出：{stderr}",
+)
+SUBSCRIPTION_NOT_OFFERED: Final = message(
+    "TT5026",
+    "The server does not offer {what}, so it cannot be followed.",
+    "服务器不提供 {what}，因此无法订阅。",
+)
+SAMPLING_DECLINED_BY_USER: Final = message(
+    "TT5028",
+    "The user does not want a model to be asked.",
+    "用户不同意调用模型。",
+)
+SERVER_QUESTION_UNRELATED: Final = message(
+    "TT5040",
+    "{method} belongs to no open request. A server may ask while a call of a tool, a read of a resource or a "
+    "prompt waits for its answer.",
+    "{method} 不属于任何未完成的请求。仅当工具调用、资源读取或提示正在等待应答时，服务器才可以提问。",
+)
+TOO_MANY_PENDING_SERVER_QUESTIONS: Final = message(
+    "TT5041",
+    "The server asks too much: {limit} questions wait for an answer at most. The setting is questions=….",
+    "服务器提问过多：最多同时有 {limit} 个问题等待回答。设置项为 questions=…。",
+)
+SERVER_QUESTIONS_RATE_LIMITED: Final = message(
+    "TT5042",
+    "The server asks too often: {method} is answered {limit} times a minute at most. The setting is questions=….",
+    "服务器提问过于频繁：{method} 每分钟最多回答 {limit} 次。设置项为 questions=…。",
+)
+SERVER_QUESTIONS_REFUSED: Final = message(
+    "TT5043",
+    "{server}: {count} questions were refused. {why}",
+    "{server}：已拒绝 {count} 个问题。{why}",
+)
+SERVER_QUESTION_TOO_LONG: Final = message(
+    "TT5044",
+    "The question is too long: it has {size} characters, and at most {limit} are put to a person. The setting is "
+    "questions=….",
+    "问题过长：共 {size} 个字符，最多显示 {limit} 个。设置项为 questions=…。",
+)
+
+# authorization of a client
+AUTH_FOR_HTTP_ONLY: Final = message(
+    "TT5100",
+    "auth=… is for servers on HTTP: give a URL. A command gets its credentials by env=….",
+    "auth=… 仅用于 HTTP 服务器：请给出 URL。命令的凭据请通过 env=… 提供。",
+)
+SIGN_IN_REQUIRED: Final = message(
+    "TT5101",
+    "{url} requires authentication, and no user has signed in. Run `tooltrue login {url}`, or give the client "
+    "auth=SignIn(webbrowser.open).",
+    "{url} 要求身份验证，但尚未登录。请运行 `tooltrue login {url}`，或设置 auth=SignIn(webbrowser.open)。",
+)
+SIGN_IN_METADATA_UNTRUSTED: Final = message(
+    "TT5102",
+    "The sign-in metadata of {url} is not trusted: {problem}. No request was sent there. Its operator can correct it.",
+    "{url} 提供的登录信息不可信：{problem}。未向其发送任何内容。请联系其运营方修正。",
+)
+AUTHORIZATION_SERVER_ERROR: Final = message(
+    "TT5103",
+    "{url} admits no user: its authorization server says {problem}.",
+    "无法获得 {url} 的访问权限：其授权服务器回复 {problem}。",
+)
+AUTHORIZATION_RESPONSE_MISMATCH: Final = message(
+    "TT5104",
+    "The browser came back with an answer that is not of {issuer}: {problem}. It was not used. Sign in again; if "
+    "this happens twice, somebody mixes up authorization servers.",
+    "浏览器带回的应答并非来自 {issuer}：{problem}。未使用该应答。请重新登录；若再次发生，可能有人混淆授权服务器。",
+)
+SIGN_IN_TIMEOUT: Final = message(
+    "TT5105",
+    "The user has not signed in for {url} within {seconds:g} s. Try again.",
+    "{seconds:g} 秒内无人登录 {url}。请重试。",
+)
+CLIENT_REGISTRATION_FAILED: Final = message(
+    "TT5106",
+    "{issuer} does not register this client: {problem}. Register one there, and give its client_id.",
+    "{issuer} 拒绝注册此客户端：{problem}。请在该处自行注册并提供 client_id。",
+)
+SCOPES_ALREADY_REQUESTED: Final = message(
+    "TT5107",
+    "{url} wants the scopes {scopes} for this, and they have been asked for already; asking again would not help.",
+    "{url} 的此操作需要权限范围 {scopes}，此前已经申请过；再次申请没有用处。",
+)
+CLIENT_NOT_REGISTERED: Final = message(
+    "TT5108",
+    "{issuer} does not know this client, and takes no registrations. Register one there, and give its client_id.",
+    "{issuer} 不认识此客户端，也不接受动态注册。请在该处注册并提供 client_id。",
+)
+REGISTERED_ISSUER_MISMATCH: Final = message(
+    "TT5109",
+    "The server redirects to {issuer}, but client_id was registered with {registered}. No request was sent.",
+    "服务器要求使用 {issuer}，但 client_id 是与 {registered} 约定的。未发送任何内容。",
+)
+CREDENTIAL_STORE_UNUSABLE: Final = message(
+    "TT5110",
+    "Credentials cannot be kept in {place}: {problem}.",
+    "无法在 {place} 保存凭据：{problem}。",
+)
+TOKEN_OVER_PLAIN_HTTP: Final = message(
+    "TT5111",
+    "Tokens are not sent to {url}: others could read them. Use https; http is for this machine only.",
+    "不会向 {url} 发送令牌：他人可能读取。请使用 https；http 仅限本机。",
+)
+FRESH_TOKEN_REJECTED: Final = message(
+    "TT5112",
+    "{url} refuses the token that was just made for it. Its operator can say which tokens it takes.",
+    "{url} 拒绝了刚刚为其签发的令牌。请向其运营方了解所接受的令牌。",
+)
+SIGNING_EXTRA_MISSING: Final = message(
+    "TT5113",
+    "Signing with a key needs the extra 'auth', which is not installed. Run: {command}",
+    "使用密钥签名需要尚未安装的附加组件 auth。请运行：{command}",
+)
+REDIRECT_URI_UNUSABLE: Final = message(
+    "TT5114",
+    "The browser could not come back to {uri}: {problem}. Give a redirect_uri with another port, and register it.",
+    "浏览器无法返回 {uri}：{problem}。请改用其他端口的 redirect_uri 并完成登记。",
+)
+AUTHORIZATION_SET_TWICE: Final = message(
+    "TT5115",
+    "headers=… has an Authorization of its own, and auth=… makes one: give one of the two.",
+    "headers=… 中已有 Authorization，而 auth=… 也会生成：请只给出其一。",
+)
+TOKEN_REVOCATION_FAILED: Final = message(
+    "TT5116",
+    "Signed out here, but {issuer} could not be told: {problem}. Its tokens end by themselves.",
+    "已在本机注销，但无法通知 {issuer}：{problem}。其令牌会自行过期。",
+)
+SIGN_IN_RATE_LIMITED: Final = message(
+    "TT5117",
+    "{url} has asked for a sign-in {count} times within {minutes:g} minutes. For a while the user is not asked again.",
+    "{url} 在 {minutes:g} 分钟内已要求登录 {count} 次。暂时不再为其询问任何人。",
+)
+
+# the host: configuration
+CLIENT_CONFIG_FILE_UNREADABLE: Final = message(
+    "TT9200",
+    "{file} cannot be read: {problem}.",
+    "无法读取 {file}：{problem}。",
+)
+CLIENT_CONFIG_MALFORMED: Final = message(
+    "TT9201",
+    "{file} cannot be read: {problem}.",
+    "无法解析 {file}：{problem}。",
+)
+CLIENT_CONFIG_WITHOUT_SERVERS: Final = message(
+    "TT9202",
+    "{file} names no servers: it needs one of mcpServers, servers or [servers.NAME], and has {keys} (near: {found}).",
+    "{file} 没有列出服务器：需要 mcpServers、servers 或 [servers.NAME] 之一，而实际有 {keys}（相近：{found}）。",
+)
+CLIENT_CONFIG_KEY_UNKNOWN: Final = message(
+    "TT9203",
+    "{file} {path}: there is no such key; near: {near}.",
+    "{file} {path}：没有这个键；相近的有：{near}。",
+)
+CLIENT_CONFIG_VALUE_INVALID: Final = message(
+    "TT9204",
+    "{file} {path}: it has to be {wanted}.",
+    "{file} {path}：应为 {wanted}。",
+)
+CLIENT_CONFIG_TRANSPORT_AMBIGUOUS: Final = message(
+    "TT9205",
+    "{file} {path}: a server has either a command (with args, env, cwd) or a url (with headers), and a type that "
+    "fits it.",
+    "{file} {path}：服务器要么有 command（及 args、env、cwd），要么有 url（及 headers），且 type 与之相符。",
+)
+CLIENT_CONFIG_VARIABLE_UNSET: Final = message(
+    "TT9206",
+    "{file} {path}: the variable {name} is not set. Set it, or give it a default: ${{env:{name}:-…}}.",
+    "{file} {path}：变量 {name} 未设置。请设置它，或给出默认值：${{env:{name}:-…}}。",
+)
+CLIENT_CONFIG_REFERENCE_UNKNOWN: Final = message(
+    "TT9207",
+    "{file} {path}: {reference} is unknown. There are ${{env:NAME}}, ${{env:NAME:-default}}, ${{NAME}}, "
+    "${{input:ID}} of an input that is declared, ${{workspaceFolder}} and ${{userHome}}.",
+    "{file} {path}：{reference} 无法识别。可用：${{env:NAME}}、${{env:NAME:-default}}、${{NAME}}、已声明的 ${{inpu"
+    "t:ID}}、${{workspaceFolder}} 和 ${{userHome}}。",
+)
+CLIENT_CONFIG_INPUT_MISSING: Final = message(
+    "TT9208",
+    "{file} {path}: the input {id} has no valid answer. Give one at the start.",
+    "{file} {path}：输入 {id} 没有得到可接受的值。启动者须提供。",
+)
+CLIENT_CONFIG_GRANT_IGNORED: Final = message(
+    "TT9221",
+    "{file} {path}: it grants no permission here. Your own rules decide which calls run without a question.",
+    "{file} {path}：在此不授予任何权限。哪些可以不经询问运行，由您自己的规则决定。",
+)
+CLIENT_CONFIG_KEY_IGNORED: Final = message(
+    "TT9222",
+    "{file} {path}: it has no meaning here, and was ignored.",
+    "{file} {path}：在此没有意义，已忽略。",
+)
+CLIENT_CONFIG_KEY_NOT_SUPPORTED: Final = message(
+    "TT9223",
+    "{file} {path}: it would need something that is not done here: {why}.",
+    "{file} {path}：需要此处不提供的功能：{why}。",
+)
+CLIENT_CONFIG_SSE_DEPRECATED: Final = message(
+    "TT9224",
+    "{file} {path}: HTTP+SSE is deprecated; it is spoken to this server, as the file says.",
+    "{file} {path}：HTTP+SSE 已弃用；将按该文件的设置用它连接此服务器。",
+)
+CLIENT_CONFIG_SIGN_IN_IGNORED: Final = message(
+    "TT9225",
+    "{file} {path}: how to sign in is not read from here, and was passed over.",
+    "{file} {path}：登录方式不从此处读取，已忽略。",
+)

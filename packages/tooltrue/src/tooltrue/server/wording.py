@@ -1,0 +1,230 @@
+"""Messages of the server, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+MESSAGE_LINE_TOO_LONG: Final = message(
+    "TT1069",
+    "The line is longer than {limit} bytes; the connection is closed.",
+    "该行超过 {limit} 字节；连接已关闭。",
+)
+MESSAGE_TOO_LARGE: Final = message(
+    "TT1005",
+    "The message is larger than {limit} bytes.",
+    "消息超过 {limit} 字节。",
+)
+PROTOCOL_VERSION_NOT_SUPPORTED: Final = message(
+    "TT1014",
+    "Protocol version {requested!r} is not supported; supported: {supported}.",
+    "不支持协议版本 {requested!r}；支持：{supported}。",
+)
+STALE_CURSOR: Final = message(
+    "TT1015",
+    "The cursor is not valid any more; list again from the start.",
+    "游标已失效；请从头重新列出。",
+)
+UNKNOWN_SESSION: Final = message(
+    "TT1019",
+    "The session is unknown or has ended; begin again with initialize.",
+    "会话不存在或已结束；请重新发送 initialize。",
+)
+INVALID_REQUEST_STATE: Final = message(
+    "TT1030",
+    "The requestState is not valid: changed, expired, or of another request. Send the request again without it.",
+    "requestState 无效：已被更改、已过期或属于另一个请求。请去掉它并重新发送请求。",
+)
+REQUEST_STATE_REUSED: Final = message(
+    "TT1031",
+    "The requestState has been used already. Send the request again without it if it is to run once more.",
+    "requestState 已被使用过。若确需再次执行，请去掉它并重新发送请求。",
+)
+CLIENT_CAPABILITY_MISSING: Final = message(
+    "TT1033",
+    "{subject} has to ask the user, and the request does not declare the client capability for it: {missing}.",
+    "{subject} 需要询问用户，但该请求未声明所需的客户端能力：{missing}。",
+)
+REQUEST_URI_INVALID: Final = message(
+    "TT1043",
+    "The uri is not an absolute URI (RFC 3986) of at most {limit} characters.",
+    "uri 不是长度不超过 {limit} 个字符的绝对 URI（RFC 3986）。",
+)
+TOO_MANY_SUBSCRIPTIONS: Final = message(
+    "TT1044",
+    "This session follows {limit} resources already; unsubscribe from some.",
+    "该会话已订阅 {limit} 个资源；请先取消一些订阅。",
+)
+STREAM_NOT_RESUMABLE: Final = message(
+    "TT1050",
+    "The stream cannot resume after the event {id!r}: the event is unknown here or no longer stored. Open a new "
+    "stream, or repeat the request.",
+    "无法从事件 {id!r} 之后继续：该事件未知或已不再保留。请重新监听，或重新请求。",
+)
+STREAM_EVENTS_EXPIRED: Final = message(
+    "TT1051",
+    "Some events after {id!r} are no longer stored; the stream sends no incomplete rest.",
+    "事件 {id!r} 之后的内容已不完整；为免遗漏，不再补发其中一部分。",
+)
+TOO_MANY_SESSIONS: Final = message(
+    "TT1052",
+    "No more than {limit} sessions may be open at once; try again later.",
+    "同时打开的会话最多 {limit} 个；请稍后再试。",
+)
+TOO_MANY_STREAMS: Final = message(
+    "TT1054",
+    "{limit} streams are open for you already; close some of them.",
+    "您已打开 {limit} 个流；请先关闭其中一些。",
+)
+TOO_MANY_OPEN_QUESTIONS: Final = message(
+    "TT1055",
+    "{limit} questions wait for your answers already; answer some of them.",
+    "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
+)
+WORKER_GONE_EFFECT_UNKNOWN: Final = message(
+    "TT1057",
+    "The worker that ran this request has ended, or does not answer. Whether the request took effect is not "
+    "known: look before you send it again.",
+    "处理该请求的工作进程已终止或没有响应。请求是否已生效无法确定：请先查明，再决定是否重新发送。",
+)
+MULTIPLE_INTROSPECTION_ENDPOINTS: Final = message(
+    "TT1061",
+    "Two issuers have an introspection endpoint. An opaque token could be from either, and to ask one would show "
+    "it the tokens of the other: give one issuer an endpoint, and let the others issue signed tokens.",
+    "有两个签发者都配置了 introspection。不透明令牌可能属于其中任何一个，而询问会把一方的令牌泄露给另一方：请只为"
+    "一个签发者配置，其余签发者使用已签名的令牌。",
+)
+AUTH_SETTING_INVALID: Final = message(
+    "TT1062",
+    "{place}: {problem}",
+    "{place} 有误：{problem}",
+)
+ALLOWED_CALLERS_SET_TWICE: Final = message(
+    "TT1063",
+    "{option} and {other} both set the allowed callers. Set them in one place.",
+    "{option} 说明了谁可以调用，{other} 也说明了。请只在一处说明。",
+)
+CLIENT_SECRET_NOT_AVAILABLE: Final = message(
+    "TT1064",
+    "The secret of the client {client!r} is not there: {problem}. Name one of client_secret_env (a variable of the "
+    "environment) and client_secret_file.",
+    "找不到客户端 {client!r} 的密钥：{problem}。请用 client_secret_env（环境变量名）或 client_secret_file 之一指明。",
+)
+AUTHENTICATION_REQUIRED: Final = message(
+    "TT1101",
+    "This server requires authentication. Send Authorization: Bearer with a token or key that is for this server.",
+    "本服务器必须知道调用者的身份。请在 Authorization: Bearer 中发送用于本服务器的令牌或密钥。",
+)
+TOKEN_NOT_ACCEPTED: Final = message(
+    "TT1102",
+    "The token is not accepted: {problem}. Get a new one for this server, and send it once, in Authorization.",
+    "令牌未被接受：{problem}。请获取一个用于本服务器的新令牌，并仅在 Authorization 中发送一次。",
+)
+AUTHENTICATION_UNAVAILABLE: Final = message(
+    "TT1104",
+    "The caller cannot be authenticated now; try again in a minute. The token may be valid.",
+    "目前无法核验调用者的身份；请一分钟后重试。令牌本身可能是有效的。",
+)
+REMOTE_CALL_WITHOUT_AUTHENTICATION: Final = message(
+    "TT1105",
+    "This server has no authentication, so it accepts calls from this machine only; this call comes from "
+    "{address}. The operator of the server can change that: Server(…, authenticate=…).",
+    "此处没有身份验证，因此只有本机可以调用，而该请求来自 {address}。服务器的运行者可以更改：Server(…, authenticat"
+    "e=…)。",
+)
+CLIENT_CANNOT_ASK_USER: Final = message(
+    "TT2011",
+    "{subject} has to ask the user, and this client cannot be asked so ({missing}). Tell the user.",
+    "{subject} 需要询问用户，而此客户端不支持这种询问（{missing}）。请告知用户。",
+)
+QUESTION_TO_CLIENT_FAILED: Final = message(
+    "TT2012",
+    "{subject} asked the client and got no answer: {problem}. The request was not continued; tell the user.",
+    "{subject} 向客户端提问但没有得到回答：{problem}。后续操作均未执行；请告知用户。",
+)
+LOG_MESSAGES_DROPPED: Final = message(
+    "TT2015",
+    "More than {limit} messages a second: some are left out.",
+    "每秒消息超过 {limit} 条：部分已省略。",
+)
+STORED_ANSWERS_TOO_LARGE: Final = message(
+    "TT2016",
+    "The answers to the questions of {subject} are too large to continue with: {size} bytes, more than {limit}. "
+    "Tell the user.",
+    "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
+)
+ONCE_VALUES_TOO_LARGE: Final = message(
+    "TT3206",
+    "the values that a call stores between its rounds have {size} bytes, more than {limit}. Store less with once().",
+    "一次调用在各轮之间保留的数据有 {size} 字节，超过上限 {limit}。请减少 once() 中保留的内容。",
+)
+UNKNOWN_SERVER_SETTING: Final = message(
+    "TT3045",
+    "Server takes its name, and settings by keyword; {name!r} is not one of them. {advice}",
+    "Server 接受名称和按名称给出的设置；{name!r} 不在其中。{advice}",
+)
+RUN_TAKES_NO_SETTINGS: Final = message(
+    "TT3046",
+    "run() serves stdio and takes no settings, so {name!r} has no effect there. {advice}",
+    "run() 提供 stdio 服务，不接受设置，因此 {name!r} 无效。{advice}",
+)
+HINT_STDIO_SERVER_WAITING: Final = message(
+    "TT4023",
+    "{server} waits for a client on standard input: a host starts it, and speaks to it there. To try it, run "
+    "`tooltrue list {target}` or `tooltrue call {target} TOOL`; to serve HTTP, `tooltrue serve {target} "
+    "--http :8000`. Ctrl-C ends it.",
+    "{server} 正在标准输入上等待客户端：它由宿主启动并与之通信。试用：`tooltrue list {target}` 或 "
+    "`tooltrue call {target} TOOL`；HTTP 服务：`tooltrue serve {target} --http :8000`。按 Ctrl-C 结束。",
+)
+SETTINGS_FROZEN_WHILE_SERVING: Final = message(
+    "TT4038",
+    "The server {server} is in use already, so its settings cannot change: {settings}. Set them before the first "
+    "client connects, and call run() or http_app() first.",
+    "服务器 {server} 已在使用，其设置不能再更改：{settings}。"
+    "请在第一个客户端连接之前设置，并先调用 run() 或 http_app()。",
+)
+OAUTH_EXTRA_MISSING: Final = message(
+    "TT4201",
+    "OAuth needs the extra 'auth', which is not installed. Run: {command}",
+    "OAuth 需要尚未安装的附加组件 auth。请运行：{command}",
+)
+KEYS_FILE_INVALID: Final = message(
+    "TT4202",
+    "The keys in {path} cannot be used: {problem}. Mend the file, or make it anew with 'tooltrue keys new'.",
+    "无法使用 {path} 中的密钥：{problem}。请修正该文件，或用 'tooltrue keys new' 重新创建。",
+)
+API_KEY_MALFORMED: Final = message(
+    "TT4203",
+    "A key is not as it should be: {problem}.",
+    "密钥格式有误：{problem}。",
+)
+AUTHENTICATION_SET_TWICE: Final = message(
+    "TT4206",
+    "{target} has an authentication of its own, in its code; {option} would be a second one. Take one of them out.",
+    "{target} 的代码中已有身份验证；{option} 将成为第二种。请去掉其中之一。",
+)
+EVENT_LOOP_BLOCKED: Final = message(
+    "TT4104",
+    "{what} has blocked the event loop for more than {seconds:g} s, and with it every other call: {place}. Make "
+    "the function a plain def, which runs on a thread, or await an operation that does not block.",
+    "{what} 阻塞事件循环已超过 {seconds:g} 秒，所有其他调用均被拖延：{place}。请将该函数改为普通 def（在线程中运行"
+    "），或改用不阻塞的 await。",
+)
+SEALED_TOKEN_UNREADABLE: Final = message(
+    "TT7056",
+    "A client has sent a session, cursor or requestState that this worker cannot open, and the server has no keys "
+    "of its own. Such tokens end with the process that made them. Where several workers run, give all of them the "
+    "same Server(keys=…, facts=…), or use tooltrue serve --workers. This is said once.",
+    "客户端发来的会话、游标或 requestState 无法由此工作进程解封，而服务器未设置自己的密钥。"
+    "这类令牌随生成它的进程一同失效。若运行多个工作进程，请为所有进程设置相同的 Server(keys=…, facts=…)，"
+    "或使用 tooltrue serve --workers。此提示只出现一次。",
+)
+WORKERS_WITHOUT_SHARED_STATE: Final = message(
+    "TT7057",
+    "{workers} workers are started without shared state: a session, cursor or question of one fails at the "
+    "others, and changes are not announced. Give them the same Server(keys=…, facts=…), or use tooltrue serve "
+    "--workers.",
+    "将启动 {workers} 个互不共享的工作进程：一个进程的会话、游标或提问在其他进程上会失败，变更也不会相互通知。请为"
+    "它们设置相同的 Server(keys=…, facts=…)，或使用 tooltrue serve --workers。",
+)

@@ -1,0 +1,331 @@
+"""Messages of toolsets, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+RESOURCE_NOT_FOUND: Final = message(
+    "TT1025",
+    "Resource not found: {uri}.",
+    "找不到资源：{uri}。",
+)
+PROMPT_NOT_FOUND: Final = message(
+    "TT1026",
+    "Unknown prompt: {name!r}.",
+    "未知提示：{name!r}。",
+)
+INVALID_INPUT_RESPONSE: Final = message(
+    "TT1032",
+    "inputResponses.{key} does not answer the question: {problem}.",
+    "inputResponses.{key} 不是对所提问题的回答：{problem}。",
+)
+RESOURCE_TEMPLATE_NOT_FOUND: Final = message(
+    "TT1040",
+    "Unknown resource template: {uri}.",
+    "未知资源模板：{uri}。",
+)
+TEXT_ARGUMENTS_INVALID: Final = message(
+    "TT1041",
+    "Invalid arguments of {subject}: {problems}.",
+    "{subject} 的参数无效：{problems}。",
+)
+UNKNOWN_ARGUMENT: Final = message(
+    "TT1042",
+    "There is no argument {name!r} of {subject}.",
+    "{subject} 没有参数 {name!r}。",
+)
+
+# tool calls, for the model
+TOOL_ARGUMENTS_INVALID: Final = message(
+    "TT2001",
+    "Invalid arguments for {tool}:\n{problems}\n{next}",
+    "工具 {tool} 的参数无效：\n{problems}\n{next}",
+)
+USER_QUESTION_IMPOSSIBLE: Final = message(
+    "TT2009",
+    "This has to ask the user, which is not possible here. Tell the user.",
+    "此操作需要询问用户，但当前无法询问。请告知用户。",
+)
+TOO_MANY_QUESTION_ROUNDS: Final = message(
+    "TT2010",
+    "This has asked {limit} times without coming to an end, and was stopped. Tell the user.",
+    "该操作已询问 {limit} 次仍未结束，已停止。请告知用户。",
+)
+QUESTION_ANSWERS_INVALID: Final = message(
+    "TT2013",
+    "The question {key!r} was answered {count} times, and no answer fits: {problem}. The request was not "
+    "continued; tell the user.",
+    "问题 {key!r} 已回答 {count} 次，均不符合要求：{problem}。后续操作均未执行；请告知用户。",
+)
+ONCE_VALUE_NOT_JSON: Final = message(
+    "TT3205",
+    "the value of once({key!r}, …) is not JSON, so that it cannot be stored for the next round. Return plain values.",
+    "once({key!r}, …) 的结果不是 JSON，无法保留到下一轮。请返回普通值。",
+)
+GENERATOR_AS_TOOL: Final = message(
+    "TT3001",
+    "a generator cannot be a tool; return one value, and report progress with context.progress(…).",
+    "生成器函数不能作为工具；请返回一个值，并用 context.progress(…) 报告进度。",
+)
+PARAMETER_KIND_NOT_SUPPORTED: Final = message(
+    "TT3002",
+    "the parameter {name} cannot be described to a model; name each parameter, or take one list or dict.",
+    "参数 {name} 无法向模型描述；请逐个命名参数，或改用一个列表或字典参数。",
+)
+TYPE_ANNOTATION_UNREADABLE: Final = message(
+    "TT3003",
+    "a type annotation cannot be read ({problem}); define or import the type at module level.",
+    "无法读取类型标注（{problem}）；请在模块级定义或导入该类型。",
+)
+MULTIPLE_CONTEXT_PARAMETERS: Final = message(
+    "TT3004",
+    "only one parameter may be a Context, not {names}.",
+    "只能有一个 Context 参数，而不是 {names}。",
+)
+PARAMETER_WITHOUT_TYPE: Final = message(
+    "TT3005",
+    "the parameter {name!r} has no type, so it has no schema; write one, for example {name}: str.",
+    "参数 {name!r} 没有类型标注，无法生成架构；请补上，例如 {name}: str。",
+)
+UNBOUND_METHOD_AS_TOOL: Final = message(
+    "TT3042",
+    "it is a method, and stands in the body of its class, where there is no object to call it on; register "
+    "that of an object: server.add_tool({kind}().{name}).",
+    "它是方法，写在类的定义体内，没有可供调用的对象；请用对象注册：server.add_tool({kind}().{name})。",
+)
+UNKNOWN_SETTING_USE_EFFECT: Final = message(
+    "TT3043",
+    'there is no setting {name!r}; declare the effect of a call with effect="read", "write", "destructive" or '
+    '"open-world": clients get it as annotations.',
+    '没有名为 {name!r} 的设置；请用 effect="read"、"write"、"destructive" 或 "open-world" 说明调用的作用：客户端会'
+    "以 annotations 的形式得到它。",
+)
+TYPE_WITHOUT_JSON_FORM: Final = message(
+    "TT3006",
+    "a type has no JSON form ({problem}); use JSON types, Pydantic models, dataclasses or TypedDicts, "
+    "or hide the parameter with Depends.",
+    "某个类型没有 JSON 形式（{problem}）；请使用 JSON 类型、Pydantic 模型、dataclass 或 TypedDict，"
+    "或用 Depends 隐藏该参数。",
+)
+TOOL_NAME_INVALID: Final = message(
+    "TT3007",
+    "{name!r} is not a tool name; use 1 to 128 of A-Z a-z 0-9 _ - . as in read_file. Pass name=… for functions "
+    "without one.",
+    "{name!r} 不是合法的工具名；请使用 1 到 128 个 A-Z a-z 0-9 _ - . 字符，例如 read_file。没有名字的函数请传 name=…。",
+)
+UNKNOWN_TOOL_EFFECT: Final = message(
+    "TT3008",
+    "{effect!r} is not an effect; use one of {allowed}.",
+    "{effect!r} 不是 effect 的有效值；可用：{allowed}。",
+)
+INPUT_SCHEMA_ROOT_NOT_OBJECT: Final = message(
+    "TT3009",
+    'the input schema must have "type": "object" at its root, since arguments are an object.',
+    '输入架构的根必须是 "type": "object"，因为参数是一个对象。',
+)
+EXAMPLE_VIOLATES_SCHEMA: Final = message(
+    "TT3010",
+    "an example does not fit the tool's own schema: {problem}. Correct one of them.",
+    "示例不符合工具自身的架构：{problem}。请修正示例或架构。",
+)
+DEFAULT_VIOLATES_SCHEMA: Final = message(
+    "TT3011",
+    "the default of {name!r} does not fit its own schema; change the default or the type.",
+    "{name!r} 的默认值不符合其自身的架构；请修改默认值或类型。",
+)
+DEPENDENCY_TOO_MANY_PARAMETERS: Final = message(
+    "TT3012",
+    "the dependency {name} takes more than one parameter; it may take the context, or no parameter.",
+    "依赖 {name} 的参数超过一个；它只能接受 context 或不带参数。",
+)
+DUPLICATE_TOOL_NAME: Final = message(
+    "TT3013",
+    "there is a tool called {name!r} already; give one of them another name.",
+    "已存在名为 {name!r} 的工具；请为其中之一改名。",
+)
+HINT_EQUIVALENT_HERE: Final = message(
+    "TT3044",
+    "Here it is {here}.",
+    "在此应写作 {here}。",
+)
+READ_WHEN_UNKNOWN_ARGUMENT: Final = message(
+    "TT3060",
+    "read_when names {name!r}, which is no argument of the tool; name one that it takes.",
+    "read_when 中的 {name!r} 不是该工具的参数；请指定它接受的参数。",
+)
+UNKNOWN_DEFINITION_SETTING: Final = message(
+    "TT3014",
+    "there is no setting {name!r}; there are {known}.",
+    "没有名为 {name!r} 的设置；可用：{known}。",
+)
+RAW_HANDLER_SIGNATURE_INVALID: Final = message(
+    "TT3015",
+    "a handler of raw JSON takes the arguments, and the context if it wants that: handler(arguments, context).",
+    "原始 JSON 工具的处理函数接收参数，需要时再接收 context：handler(arguments, context)。",
+)
+DEFINITION_SETTING_INVALID: Final = message(
+    "TT3016",
+    "the setting {name} must be {wanted}.",
+    "设置 {name} 必须是 {wanted}。",
+)
+REGISTERED_VALUE_NOT_FUNCTION: Final = message(
+    "TT3017",
+    "{value!r} is not a function; to name a {kind}, write @server.{kind}(name={value!r}).",
+    "{value!r} 不是函数；要为其命名，请写 @server.{kind}(name={value!r})。",
+)
+PARAMETER_PROVIDER_NOT_DEPENDS: Final = message(
+    "TT3018",
+    "the parameter {name!r} has a provider that is not one Depends of tooltrue; write {name}: Annotated[T, "
+    "Depends(make)] with one function make, and from tooltrue import Depends.",
+    "参数 {name!r} 的提供者不是 tooltrue 的单个 Depends；请写 {name}: Annotated[T, Depends(make)]，其中 make 是一"
+    "个函数，并写 from tooltrue import Depends。",
+)
+RESOURCE_WITHOUT_URI: Final = message(
+    "TT3019",
+    'a resource needs its URI first: write @server.resource("docs://guide") above {name}.',
+    '资源须先写明 URI：请在 {name} 上方写 @server.resource("docs://guide")。',
+)
+DEPENDENCY_NOT_FUNCTION: Final = message(
+    "TT3025",
+    "Depends({value!r}) is no dependency; give it a function that returns the value.",
+    "Depends({value!r}) 不是有效的依赖；请传入一个返回该值的函数。",
+)
+GENERATOR_AS_DEPENDENCY: Final = message(
+    "TT3026",
+    "the dependency {name} is a generator or a context manager, which are not supported; return the value, and "
+    "open and close it within the function that uses it: with {name}() as value.",
+    "依赖 {name} 是生成器或上下文管理器，目前不支持；请直接返回该值，并在使用它的函数内打开和关闭："
+    "with {name}() as value。",
+)
+DEPENDENCY_PARAMETER_UNRESOLVED: Final = message(
+    "TT3027",
+    "the dependency {name} has the parameter {parameter!r}, which has no provider; a dependency takes no "
+    "parameter, or one context: Context. Call the functions it needs within {name}.",
+    "依赖 {name} 的参数 {parameter!r} 无人提供；依赖只能不带参数，或带一个 context: Context。请在 {name} 内部调用"
+    "它所需的函数。",
+)
+DEPENDENCY_NOT_SUPPORTED_HERE: Final = message(
+    "TT3028",
+    "the parameter {name!r} is a dependency, and this function gets none; call its provider within the function.",
+    "参数 {name!r} 是依赖，而该函数不接受依赖注入；请在函数内部调用生成它的函数。",
+)
+DEPENDENCY_RETURNED_COROUTINE: Final = message(
+    "TT3029",
+    "the dependency {name} returned a coroutine; make it an async def.",
+    "依赖 {name} 返回了协程；请将其写成 async def。",
+)
+DEPENDS_WITHIN_TYPE: Final = message(
+    "TT3037",
+    "Depends stands within a type, where a client could set the value; a dependency is a parameter of the function "
+    "itself: name: Annotated[T, Depends(make)].",
+    "Depends 出现在类型内部，客户端可以设置其值；依赖必须是函数自身的参数：name: Annotated[T, Depends(make)]。",
+)
+PARAMETER_TYPE_WITHOUT_JSON_FORM: Final = message(
+    "TT3038",
+    "the type of the parameter {what!r} has no JSON form ({problem}); use JSON types, Pydantic models, dataclasses "
+    "or TypedDicts (of typing_extensions before Python 3.12), or hide the parameter with Depends.",
+    "参数 {what!r} 的类型没有 JSON 形式（{problem}）；请使用 JSON 类型、Pydantic 模型、dataclass 或 TypedDict"
+    "（Python 3.12 之前取自 typing_extensions），或用 Depends 隐藏该参数。",
+)
+RETURNED_TYPE_NOT_ACCEPTED: Final = message(
+    "TT3039",
+    "the function returned {type}, which has no JSON form; return {instead}",
+    "该函数返回了 {type}，它没有 JSON 形式；请改为返回 {instead}",
+)
+PARAMETER_TYPE_BYTES: Final = message(
+    "TT3047",
+    "the parameter {what!r} takes bytes, and JSON has none; take text (str), or base64 that is decoded for you: "
+    "pydantic.Base64Bytes.",
+    "参数 {what!r} 接受 bytes，而 JSON 没有字节类型；请接受文本（str），或使用自动解码的 base64："
+    "pydantic.Base64Bytes。",
+)
+PROMPT_RETURN_NOT_ACCEPTED: Final = message(
+    "TT3048",
+    "the prompt returned {type}; return text, content blocks, messages of a user or an assistant, or a list of these",
+    "该提示返回了 {type}；请返回文本、内容块、用户或助手的消息，或由它们组成的列表",
+)
+RESULT_VIOLATES_DECLARED_TYPE: Final = message(
+    "TT3049",
+    "the result is not of the declared type: {problem}",
+    "结果与声明的类型不符：{problem}",
+)
+RETURNED_VALUE_NOT_JSON: Final = message(
+    "TT3040",
+    "the function returned {type}, which is not JSON ({problem}); return JSON types, a dataclass, a Pydantic "
+    "model, content blocks, or str(…) of it",
+    "该函数返回了 {type}，它不是 JSON（{problem}）；请返回 JSON 类型、dataclass、Pydantic 模型、内容块，或其 str(…)",
+)
+RETURN_TYPE_WITHOUT_JSON_FORM: Final = message(
+    "TT3041",
+    "the return type has no JSON form ({problem}); return JSON types, Pydantic models, dataclasses or TypedDicts "
+    "(of typing_extensions before Python 3.12), or content blocks such as ImageContent.",
+    "返回类型没有 JSON 形式（{problem}）；请返回 JSON 类型、Pydantic 模型、dataclass 或 TypedDict"
+    "（Python 3.12 之前取自 typing_extensions），或 ImageContent 等内容块。",
+)
+PARAMETER_NOT_TEXT_CONVERTIBLE: Final = message(
+    "TT3030",
+    "the parameter {name!r} cannot be made of text; use str, int, float, bool, an enum, a Literal of strings, a "
+    "date or the like.",
+    "参数 {name!r} 无法由文本转换而来；请使用 str、int、float、bool、枚举、字符串 Literal、日期等类型。",
+)
+COMPLETION_SIGNATURE_INVALID: Final = message(
+    "TT3031",
+    "a completion function takes the prefix, and optionally the arguments and the context: {name}(prefix, "
+    "arguments, context).",
+    "补全函数接收前缀，需要时再接收其余参数和上下文：{name}(prefix, arguments, context)。",
+)
+PROMPT_NAME_INVALID: Final = message(
+    "TT3032",
+    "{name!r} is not a prompt's name; use 1 to 128 printable characters. Pass name=… for functions without one.",
+    "{name!r} 不是合法的提示名；请使用 1 到 128 个可打印字符。没有名字的函数请传 name=…。",
+)
+DUPLICATE_RESOURCE_OR_PROMPT: Final = message(
+    "TT3033",
+    "there is a {name!r} already; remove it first.",
+    "{name!r} 已存在；请先移除。",
+)
+TEMPLATE_PARAMETERS_MISMATCH: Final = message(
+    "TT3034",
+    "the variables of {uri!r} and the parameters of its function differ: {names}.",
+    "{uri!r} 的变量与其函数的参数不一致：{names}。",
+)
+SIGNATURE_UNREADABLE: Final = message(
+    "TT3036",
+    "it does not say which parameters it takes ({problem}); wrap it in a function that does.",
+    "它没有说明自己接收哪些参数（{problem}）；请用一个写明参数的函数包装它。",
+)
+TOOL_NAME_COLLISION: Final = message(
+    "TT3021",
+    "two tools would have the name {names}; give one a prefix or another name.",
+    "两个工具会同名：{names}；请加前缀或改名。",
+)
+DERIVED_TOOL_NAME_INVALID: Final = message(
+    "TT3024",
+    "{name!r} would not be a tool name (1 to 128 of A-Z a-z 0-9 _ - .); use a shorter or plainer prefix or name.",
+    "{name!r} 不是合法的工具名（1 到 128 个 A-Z a-z 0-9 _ - . 字符）；请换用更短或更简单的前缀或名称。",
+)
+TOOL_ALIAS_IS_OWN_NAME: Final = message(
+    "TT3900",
+    "it is called {name!r} and cannot replace itself; leave its own name out of replaces=….",
+    "它就叫 {name!r}，不能替代自己；请从 replaces=… 中去掉它自己的名称。",
+)
+ALIAS_ALREADY_TAKEN: Final = message(
+    "TT3901",
+    "{tool!r} would answer to {name!r}, which stands for the tool {other!r} already; remove that one first, or "
+    "take the name out of replaces=….",
+    "{tool!r} 会占用名称 {name!r}，而该名称已代表工具 {other!r}；请先移除后者，或从 replaces=… 中去掉该名称。",
+)
+THREAD_ABANDONED: Final = message(
+    "TT4101",
+    "A call of {tool} was abandoned, and its thread still runs: {count} threads run without a caller. Let the "
+    "tool end by itself, make it async, or give it isolation='process'.",
+    "已放弃对 {tool} 的一次调用，但其线程仍在运行：共有 {count} 个线程无人等待。请让该工具自行结束、改为异步，或设"
+    "置 isolation='process'。",
+)
+ABANDONED_THREAD_ENDED: Final = message(
+    "TT4102",
+    "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
+    "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
+)
