@@ -1,4 +1,4 @@
-"""The language of docstrings, pages and messages: pronouns that stand for a noun are rare.
+"""The language of docstrings, pages, messages and names: pronouns and participles that stand for a noun are rare.
 
 A sentence such as "What is kept is told to whoever asks" has to be read twice. The figure is a thermometer and not the
 goal: a page with few pronouns can still be hard to read. Starlette, httpx and the official SDKs have 0 to 6 of 1,000.
@@ -7,7 +7,10 @@ goal: a page with few pronouns can still be hard to read. Starlette, httpx and t
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from support.sources import FILES, ROOT
@@ -56,3 +59,28 @@ def test_pages_name_the_noun():
 
 def test_messages_name_the_noun():
     assert rate((english for english, _ in SENTENCES.values()), least=10_000) <= 6
+
+
+PARTICIPLES = re.compile(
+    "answered|asked|begun|ended|found|given|heard|held|judged|kept|known|left|meant|met|read|said|seen|shown|spoken|taken"
+    "|told|wanted|written"
+)
+
+
+def words_of_code() -> Iterator[str]:
+    for path in FILES.values():
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
+            if token.type == tokenize.NAME:
+                yield token.string.strip("_")
+
+
+def test_names_are_nouns_and_no_bare_participles():
+    """Of 1,000 names; httpx has 3, the official SDK 2, and "read" is a verb in most places."""
+    words = list(words_of_code())
+    assert 1_000 * sum(PARTICIPLES.fullmatch(word) is not None for word in words) / len(words) <= 2
+
+
+def test_a_class_has_a_name_of_its_own():
+    nodes = (node for path in FILES.values() for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} == set()

@@ -34,7 +34,7 @@ def test_a_scenario_that_checked_nothing_has_not_passed():
     assert not row().passed
 
 
-def test_what_was_sent_is_not_a_check():
+def test_a_sent_request_does_not_count_as_a_check():
     sent = check("INFO", "outgoing-request")
 
     assert row(check("SUCCESS"), sent).passed

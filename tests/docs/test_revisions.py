@@ -103,7 +103,7 @@ SEEN: dict[str, tuple[str, tuple[str | int, ...]]] = {
 """Row of the page → the tool that returns it, and where in the result it stands."""
 
 
-def test_the_page_of_results_says_what_each_revision_sees() -> None:
+def test_the_page_of_results_shows_the_result_of_each_revision() -> None:
     server = Server("seen")
     server.add_tool(lambda: RETURNED, name="everything", blocking=False)
     server.add_raw_tool("numbers", {"type": "object"}, lambda arguments: [1], output_schema={"type": "array"})
@@ -172,7 +172,7 @@ def is_asked(answer: Any) -> bool:
 
 @pytest.mark.parametrize("revision", versions.ALL)
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_can_ask_says_of_each_revision_what_asking_does(name: str, revision: str) -> None:
+def test_can_ask_agrees_with_the_result_of_asking_in_each_revision(name: str, revision: str) -> None:
     question, server = QUESTIONS[name], Server("asks")
     server.add_tool(asks(question), name="asks")
 

@@ -16,5 +16,5 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.key) for row in ROWS if row.quick])
-def test_nothing_hurts_it(row: Row):
+def test_a_quick_run_of_each_endurance_row_keeps_within_its_strict_bounds(row: Row):
     assert [figure for figure in row.measure(row.quick) if not figure.roughly] == []

@@ -177,7 +177,7 @@ def test_the_modern_era_has_nothing_but_post(mounts: Mounts, method: str) -> Non
 
 @pytest.mark.requirement("HTTP-01")
 @pytest.mark.parametrize("path", ["/", "/mcp2", "/mcp/x", "/mcp%2f..", "/.well-known/oauth-protected-resource"])
-def test_nothing_else_is_there(mounts: Mounts, path: str) -> None:
+def test_a_path_other_than_the_endpoint_is_404(mounts: Mounts, path: str) -> None:
     with mounts.mounted(servers.make("empty").http_app()) as mounted:
         endpoint = Endpoint(mounts.port, mounted.removesuffix("/mcp") + path)
         answer = asyncio.run(endpoint.post(*modern("server/discover")))

@@ -81,7 +81,7 @@ def test_a_question_is_the_last_thing_on_its_stream_and_no_request(mounts: Mount
 
 
 @pytest.mark.requirement("ELIC-16", "ELIC-17", "ELIC-25", "ELIC-40", "MRTR-10")
-def test_a_question_is_answered_by_whom_it_was_put_to_whatever_others_say_of_themselves(mounts: Mounts) -> None:
+def test_only_the_principal_that_was_asked_answers_a_question_regardless_of_client_names(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[Any, str]:
         asked = await endpoint.modern(
             "tools/call", {"name": "ask", "_meta": CAN_BE_ASKED}, authorization="token of ada"
@@ -98,14 +98,14 @@ def test_a_question_is_answered_by_whom_it_was_put_to_whatever_others_say_of_the
 
 
 @pytest.mark.requirement("ELIC-18")
-def test_who_is_not_authenticated_is_refused_and_not_asked(mounts: Mounts) -> None:
+def test_an_unauthenticated_caller_is_refused_and_not_asked(mounts: Mounts) -> None:
     with mounts.mounted(server().http_app()) as path:
         answer = asyncio.run(Endpoint(mounts.port, path).modern("tools/call", {"name": "ask", "_meta": CAN_BE_ASKED}))
     assert (answer.status, answer.json.keys()) == (401, {"jsonrpc", "error"})
 
 
 @pytest.mark.requirement("ELIC-20")
-def test_a_tool_is_not_given_what_the_client_authenticates_by(mounts: Mounts) -> None:
+def test_a_tool_does_not_receive_the_credentials_of_the_client(mounts: Mounts) -> None:
     made = Server("shows", version="1", authenticate=by_token)
 
     @made.tool
@@ -168,7 +168,7 @@ def said_of(message: Any) -> str:
 
 
 @pytest.mark.requirement("CANC-11", "CANC-12")
-def test_a_question_that_nobody_answers_in_time_is_taken_back_on_its_stream(mounts: Mounts) -> None:
+def test_a_question_without_an_answer_in_time_is_cancelled_on_its_stream(mounts: Mounts) -> None:
     tools = LocalToolset()
     tools.add(ask)
     served = ServedProvider(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), question_seconds=0.0)

@@ -39,14 +39,14 @@ def ask(mounts: Mounts, method: str, headers: Headers) -> Answer:
 @pytest.mark.requirement("AUTHS-11", "HTTP-05", "SEC-16")
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 @pytest.mark.parametrize("token", [None, "", "Bearer", "Bearer Sesame", "bearer sesame", "Basic sesame"])
-def test_whoever_is_unknown_is_401_and_told_how(mounts: Mounts, method: str, token: str | None) -> None:
+def test_an_unauthenticated_caller_gets_401_with_a_challenge(mounts: Mounts, method: str, token: str | None) -> None:
     headers = [*JSON, *in_session("x"), ("Accept", "text/event-stream"), ("Authorization", token)]
     answer = ask(mounts, method, headers)
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert "[TT1101]" in answer.json["error"]["message"]
 
 
-def test_whoever_is_known_is_the_principal_in_both_eras(mounts: Mounts) -> None:
+def test_an_authenticated_caller_is_the_principal_in_stateless_and_session_based_revisions(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[str]:
         bearer = [("Authorization", BEARER)]
         session = await endpoint.initialize(headers=bearer)
@@ -64,7 +64,7 @@ def test_whoever_is_known_is_the_principal_in_both_eras(mounts: Mounts) -> None:
 
 @pytest.mark.requirement("META-17")
 @pytest.mark.parametrize("name", ["ada", "root", "local:http", "cave"])
-def test_who_a_client_says_it_is_makes_nobody_of_it(mounts: Mounts, name: str) -> None:
+def test_the_name_a_client_claims_does_not_authenticate_it(mounts: Mounts, name: str) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[int, str]:
         info = {"io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"}}
         params = {"name": "who", "_meta": {**ENVELOPE, **info}}
@@ -102,7 +102,7 @@ def test_a_host_that_is_not_served_is_refused_before_anybody_is_asked_for_a_toke
     assert ask(mounts, "POST", [*JSON, ("Host", "evil.example")]).status == 403
 
 
-def test_an_authentication_that_fails_tells_nothing_and_lets_nobody_in(mounts: Mounts) -> None:
+def test_a_failing_authenticator_rejects_the_request_and_discloses_no_detail(mounts: Mounts) -> None:
     def broken(carrier: Carrier) -> Principal | None:
         raise RuntimeError("the password is hunter2")
 

@@ -30,7 +30,7 @@ def test_an_address_is_read(text: str, address: Address) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "8000", "localhost", "localhost:", "localhost:x", ":65536", ":-1", ":²"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_address(text)
     assert caught.value.code == "TT4003"

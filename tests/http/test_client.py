@@ -121,7 +121,7 @@ def test_an_answer_that_is_not_valid_is_named_at_once(case: str, method: str, is
 
 
 @pytest.mark.parametrize("text", [b"Ready.", b'{"jsonrpc": "2.0"', b"[]", b'{"hello": 1}', b"\xff\xfe"])
-def test_what_a_proxy_says_in_the_place_of_an_answer_is_told(text: bytes):
+def test_a_message_of_a_proxy_in_place_of_an_answer_is_reported(text: bytes):
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.body(200, text, content_type="application/json")
 
@@ -258,7 +258,7 @@ def test_a_modern_stream_that_breaks_off_is_no_place_to_go_on_from():
 
 
 @pytest.mark.requirement("HTTP-14", "HTTP-19")
-def test_comments_and_what_is_no_message_are_passed_over_in_a_stream():
+def test_comments_and_invalid_messages_in_a_stream_are_skipped():
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.stream()
         reply.writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
@@ -317,7 +317,7 @@ def reset(reply: Reply) -> None:
     reply.writer.transport.abort()
 
 
-def test_a_standing_stream_of_a_server_that_gives_no_ids_is_opened_again_whatever_has_ended_it(
+def test_a_standing_stream_without_event_ids_reopens_after_any_failure(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(http_client, "_SHORTEST_PAUSE_SECONDS", 0.001)
@@ -366,7 +366,7 @@ def forgetful(lost: set[str]) -> Answering:
 
 
 @pytest.mark.requirement("LHTTP-29", "LHTTP-30")
-def test_a_session_that_the_server_has_ended_is_begun_anew_once_for_all_who_wait():
+def test_concurrent_calls_open_one_new_session_after_the_server_ended_the_old_one():
     async def act(client: Client) -> Any:
         return await asyncio.gather(call(client), call(client), client.list_tools())
 
@@ -418,7 +418,7 @@ def test_a_call_that_comes_while_a_session_is_begun_anew_waits_for_it():
     assert [session for session in seen if session != "a"] == ["b", "b"]
 
 
-def test_who_comes_after_a_session_could_not_be_begun_begins_one():
+def test_a_call_after_a_failed_session_start_opens_a_session():
     lost, refuses = set[str](), True
 
     async def answer(request: Heard, reply: Reply) -> None:
@@ -534,7 +534,7 @@ def test_the_place_in_a_stream_of_a_session_that_has_ended_is_not_told_to_the_ne
     assert "b" not in resumed
 
 
-def test_a_standing_stream_is_opened_again_no_sooner_than_after_a_moment_whatever_the_server_wants():
+def test_a_standing_stream_reopens_only_after_the_shortest_pause_even_with_a_shorter_retry():
     times = list[float]()
     enough = asyncio.Event()
 
@@ -604,7 +604,7 @@ def test_a_call_whose_session_ended_under_it_is_not_made_twice():
 
 
 @pytest.mark.requirement("LHTTP-29")
-def test_what_a_lost_session_was_subscribed_to_the_next_one_is_too():
+def test_a_new_session_restores_the_subscriptions_of_the_lost_session():
     async def answer(request: Heard, reply: Reply) -> None:
         if request.method == "resources/subscribe":
             await reply.result({})
@@ -623,7 +623,7 @@ def test_what_a_lost_session_was_subscribed_to_the_next_one_is_too():
     assert [request.headers["mcp-session-id"] for request in subscribed] == ["a", "b"]
 
 
-def test_what_a_lost_session_had_and_the_next_one_cannot_have_keeps_no_call_from_it_and_nothing_from_being_told(
+def test_a_subscription_the_new_session_cannot_restore_blocks_no_call_and_no_notification(
     caplog: pytest.LogCaptureFixture,
 ):
     async def answer(request: Heard, reply: Reply) -> None:
@@ -659,7 +659,7 @@ def test_an_ear_that_fails_as_a_session_begins_anew_is_logged_and_the_call_goes_
     assert "deaf" in caplog.text
 
 
-def test_who_gives_up_a_call_as_a_session_begins_leaves_the_client_no_less_informed():
+def test_cancelling_a_call_while_a_session_opens_keeps_the_subscriptions_of_the_client():
     async def answer(request: Heard, reply: Reply) -> None:
         if request.method != "resources/subscribe":
             await forgetful({"a"})(request, reply)
@@ -687,7 +687,7 @@ def test_who_gives_up_a_call_as_a_session_begins_leaves_the_client_no_less_infor
 
 
 @pytest.mark.requirement("VER-04", "VER-11")
-def test_what_a_server_was_found_to_speak_is_remembered_and_found_out_again_when_it_is_not_true_any_more():
+def test_the_revision_of_a_server_is_remembered_and_negotiated_again_once_it_is_outdated():
     eras = {"now": legacy(forgetful(set()), "abcdefghij")}
 
     async def answer(request: Heard, reply: Reply) -> None:
@@ -739,7 +739,7 @@ def test_a_modern_error_in_a_400_is_read_and_never_taken_for_a_legacy_server():
 
 
 @pytest.mark.requirement("SUB-09")
-def test_a_subscription_that_breaks_off_is_opened_again_and_what_may_have_been_missed_is_told(
+def test_a_broken_subscription_reopens_and_reports_possibly_missed_changes(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
@@ -809,7 +809,7 @@ def test_a_subscription_that_cannot_be_opened_again_at_once_is_tried_until_it_ca
     assert "it is locked" in caplog.text
 
 
-def test_who_opens_a_client_does_not_wait_for_a_subscription_that_fails_and_it_is_opened_later(
+def test_opening_a_client_does_not_wait_for_a_failing_subscription_and_retries_it_later(
     monkeypatch: pytest.MonkeyPatch,
 ):
     async def answer(request: Heard, reply: Reply) -> None:
@@ -880,7 +880,7 @@ def annotated(*schemas: Any) -> Answering:
 
 
 @pytest.mark.requirement("HTTP-06", "HTTP-07", "HTTP-08", "HTTP-09", "HDR-01", "HDR-02", "HDR-05", "HDR-06", "HDR-07")
-def test_every_message_is_a_post_of_its_own_that_says_in_its_head_what_it_is():
+def test_every_message_is_a_separate_post_with_its_method_and_target_in_the_headers():
     async def act(client: Client) -> None:
         await client.call_tool("t")
         await client.call_tool("größe")

@@ -65,15 +65,13 @@ def refused(code: str, url: str, auth: Any, *tools: str) -> str:
 
 
 @pytest.mark.requirement("AUTHC-01", "AUTHC-03", "AUTHC-04", "AUTHC-10", "AUTHC-28")
-def test_a_person_who_agrees_is_known_to_the_server(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_consenting_person_is_authenticated_at_the_server(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
         assert visit(url, signing_in(issuer)) == [[f"{issuer.url}#ada"]]
 
 
 @pytest.mark.requirement("AUTHC-24", "AUTHC-25", "AUTHC-26", "AUTHC-41", "AUTHC-42", "AUTHC-45", "AUTHC-46")
-def test_tokens_are_asked_for_this_server_and_with_a_proof_that_nobody_else_has(
-    mounts: Mounts, issuer: Issuing
-) -> None:
+def test_a_token_request_names_this_server_and_carries_a_pkce_proof(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
         visit(url, signing_in(issuer))
     [asked], [redeemed] = issuer.sent("/authorize"), issuer.sent("/token")
@@ -86,7 +84,7 @@ def test_tokens_are_asked_for_this_server_and_with_a_proof_that_nobody_else_has(
 
 
 @pytest.mark.requirement("AUTHC-16", "AUTHC-17", "AUTHC-44", "AUTHC-48")
-def test_a_client_that_nobody_knows_registers_as_what_it_is(mounts: Mounts, issuer: Issuing) -> None:
+def test_an_unregistered_client_registers_with_its_own_metadata(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
         visit(url, signing_in(issuer, name="cooking"))
     [asked], [redirect_uri] = issuer.sent("/register"), [said["redirect_uri"] for said in issuer.sent("/authorize")]
@@ -109,7 +107,7 @@ def test_an_issuer_that_knows_loopback_by_name_only_is_told_the_name(mounts: Mou
 
 
 @pytest.mark.requirement("AUTHC-19")
-def test_a_registration_that_is_refused_says_why_and_what_to_do(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_refused_registration_reports_the_reason_and_the_remedy(mounts: Mounts, issuer: Issuing) -> None:
     issuer.takes = "https://"
     with serving(mounts, registering(issuer)) as url:
         said = refused("TT5106", url, signing_in(issuer))
@@ -133,7 +131,7 @@ def test_a_redirect_that_is_taken_is_said(mounts: Mounts, issuer: Issuing) -> No
         )
 
 
-def test_what_opens_the_browser_may_fail_in_its_own_words(mounts: Mounts, issuer: Issuing) -> None:
+def test_an_exception_of_the_browser_opener_is_raised_unchanged(mounts: Mounts, issuer: Issuing) -> None:
     def broken(page: str) -> None:
         raise ZeroDivisionError("no browser")
 
@@ -165,7 +163,7 @@ def test_a_document_about_the_client_says_where_it_is_and_where_it_comes_back_to
 
 
 @pytest.mark.requirement("AUTHC-14")
-def test_a_document_is_shown_only_to_who_reads_it(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_metadata_url_is_used_only_with_an_issuer_that_supports_it(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
         visit(url, signing_in(issuer, metadata_url="https://client.example/about.json"))
     assert len(issuer.sent("/register")) == 1
@@ -185,7 +183,7 @@ def test_without_a_browser_it_is_said_how_to_sign_in(mounts: Mounts, issuer: Iss
     assert issuer.sent("/register") == []
 
 
-def test_who_takes_too_long_is_told_so(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_sign_in_past_its_timeout_is_reported(mounts: Mounts, issuer: Issuing) -> None:
     with serving(mounts, registering(issuer)) as url:
         refused("TT5105", url, SignIn(lambda page: None, credentials=InMemory(), timeout=0.05))
 
@@ -218,7 +216,7 @@ def test_many_calls_at_once_ask_the_person_once(mounts: Mounts, issuer: Issuing)
 # --- what is kept -----------------------------------------------------------------------------------------------------
 
 
-def test_who_has_signed_in_is_not_asked_again(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_signed_in_client_is_not_asked_again(mounts: Mounts, issuer: Issuing) -> None:
     credentials = InMemory()
     with serving(mounts, registering(issuer)) as url:
         visit(url, signing_in(issuer, credentials))
@@ -256,9 +254,7 @@ def test_two_clients_that_refresh_at_once_use_a_refresh_token_once(mounts: Mount
     assert len([said for said in issuer.sent("/token") if said["grant_type"] == "refresh_token"]) == 1
 
 
-def test_who_gives_up_while_a_token_is_refreshed_loses_neither_the_old_one_nor_the_new(
-    mounts: Mounts, issuer: Issuing
-) -> None:
+def test_cancelling_a_token_refresh_loses_neither_the_old_token_nor_the_new(mounts: Mounts, issuer: Issuing) -> None:
     clock, credentials = Clock(), InMemory()
 
     async def scenario(url: str) -> list[Any]:
@@ -309,7 +305,7 @@ def test_a_refused_token_is_refreshed_before_anybody_is_asked(mounts: Mounts, is
 
 
 @pytest.mark.requirement("AUTHC-08", "AUTHC-30")
-def test_what_is_kept_for_one_server_is_sent_to_no_other(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_token_stored_for_one_server_is_sent_to_no_other(mounts: Mounts, issuer: Issuing) -> None:
     credentials = InMemory()
     with serving(mounts, registering(issuer)) as one, serving(mounts, issuer) as other:
         auth = signing_in(issuer, credentials)
@@ -341,7 +337,9 @@ def test_scopes_are_those_of_the_challenge_or_else_of_the_metadata(
 
 
 @pytest.mark.requirement("AUTHC-31", "AUTHC-32", "AUTHC-33", "AUTHC-35")
-def test_a_call_that_needs_more_asks_for_it_together_with_what_there_is(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_call_that_needs_more_scopes_requests_them_together_with_the_granted_ones(
+    mounts: Mounts, issuer: Issuing
+) -> None:
     with serving(mounts, registering(issuer), scopes=["read"]) as url:
         assert visit(url, signing_in(issuer), "who", "save", "save")[1:] == ["saved", "saved"]
     assert [set(said["scope"].split()) for said in issuer.sent("/authorize")] == [{"read"}, {"read", "write"}]

@@ -114,9 +114,7 @@ def test_b57_a_server_whose_store_is_gone_is_not_ready(mounts: Mounts) -> None:
     assert served(mounts, server(facts=facts), scenario) == (503, "the state store does not answer")
 
 
-def test_whoever_asks_all_the_time_does_not_reach_the_store_each_time(
-    mounts: Mounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_in_a_loop_does_not_reach_the_store_each_time(mounts: Mounts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health_pages, "_FRESH_SECONDS", LIMIT)
 
     async def scenario(at: At, _: Any) -> set[int]:
@@ -143,7 +141,7 @@ def test_the_figures_count_calls_by_tool_and_outcome(mounts: Mounts) -> None:
     assert figures["tooltrue_running",] == 0
 
 
-def test_what_was_cleaned_masked_or_asked_too_often_is_counted(mounts: Mounts) -> None:
+def test_sanitized_and_masked_results_and_rate_limited_calls_are_counted(mounts: Mounts) -> None:
     async def scenario(at: At, _: Any) -> Any:
         await at.endpoint.modern("tools/call", {"name": "dirty", "arguments": {}})
         for _ in range(3):
@@ -175,7 +173,7 @@ def test_j11_names_that_a_caller_makes_up_are_no_labels(mounts: Mounts) -> None:
 
 
 @pytest.mark.twin("J11")
-def test_j11_a_tool_that_there_is_has_a_label_whatever_it_is_called(mounts: Mounts) -> None:
+def test_j11_an_existing_tool_has_a_label_regardless_of_its_name(mounts: Mounts) -> None:
     async def scenario(at: At, _: Any) -> Any:
         await at.endpoint.modern("tools/call", {"name": "made-up-1", "arguments": {}})
         return await at.figures()
@@ -185,7 +183,7 @@ def test_j11_a_tool_that_there_is_has_a_label_whatever_it_is_called(mounts: Moun
     assert served(mounts, made, scenario)["tooltrue_operations_total", "tools/call", "made-up-1", "ok"] == 1
 
 
-def test_figures_are_not_told_where_nobody_asked_for_them(mounts: Mounts) -> None:
+def test_metrics_are_not_served_unless_they_are_enabled(mounts: Mounts) -> None:
     async def scenario(at: At, _: Any) -> int:
         return (await at.get("/metrics")).status
 
@@ -197,7 +195,7 @@ def by_token(carrier: Carrier) -> Principal | None:
     return None if token is None else Principal(token, frozenset(token.split()))
 
 
-def test_where_callers_are_told_apart_figures_are_for_who_has_the_scope(mounts: Mounts) -> None:
+def test_metrics_require_the_scope_where_callers_are_authenticated(mounts: Mounts) -> None:
     async def scenario(at: At, _: Any) -> list[int]:
         answers = [await at.get("/metrics"), await at.get("/metrics", authorization="tools")]
         answers.append(await at.get("/metrics", authorization="tools metrics"))

@@ -78,7 +78,7 @@ def test_b38_a_token_that_says_nothing_is_shown_to_the_issuer_it_may_be_of_and_t
     assert "/introspect" not in other.asked
 
 
-def test_b39_what_an_issuer_says_in_the_name_of_another_does_not_count(
+def test_b39_a_claim_of_one_issuer_in_the_name_of_another_is_rejected(
     mounts: Mounts, issuer: Issuing, other: Issuing
 ) -> None:
     token = issuer.for_itself(RESOURCE, client="opaque")
@@ -122,7 +122,7 @@ A, B = "https://a.example", "https://b.example"
         ({"issuer": [AuthorizationServer(one, introspection=ASKS) for one in (A, B)]}, "TT1061"),
     ],
 )
-def test_what_would_not_be_clear_of_several_issuers_is_refused(settings: Any, code: str) -> None:
+def test_an_ambiguous_setting_with_several_issuers_is_refused(settings: Any, code: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         OAuth(resource=RESOURCE, **settings)
     assert caught.value.code == code

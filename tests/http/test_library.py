@@ -106,7 +106,7 @@ def test_a_change_at_one_worker_is_told_by_the_other_and_once(mounts: Mounts) ->
     assert told == [["test://a", "test://a", "test://b"]] * 2
 
 
-def test_a_subscription_says_what_it_is_told_of_and_is_told_of_nothing_else(mounts: Mounts) -> None:
+def test_a_subscription_acknowledges_its_notifications_and_receives_no_others(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[Any]:
         wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": ["test://a", "x"]}
         message, headers = modern("subscriptions/listen", {"notifications": wanted})

@@ -86,7 +86,7 @@ def test_each_request_is_authenticated_for_itself(mounts: Mounts, issuer: Issuin
 
 
 @pytest.mark.requirement("AUTHS-05", "AUTHS-06", "AUTHS-07", "AUTHS-10", "AUTHS-16", "LCLI-15")
-def test_whoever_has_no_token_is_told_where_to_get_one_and_for_what(mounts: Mounts, issuer: Issuing) -> None:
+def test_a_caller_without_a_token_is_told_the_metadata_url_and_the_scopes(mounts: Mounts, issuer: Issuing) -> None:
     answer = call(mounts, guarded(oauth(issuer, scopes=["read", "list"])))
     assert answer.status == 401
     assert answer.headers["www-authenticate"] == f'Bearer resource_metadata="{METADATA}", scope="list read"'
@@ -94,7 +94,9 @@ def test_whoever_has_no_token_is_told_where_to_get_one_and_for_what(mounts: Moun
 
 @pytest.mark.requirement("AUTHS-03", "AUTHS-04", "AUTHS-05", "AUTHS-22")
 @pytest.mark.parametrize("form", ["", "/mcp"])
-def test_the_metadata_says_who_gives_out_tokens_for_this_resource(mounts: Mounts, issuer: Issuing, form: str) -> None:
+def test_the_metadata_names_the_authorization_servers_of_this_resource(
+    mounts: Mounts, issuer: Issuing, form: str
+) -> None:
     made = guarded(oauth(issuer, scopes=["read"], optional_scopes=["write"]))
     with mounts.mounted(made.http_app()) as path:
         place = path.removesuffix("/mcp") + "/.well-known/oauth-protected-resource" + form
@@ -188,7 +190,7 @@ def test_a_key_that_was_taken_away_is_gone_within_minutes(mounts: Mounts, issuer
     assert statuses(mounts, way, token()) == [401]
 
 
-def test_while_the_issuer_is_gone_its_keys_are_kept_for_an_hour_and_then_nobody_comes_in(
+def test_cached_keys_of_an_unreachable_issuer_expire_after_an_hour_and_callers_are_rejected(
     mounts: Mounts, issuer: Issuing
 ) -> None:
     clock = Clock()
@@ -208,7 +210,7 @@ def test_while_the_issuer_is_gone_its_keys_are_kept_for_an_hour_and_then_nobody_
     assert statuses(mounts, way, token()) == [200]
 
 
-def test_an_issuer_that_was_never_reached_lets_nobody_in_and_says_that_it_is_not_the_token(
+def test_an_issuer_that_was_never_reached_gives_503_and_does_not_blame_the_token(
     mounts: Mounts, issuer: Issuing
 ) -> None:
     issuer.up = False
@@ -262,7 +264,7 @@ def test_a_token_that_says_nothing_is_asked_about_once_a_minute(mounts: Mounts, 
     "claims",
     [{"aud": "https://other.example/mcp"}, {"aud": ""}, {"iss": "https://evil.example"}, {"exp": 1}, {"sub": 7}],
 )
-def test_what_the_issuer_says_of_a_token_has_to_be_right(mounts: Mounts, issuer: Issuing, claims: Any) -> None:
+def test_a_token_with_wrong_introspection_claims_is_rejected(mounts: Mounts, issuer: Issuing, claims: Any) -> None:
     token = issuer.for_itself(RESOURCE, client="opaque")
     issuer.tokens[token].claims.update(claims)
     assert call(mounts, guarded(oauth(issuer, introspection=ASKS)), token).status == 401
@@ -280,7 +282,7 @@ def test_a_client_that_has_no_subject_is_never_taken_for_a_person(mounts: Mounts
     assert who(answer) == [f"{issuer.url}?client=ada", "read"]
 
 
-def test_an_issuer_that_cannot_be_asked_lets_nobody_in(mounts: Mounts, issuer: Issuing) -> None:
+def test_callers_are_rejected_while_introspection_at_the_issuer_fails(mounts: Mounts, issuer: Issuing) -> None:
     token = issuer.for_itself(RESOURCE, client="opaque")
     wrong = Introspection("tools", "wrong")
     assert call(mounts, guarded(oauth(issuer, introspection=wrong)), token).status == 503
@@ -328,6 +330,6 @@ def test_a_setting_that_would_weaken_it_is_refused_at_once(settings: dict[str, A
     assert caught.value.code == "TT4009"
 
 
-def test_nothing_that_is_shown_of_it_has_its_secret() -> None:
+def test_no_representation_of_the_settings_shows_the_secret() -> None:
     made = OAuth(issuer="https://issuer.example", resource=RESOURCE, introspection=Introspection("me", "hunter2"))
     assert "hunter2" not in f"{made!r} {Introspection('me', 'hunter2')!r} {json.dumps(dict(made.parameters))}"

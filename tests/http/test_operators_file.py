@@ -73,7 +73,7 @@ def test_a_secret_that_is_not_there_ends_the_start(tmp_path: Path, secret: str, 
     assert caught.value.code == "TT1062"
 
 
-def test_who_may_call_is_said_in_one_place(tmp_path: Path) -> None:
+def test_authentication_configured_in_two_places_is_refused(tmp_path: Path) -> None:
     made = guarded(Public(), rules=file_of(tmp_path, "[auth.public]"))
     with pytest.raises(ConfigurationError, match=r"tooltrue.toml \[auth\]") as caught:
         made.http_app()

@@ -64,7 +64,9 @@ def encoded(text: str) -> str:
         ({"place": {}}, {}),
     ],
 )
-def test_what_says_the_same_twice_is_called(mounts: Mounts, arguments: dict[str, Any], headers: dict[str, str]) -> None:
+def test_a_call_with_headers_equal_to_its_arguments_runs(
+    mounts: Mounts, arguments: dict[str, Any], headers: dict[str, str]
+) -> None:
     answer = call(mounts, arguments, **headers)
     assert answer.status == 200
     assert answer.json["result"]["structuredContent"] == {"echo": arguments}
@@ -95,7 +97,9 @@ def test_what_says_the_same_twice_is_called(mounts: Mounts, arguments: dict[str,
         ({"place": {"city": "Ulm"}}, {}),
     ],
 )
-def test_what_says_two_things_is_a_mismatch(mounts: Mounts, arguments: dict[str, Any], headers: dict[str, str]) -> None:
+def test_a_call_with_headers_that_contradict_its_arguments_is_a_mismatch(
+    mounts: Mounts, arguments: dict[str, Any], headers: dict[str, str]
+) -> None:
     answer = call(mounts, arguments, **headers)
     assert (answer.status, answer.code) == (400, -32020)
 

@@ -203,7 +203,9 @@ def two_workers(mounts: Mounts, **settings: Any) -> Iterator[tuple[Endpoint, End
 
 @pytest.mark.parametrize("at", ["the same worker", "another"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_who_comes_back_gets_what_came_after_the_event_and_what_comes(mounts: Mounts, at: str, when: str) -> None:
+def test_a_reconnected_client_gets_the_events_after_its_last_event_id_and_later_ones(
+    mounts: Mounts, at: str, when: str
+) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         session = await one.initialize()
         headers = in_session(session)
@@ -261,7 +263,7 @@ def test_an_event_that_never_was_is_400(mounts: Mounts, id: str) -> None:
 
 
 @pytest.mark.requirement("LHTTP-22")
-def test_nobody_resumes_the_stream_of_another_session_or_of_another_caller(mounts: Mounts) -> None:
+def test_a_stream_of_another_session_or_another_caller_cannot_be_resumed(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[int]:
         ada, eve = ("Authorization", "ada"), ("Authorization", "eve")
         mine = (*in_session(await one.initialize(headers=[ada])), ada)
@@ -300,7 +302,7 @@ def test_a_stream_of_a_session_that_was_ended_is_404(mounts: Mounts) -> None:
 
 
 @pytest.mark.requirement("LHTTP-05")
-def test_a_tool_that_lets_go_is_heard_by_who_comes_back(mounts: Mounts) -> None:
+def test_a_tool_that_releases_its_connection_reaches_the_reconnected_client(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[list[str]]:
         session = await one.initialize()
         headers = in_session(session)
@@ -315,7 +317,7 @@ def test_a_tool_that_lets_go_is_heard_by_who_comes_back(mounts: Mounts) -> None:
         assert asyncio.run(scenario(*endpoints)) == [["primed", "retry 1000"], ["back"]]
 
 
-def test_a_question_reaches_who_comes_back_and_is_answered_at_another_worker(mounts: Mounts) -> None:
+def test_a_question_reaches_a_reconnected_client_and_is_answered_at_another_worker(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         session = await one.initialize(capabilities={"elicitation": {}})
         headers = in_session(session)
@@ -333,7 +335,9 @@ def test_a_question_reaches_who_comes_back_and_is_answered_at_another_worker(mou
 
 
 @pytest.mark.parametrize(("version", "status"), [("2025-11-25", 404), ("2026-07-28", 202)])
-def test_b30_nobody_answers_what_the_session_of_another_is_asked(mounts: Mounts, version: str, status: int) -> None:
+def test_b30_a_caller_cannot_answer_a_question_to_the_session_of_another(
+    mounts: Mounts, version: str, status: int
+) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         ada, eve = ("Authorization", "ada"), ("Authorization", "eve")
         session = await one.initialize(capabilities={"elicitation": {}}, headers=[ada])
@@ -353,7 +357,7 @@ def test_b30_nobody_answers_what_the_session_of_another_is_asked(mounts: Mounts,
         assert asyncio.run(scenario(*endpoints)) == ["served"]
 
 
-def test_a_tool_may_let_go_again_of_who_came_back(mounts: Mounts) -> None:
+def test_a_tool_may_release_the_connection_of_a_reconnected_client_again(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[list[str]]:
         session = await one.initialize()
         headers = in_session(session)
@@ -374,7 +378,7 @@ def test_a_tool_may_let_go_again_of_who_came_back(mounts: Mounts) -> None:
         assert asyncio.run(scenario(*endpoints)) == [["retry 1000"], ["retry 1000"], ["cooked"]]
 
 
-def test_letting_go_means_nothing_where_nobody_could_come_back(mounts: Mounts) -> None:
+def test_releasing_a_connection_has_no_effect_where_the_client_could_not_reconnect(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[Answer]:
         session = await endpoint.initialize("2025-06-18")
         message = json.loads(call("quick"))
@@ -518,7 +522,7 @@ def test_the_streams_of_a_session_end_with_it_at_every_worker(mounts: Mounts, at
 
 @pytest.mark.requirement("LHTTP-19")
 @pytest.mark.parametrize("at", ["the same worker", "another"])
-def test_who_comes_back_to_a_stream_of_changes_has_missed_none(mounts: Mounts, at: str) -> None:
+def test_a_client_that_resumes_a_stream_of_changes_has_missed_no_change(mounts: Mounts, at: str) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         headers = in_session(await one.initialize())
         async with listening(one, headers) as stream:
@@ -541,7 +545,7 @@ def test_who_comes_back_to_a_stream_of_changes_has_missed_none(mounts: Mounts, a
 
 
 @pytest.mark.parametrize("at", ["the same worker", "another"])
-def test_who_comes_back_before_the_old_connection_is_seen_to_be_broken_misses_nothing(mounts: Mounts, at: str) -> None:
+def test_a_client_that_resumes_before_the_old_connection_breaks_misses_no_event(mounts: Mounts, at: str) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         headers = in_session(await one.initialize())
         async with listening(one, headers) as old:
@@ -588,7 +592,7 @@ def test_a_stream_that_was_come_back_to_ends_with_its_session(mounts: Mounts) ->
         assert set(asyncio.run(scenario(*endpoints))) == {"list_changed"}
 
 
-def test_when_the_worker_that_writes_a_stream_ends_another_stream_goes_on_for_who_came_back(mounts: Mounts) -> None:
+def test_a_resumed_stream_is_replaced_by_another_when_the_worker_that_writes_it_ends(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         headers = in_session(await one.initialize())
         async with listening(one, headers) as stream:

@@ -133,7 +133,7 @@ def test_no_byte_of_a_token_can_be_changed(mounts: Mounts) -> None:
 
 @pytest.mark.attack("B30")
 @pytest.mark.requirement("LHTTP-40", "SEC-17", "SEC-19")
-def test_a_session_belongs_to_whoever_opened_it(mounts: Mounts) -> None:
+def test_a_session_belongs_to_the_principal_that_opened_it(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[int]:
         token = await endpoint.initialize(headers=[("Authorization", "ada")])
         message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -178,7 +178,7 @@ class Store(MemoryFacts):
         return await super().get(key)
 
 
-def test_while_the_store_is_out_of_reach_whoever_asks_for_a_stream_or_the_end_of_a_session_is_told(
+def test_a_request_for_a_stream_or_for_the_end_of_a_session_reports_an_unreachable_store(
     mounts: Mounts,
 ) -> None:
     facts = Store()
@@ -222,7 +222,7 @@ def test_a_session_is_no_cursor(mounts: Mounts) -> None:
 
 @pytest.mark.attack("B29")
 @pytest.mark.requirement("SEC-17", "SEC-19")
-def test_a_cursor_belongs_to_whoever_listed(mounts: Mounts) -> None:
+def test_a_cursor_belongs_to_the_principal_that_listed(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[bool]:
         listed = await endpoint.modern("tools/list", authorization="ada")
         cursor = {"cursor": listed.json["result"]["nextCursor"]}

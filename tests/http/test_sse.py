@@ -82,7 +82,7 @@ def test_a_call_is_posted_and_answered_on_the_stream_beside_the_new_endpoint(mou
     assert answer == {"jsonrpc": "2.0", "id": 7, "result": result}
 
 
-def test_a_batch_and_what_is_no_message_are_answered_on_the_stream(mounts: Mounts) -> None:
+def test_a_batch_and_an_invalid_message_are_answered_on_the_stream(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[Any]:
         async with session(endpoint) as old:
             assert (await old.post([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])).status == 202
@@ -166,7 +166,7 @@ def test_a_session_that_there_is_not_is_404(mounts: Mounts, query: str) -> None:
     assert (answer.status, "[TT1019]" in answer.json["error"]["message"]) == (404, True)
 
 
-def test_a_session_belongs_to_whoever_opened_its_stream(mounts: Mounts) -> None:
+def test_a_session_belongs_to_the_principal_that_opened_its_stream(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[Any]:
         ada, eve = [("Authorization", "ada")], [("Authorization", "eve")]
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "who"}}
@@ -186,7 +186,7 @@ def test_a_session_belongs_to_whoever_opened_its_stream(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [404, 401, "ada"]
 
 
-def test_a_message_has_the_scopes_of_its_own_post_and_not_of_whoever_opened_the_stream(mounts: Mounts) -> None:
+def test_a_message_has_the_scopes_of_its_own_post_and_not_those_of_the_stream(mounts: Mounts) -> None:
     def by_scopes(carrier: Carrier) -> Principal | None:
         scopes = (carrier.headers or {}).get("authorization")
         return None if scopes is None else Principal("ada", scopes=frozenset(scopes.split()))
@@ -220,7 +220,7 @@ def test_a_message_has_the_scopes_of_its_own_post_and_not_of_whoever_opened_the_
     assert wiped == ["local"]
 
 
-def test_nobody_takes_all_the_sessions_that_are_there_for_everyone(mounts: Mounts) -> None:
+def test_one_principal_cannot_take_all_sessions_of_the_server(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[int, str]:
         ada, eve = [("Authorization", "ada")], [("Authorization", "eve")]
         async with session(endpoint, eve):
@@ -267,7 +267,7 @@ def test_a_modern_request_does_not_come_this_way(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == -32020
 
 
-def test_a_session_ends_with_its_stream_and_so_does_what_runs(mounts: Mounts) -> None:
+def test_a_session_and_its_running_calls_end_with_its_stream(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[str, int]:
         async with session(endpoint) as old:
             params = {"name": "wait", "_meta": {"progressToken": "p"}}
@@ -302,7 +302,7 @@ def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TT1052]", True)
 
 
-def test_whoever_does_not_read_loses_the_session(mounts: Mounts) -> None:
+def test_a_client_that_does_not_read_loses_its_session(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> int:
         async with session(endpoint) as old:
             flood = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "flood"}}
@@ -338,7 +338,7 @@ def test_the_streams_end_when_the_server_does(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [{}]
 
 
-def test_what_is_asked_with_a_broken_message_is_answered(mounts: Mounts) -> None:
+def test_a_broken_message_is_answered_on_the_stream(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[Any]:
         async with session(endpoint) as old:
             posts = Endpoint(endpoint.port, endpoint.path.replace("mcp", old.posts))

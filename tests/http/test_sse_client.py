@@ -330,7 +330,7 @@ def test_b82_a_stream_that_names_no_endpoint_is_given_up(says: str, monkeypatch:
 
 
 @pytest.mark.attack("B82")
-def test_b82_twin_what_comes_before_the_endpoint_is_passed_over():
+def test_b82_twin_events_before_the_endpoint_are_skipped():
     class Chatty(Old):
         async def begin(self, reply: Reply) -> None:
             await reply.comment()
@@ -378,7 +378,7 @@ def test_b83_twin_an_event_within_the_limit_is_read(monkeypatch: pytest.MonkeyPa
 # -- its life ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_that_ends_fails_what_is_in_flight_and_is_told():
+def test_a_stream_that_ends_fails_the_calls_in_flight_and_reports_the_loss():
     class Ending(Old):
         async def posted(self, request: Heard, reply: Reply) -> None:
             if request.method == "tools/call":
@@ -451,7 +451,7 @@ def test_a_client_that_is_closed_reads_no_stream_any_more():
 
 
 @pytest.mark.parametrize("method", ["ping", "elicitation/create", "roots/list"])
-def test_what_a_server_asks_is_answered_over_it(method: str):
+def test_a_request_of_the_server_is_answered_over_the_stream(method: str):
     class Asking(Old):
         answer: Any = None
 

@@ -41,14 +41,14 @@ def test_a_good_request_is_200_json_with_nothing_to_resume(mounts: Mounts) -> No
 
 
 @pytest.mark.parametrize("body", [b"junk", b"", b'{"jsonrpc": "2.0", "id": 1', b"\xff"])
-def test_what_is_no_json_is_400(mounts: Mounts, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_400(mounts: Mounts, body: bytes) -> None:
     got = answer(mounts, lambda endpoint: endpoint.ask("POST", body, JSON))
     assert (got.status, got.code) == (400, -32700)
 
 
 @pytest.mark.attack("B56")
 @pytest.mark.parametrize("message", [7, {}, {"jsonrpc": "2.0", "id": None, "method": "ping"}, {"jsonrpc": "2.0"}])
-def test_what_is_no_message_is_400(mounts: Mounts, message: Any) -> None:
+def test_a_body_that_is_not_a_message_is_400(mounts: Mounts, message: Any) -> None:
     got = answer(mounts, lambda endpoint: endpoint.post(message))
     assert (got.status, got.code) == (400, -32600)
 
@@ -122,7 +122,7 @@ def test_a_name_that_is_encoded_wrongly_is_a_mismatch(mounts: Mounts, value: str
 
 @pytest.mark.requirement("HDR-16", "XHDR-21")
 @pytest.mark.parametrize("value", ["=?BASE64?Z3JlZXQ=?=", "=?base64?Z3JlZXQ=", "Z3JlZXQ="])
-def test_what_is_not_marked_as_encoded_is_itself(mounts: Mounts, value: str) -> None:
+def test_a_header_without_the_encoding_marker_is_taken_literally(mounts: Mounts, value: str) -> None:
     assert modern(mounts, "tools/call", {"name": "greet"}, mcp_name=value).code == -32020
     assert modern(mounts, "tools/call", {"name": value}, mcp_name=value).code == -32602
 
@@ -215,7 +215,7 @@ def test_a_result_that_is_an_error_is_200(mounts: Mounts) -> None:
     ],
 )
 @pytest.mark.parametrize("headers", [(), (("MCP-Protocol-Version", "2026-07-28"),)])
-def test_what_needs_no_answer_is_202_without_a_body(mounts: Mounts, message: Any, headers: Any) -> None:
+def test_a_notification_or_a_response_gets_202_without_a_body(mounts: Mounts, message: Any, headers: Any) -> None:
     got = answer(mounts, lambda endpoint: endpoint.post(message, headers))
     assert (got.status, got.body) == (202, b"")
 
@@ -250,7 +250,7 @@ def test_errors_of_legacy_requests_are_200(mounts: Mounts) -> None:
 
 @pytest.mark.requirement("LHTTP-34")
 @pytest.mark.parametrize("version", ["2099-01-01", "2025-11-24", "x"])
-def test_a_legacy_request_with_a_version_nobody_speaks_is_400(mounts: Mounts, version: str) -> None:
+def test_a_legacy_request_with_an_unknown_version_is_400(mounts: Mounts, version: str) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     got = answer(mounts, lambda endpoint: endpoint.post(message, (("MCP-Protocol-Version", version),)))
     assert (got.status, got.code) == (400, -32022)

@@ -33,7 +33,7 @@ def test_a_way_that_knows_is_asked_before_the_one_that_lets_in_everybody(mounts:
     assert call(mounts, made, KEY[:-4] + "abcd").status == 401
 
 
-def test_a_proxy_on_this_machine_says_who_has_come(mounts: Mounts) -> None:
+def test_a_proxy_on_this_machine_names_the_caller(mounts: Mounts) -> None:
     made = guarded(TrustedProxy(["127.0.0.1"]))
     assert who(call(mounts, made, headers=[("X-Forwarded-User", "ada")])) == ["user:ada"]
     assert call(mounts, made).status == 401

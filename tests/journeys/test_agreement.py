@@ -161,21 +161,21 @@ def judge(type_: Any, value: Any) -> None:
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(types, st.data())
-def test_what_the_schema_accepts_the_function_receives(type_: Any, data: st.DataObject):
+def test_the_function_receives_every_value_the_schema_accepts(type_: Any, data: st.DataObject):
     judge(type_, data.draw(values))
 
 
 @pytest.mark.parametrize("type_", LEAVES, ids=str)
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=50)
 @given(data=st.data())
-def test_what_the_schema_accepts_the_function_receives_for_each_type(type_: Any, data: st.DataObject):
+def test_the_function_receives_every_value_the_schema_accepts_for_each_type(type_: Any, data: st.DataObject):
     judge(type_, data.draw(values))
 
 
 @pytest.mark.parametrize("type_", written, ids=str)
 @settings(deadline=None, max_examples=50)
 @given(data=st.data())
-def test_what_pydantic_writes_for_a_value_the_schema_accepts_and_the_function_receives(type_: Any, data: st.DataObject):
+def test_a_value_serialized_by_pydantic_passes_the_schema_and_reaches_the_function(type_: Any, data: st.DataObject):
     value = data.draw(written[type_])
     said = pydantic.TypeAdapter(type_).dump_python(value, mode="json")
     made, received = bound(type_)

@@ -122,7 +122,7 @@ def test_a_refused_call_runs_once_when_a_person_has_allowed_it(house: House):
     assert house.lost == ["maps"]
 
 
-def test_a_running_server_hears_of_what_was_allowed(house: House):
+def test_a_running_server_applies_a_new_grant(house: House):
     async def main() -> list[str]:
         async with Client(str(house.server), env=house.env) as client:
             refused = (await client.call_tool("burn", box="maps")).text
@@ -132,13 +132,13 @@ def test_a_running_server_hears_of_what_was_allowed(house: House):
     assert asyncio.run(main()) == ["maps is ashes", "maps is ashes"]
 
 
-def test_who_answers_no_at_the_terminal_allows_nothing(house: House):
+def test_answering_no_at_the_terminal_grants_no_approval(house: House):
     [refused] = asyncio.run(house.call("maps"))
     assert "Nothing was allowed." in house.at_a_terminal("n\n", "allow", ticket_in(refused))
     assert code_in(asyncio.run(house.call("maps"))[0]) == "TT2403"
 
 
-def test_what_was_denied_is_refused_as_denied(house: House):
+def test_a_denied_call_is_refused_as_denied(house: House):
     [refused] = asyncio.run(house.call("maps"))
     done = house.run("deny", ticket_in(refused))
     assert (done.returncode, house.tickets()) == (0, [])
@@ -243,7 +243,7 @@ def test_b20_twin_ordinary_names_are_not_marked(house: House):
 
 @pytest.mark.attack("B21")
 @pytest.mark.parametrize("way", ["piped", "empty", "guessed", "readable"])
-def test_b21_what_runs_commands_cannot_say_yes(house: House, way: str):
+def test_b21_a_program_that_runs_commands_cannot_approve(house: House, way: str):
     [refused] = asyncio.run(house.call("maps"))
     words = ["allow", ticket_in(refused)]
     env: dict[str, str] = {}
@@ -296,7 +296,7 @@ def test_a_ticket_is_shown_in_full_and_escaped(house: House):
     assert "burn (destructive)" in shown
 
 
-def test_what_there_is_not_and_what_makes_no_sense_is_said(house: House):
+def test_an_unknown_ticket_and_an_invalid_pattern_are_reported(house: House):
     assert house.run("list").stdout == "No entry waits.\n"
     assert "TT4400" in house.run("show", "t-0").stderr
     [refused] = asyncio.run(house.call("maps"))
@@ -321,7 +321,7 @@ def test_the_store_can_lie_elsewhere(house: House):
     assert "TT7001" in house.run("--store", "carrier:pigeon", "list").stderr
 
 
-def test_a_store_that_cannot_be_opened_refuses_what_would_be_lost(house: House):
+def test_a_call_that_needs_approval_is_refused_while_the_store_cannot_be_opened(house: House):
     house.env["TOOLTRUE_APPROVALS"] = f"sqlite://{house.server}/no.db"
     assert code_in(asyncio.run(house.call("maps"))[0]) == "TT2410"
     assert house.lost == []

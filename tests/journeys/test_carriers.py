@@ -43,7 +43,7 @@ def session(target: Any, test: Callable[[Client], Any], **settings: Any) -> Any:
     return asyncio.run(main())
 
 
-def test_a_server_says_who_it_is(target: Any):
+def test_a_server_states_its_name_version_and_revisions(target: Any):
     async def test(client: Client) -> Any:
         return client.facts
 
@@ -90,7 +90,7 @@ def test_failures_are_results_and_broken_protocol_is_an_error(target: Any):
 
 
 @pytest.mark.requirement("BASE-21", "STATE-02")
-def test_b32_twin_answers_reach_those_who_asked(target: Any):
+def test_b32_twin_each_answer_reaches_its_own_request(target: Any):
     async def test(client: Client) -> Any:
         calls = [client.call_tool("add", a=number, b=0) for number in range(30)]
         return [result.value for result in await asyncio.gather(*calls)]

@@ -130,7 +130,7 @@ def scripted(attic: str, text: str, model: ScriptedModel, *more: str) -> subproc
         )
 
 
-def test_a_person_sees_which_tools_there_are_what_runs_and_what_came_of_it(attic: str):
+def test_a_person_sees_the_tools_the_running_call_and_its_result(attic: str):
     model = ScriptedModel(Says("I will look.", calls=[Call("attic_find", {"box": "A"})]), Says("Under the roof."))
     with at_a_terminal(attic, model) as terminal:
         terminal.types("where is A?")
@@ -153,7 +153,9 @@ RUN_IT = "[N] no, or n and the reason: "
 
 
 @pytest.mark.parametrize(("word", "came"), [("y", "✔ attic_burn"), ("n", "✘ attic_burn")])
-def test_who_sits_there_is_asked_before_what_destroys_and_the_call_waits(attic: str, word: str, came: str):
+def test_the_person_at_the_terminal_is_asked_before_a_destructive_call_and_the_call_waits(
+    attic: str, word: str, came: str
+):
     model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("Well."))
     with at_a_terminal(attic, model) as terminal:
         terminal.types("burn A")
@@ -162,7 +164,7 @@ def test_who_sits_there_is_asked_before_what_destroys_and_the_call_waits(attic: 
         terminal.until(came)
 
 
-def test_what_is_allowed_is_not_asked_again(attic: str):
+def test_an_allowed_tool_is_not_asked_about_again(attic: str):
     calls = [Call("attic_burn", {"box": "A"})], [Call("attic_burn", {"box": "B"})]
     model = ScriptedModel(*(Says(calls=one) for one in calls), Says("Warm."))
     with at_a_terminal(attic, model) as terminal:
@@ -222,7 +224,7 @@ def test_slash_commands_tell_of_tools_of_calls_and_of_records(attic: str):
         terminal.until("/quit")
 
 
-def test_an_interrupt_ends_what_runs_and_another_one_the_chat(attic: str):
+def test_an_interrupt_ends_the_running_call_and_a_second_one_ends_the_chat(attic: str):
     model = ScriptedModel(Says(calls=[Call("attic_wait")]), Says("Good."))
     with at_a_terminal(attic, model) as terminal:
         terminal.types("wait")
@@ -245,7 +247,7 @@ def test_a_chat_goes_on_when_the_endpoint_fails(attic: str):
         terminal.until("Hello.")
 
 
-def test_what_a_model_says_moves_nothing_on_the_terminal(attic: str):
+def test_the_text_of_a_model_cannot_control_the_terminal(attic: str):
     with at_a_terminal(attic, ScriptedModel(Says("\x1b[2Jgone \x1b]0;t\x07"))) as terminal:
         terminal.types("hi")
         assert "\\x1b[2Jgone \\x1b]0;t\\x07" in terminal.until("tokens")
@@ -293,7 +295,7 @@ def test_a_script_without_json_gets_the_words_of_the_model_alone(attic: str):
     assert (done.returncode, done.stdout) == (0, "Hello there.\n")
 
 
-def test_nobody_is_asked_in_a_script_so_what_destroys_does_not_run(attic: str):
+def test_a_destructive_call_in_a_script_does_not_run_since_no_person_can_be_asked(attic: str):
     model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("No."))
     done = scripted(attic, "burn A", model, "--json")
     result = next(one for one in events(done) if one["event"] == "result")

@@ -35,7 +35,7 @@ def runner(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_action_annotates_what_is_wrong_and_fails(runner: Path):
+def test_the_action_annotates_the_findings_and_fails(runner: Path):
     action = read("action.yml")
     install, check = action["runs"]["steps"]
     assert "$GITHUB_ACTION_PATH" in install["run"]

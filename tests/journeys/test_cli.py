@@ -111,7 +111,7 @@ def test_3_is_broken_protocol(tmp_path: Path):
     assert run("list", other(tmp_path, REFUSES)).returncode == 3
 
 
-def test_4_is_nobody_there(tmp_path: Path):
+def test_an_unreachable_server_exits_with_4(tmp_path: Path):
     for target in ("no-such-command-anywhere", other(tmp_path, "raise SystemExit"), "http://127.0.0.1:9/mcp"):
         assert run("list", target).returncode == 4
 
@@ -140,7 +140,7 @@ def test_json_output_is_json_and_nothing_else():
     assert call("refuse")["isError"] is True
 
 
-def test_inspect_shows_what_guards_a_server_of_ours_and_where_that_came_from():
+def test_inspect_shows_the_guards_of_a_local_server_and_their_origin():
     shown = run("inspect", TEST).stdout
     for part in ("author 1.2", "modern", "100000 bytes", "Server(limits=", "validate", "timeout"):
         assert part in shown
@@ -174,7 +174,7 @@ def test_help_is_shown_in_the_language_that_was_asked_for(arguments: tuple[str, 
     for part in (
         "--workers 整数 HTTP：进程数。 [默认：1; 1<=x<=64]",
         "--help 显示此帮助并退出。",
-        "--root 目录 files、",
+        "--config 文件 ",
     ):
         assert part in shown
 
@@ -251,7 +251,7 @@ server.run()
 """.replace("import sys", "import asyncio, sys")
 
 
-def test_what_a_started_server_has_logged_is_shown_where_it_fails(tmp_path: Path):
+def test_the_log_of_a_started_server_is_shown_when_a_call_fails(tmp_path: Path):
     target = other(tmp_path, LOGS)
     failed = run("call", target, "fail", "--json")
     assert failed.returncode == 1

@@ -93,7 +93,7 @@ def test_b07_twin_integral_numbers_are_integers_at_any_depth_and_floats_stay_flo
         {"login": {"user": "u", "password": "p", "admin": True}},
     ],
 )
-def test_b07_nothing_is_coerced(arguments: dict[str, Any]):
+def test_b07_no_argument_is_coerced(arguments: dict[str, Any]):
     assert call(must_not_run, arguments).is_error
 
 
@@ -190,7 +190,7 @@ NO_JSON: list[Any] = [
 
 @pytest.mark.attack("C28")
 @pytest.mark.parametrize("value", NO_JSON, ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", ascii(value)))
-def test_what_json_does_not_have_never_leaves(value: Any):
+def test_a_value_that_json_lacks_is_never_sent(value: Any):
     def tool():
         return value
 
@@ -465,7 +465,7 @@ class Boom(BaseException):
 
 
 @pytest.mark.parametrize("error", [Boom("hunter2"), KeyboardInterrupt("hunter2")])
-def test_j07_what_is_no_exception_is_a_crash_too(error: BaseException):
+def test_j07_a_base_exception_is_a_crash_too(error: BaseException):
     async def tool() -> str:
         raise error
 

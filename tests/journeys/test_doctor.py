@@ -62,7 +62,7 @@ def doctor(*arguments: str) -> str:
     return done.output
 
 
-def test_what_a_client_did_badly_is_found_with_the_place_to_mend(tmp_path: Path):
+def test_the_faults_of_a_client_are_found_with_the_place_to_fix(tmp_path: Path):
     file, log = tmp_path / "desk.py", tmp_path / "desk.db"
     file.write_text(DESK.replace("LOG", str(log)))
     asyncio.run(drive(file))

@@ -102,7 +102,7 @@ def test_an_endpoint_that_is_not_there_is_said_at_once_and_nothing_is_kept():
     assert line.endswith("[TT9530]")
 
 
-def test_tools_that_a_model_could_not_tell_apart_are_refused_with_what_to_do():
+def test_duplicate_tool_names_are_refused_with_their_positions():
     Path("tools.json").write_text(json.dumps({"tools": [*OLD, OLD[0]]}))
     said = ["--model", "gpt", "--base-url", "http://127.0.0.1:9/v1", "--questions", "asked.jsonl"]
     done = CliRunner().invoke(cli, ["eval", "tools.json", *said])
@@ -122,7 +122,7 @@ def test_the_examples_can_be_asked_those_of_find_too():
         assert found["right"]["of"] == (asked or len(lines.splitlines()))
 
 
-def test_a_wrong_choice_is_shown_with_what_was_chosen_instead():
+def test_a_wrong_choice_is_shown_with_the_chosen_tool():
     wrong = {
         "what": Says(calls=[Call("read_note", {"key": "lists", "mark": True})]),
         "throw": Says(calls=[Call("read_note", {"key": "list"})]),
@@ -202,7 +202,7 @@ def test_a_step_that_goes_another_way_is_the_last_one():
 BUSY = Fails(429, "slow down", {"retry-after": "0"})
 
 
-def test_what_was_answered_is_not_asked_again_unless_the_tools_are_others():
+def test_an_answered_question_is_asked_again_only_after_the_tools_change():
     script = ScriptedModel(by_question(**RIGHT))
     with serving(script) as evaluate:
         assert evaluate().exit_code == 0
@@ -231,7 +231,7 @@ def test_an_endpoint_that_is_busy_for_a_while_makes_nothing_wrong():
     assert (found["right"]["right"], found["unanswered"]) == (1, [])
 
 
-def test_what_stays_without_an_answer_counts_as_nothing_and_is_asked_the_next_time():
+def test_an_unanswered_question_is_not_counted_and_is_asked_at_the_next_run():
     script = ScriptedModel(RIGHT["what"], *[BUSY] * 5, by_question(**RIGHT))
     with serving(script) as evaluate:
         done = evaluate("--concurrency", "1", "--format", "json")
@@ -328,7 +328,7 @@ def test_a_page_quotes_and_needs_nothing_beside_it():
     assert not any(mark in page for mark in ("<script", "<img", "http://", "https://"))
 
 
-def test_nothing_of_what_a_model_says_reaches_the_terminal_as_it_is():
+def test_the_text_of_a_model_reaches_the_terminal_only_escaped():
     ask({"question": "good morning", "tool": "read_note"})
     odd = "\x1b[2J\u202eolleh\u2028"
     with serving(ScriptedModel(Says(odd))) as evaluate:
@@ -428,7 +428,7 @@ def test_tools_run_where_that_is_asked_for(shop: str):
         assert len(script.requests) == 2  # it is known
 
 
-def test_what_needs_a_person_does_not_run_since_nobody_is_asked(shop: str):
+def test_a_call_that_needs_approval_does_not_run_in_an_evaluation(shop: str):
     ask({"question": "close down", "tool": "close_shop"})
     script = ScriptedModel(Says(calls=[Call("shop_close_shop", {})]), Says("I may not."))
     done = evaluated(script, "--run", "--format", "json", target=shop)

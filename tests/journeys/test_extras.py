@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+import tooltrue
+import tooltrue_check.version
+import tooltrue_toolbox.version
 from tooltrue.cli.plugins import FAMILIES, names_of
 from tooltrue.extras import command_beside, command_for, install_command
 
@@ -83,6 +86,13 @@ def test_each_family_is_an_extra_and_so_is_each_that_is_named() -> None:
     project = tomllib.loads((PACKAGES / TOOLBOX / "pyproject.toml").read_text("utf-8"))["project"]
     named = {extra for *_, extras in MISSING for extra in extras.split(",")}
     assert {*names_of(FAMILIES), *named} - {*project["optional-dependencies"]} == set()
+
+
+def test_the_distributions_have_one_version_and_require_each_other_in_it() -> None:
+    versions = {tooltrue.__version__, tooltrue_check.version.__version__, tooltrue_toolbox.version.__version__}
+    texts = [path.read_text("utf-8") for path in PACKAGES.glob("*/pyproject.toml")]
+    required = {match for text in texts for match in re.findall(r'"tooltrue(?:-\w+)?(?:\[all\])?==([\d.]+)"', text)}
+    assert (len(texts), required) == (3, versions)
 
 
 FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}

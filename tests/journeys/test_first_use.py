@@ -108,7 +108,7 @@ def written(folder: Path, code: str, name: str = "server.py") -> str:
 # -- list --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_names_the_types_behind_references_and_of_what_arrays_are(tmp_path: Path):
+def test_a_list_names_the_types_of_references_and_of_array_items(tmp_path: Path):
     shown = run("list", written(tmp_path, TYPES)).stdout
     rows = [" ".join(line.split()).partition(" ") for line in shown.splitlines() if line.startswith("      ")]
     assert {name: type for name, _, type in rows} == {
@@ -135,7 +135,7 @@ def test_a_server_that_has_none_is_said_to_have_none(more: tuple[str, ...], said
 
 
 @pytest.mark.parametrize("words", [("list", "{file}"), ("list", "{file}", "--json"), ("call", "{file}", "good_pid")])
-def test_a_file_of_which_no_server_can_be_used_is_nobody_there(words: tuple[str, ...], tmp_path: Path):
+def test_a_file_without_a_usable_server_exits_with_4(words: tuple[str, ...], tmp_path: Path):
     servers = {name: {"command": sys.executable, "args": [str(SERVER), name]} for name in ("good", "better")}
     file = written(tmp_path, json.dumps({"mcpServers": servers}), "mcp.json")
     done = run(*(word.format(file=file) for word in words), XDG_STATE_HOME=str(tmp_path))
@@ -172,7 +172,7 @@ def test_an_old_name_of_a_tool_is_no_slip(tmp_path: Path):
     assert run("call", server, "old", "wrong=true").returncode == 1
 
 
-def test_standard_output_holds_the_result_alone_whatever_a_tool_prints(tmp_path: Path):
+def test_standard_output_holds_only_the_result_even_of_a_tool_that_prints(tmp_path: Path):
     noisy = written(tmp_path, NOISY)
     done = run("call", noisy, "speak", "--json")
     assert json.loads(done.stdout)["structuredContent"] == {"a": 1}
@@ -182,7 +182,7 @@ def test_standard_output_holds_the_result_alone_whatever_a_tool_prints(tmp_path:
     assert run("call", noisy, "speak").stdout == '{"a":1}\n'
 
 
-def test_what_a_file_prints_when_it_is_loaded_is_no_message_of_its_server(tmp_path: Path):
+def test_the_output_of_a_file_at_load_time_is_no_message_of_its_server(tmp_path: Path):
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": META}})
     done = run("serve", written(tmp_path, NOISY), input=f"{asked}\n")
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1]
@@ -204,7 +204,7 @@ def test_what_a_file_prints_when_it_is_loaded_is_no_message_of_its_server(tmp_pa
         (("serve", "x.py", "--port", "80"), "--http :PORT?"),
     ],
 )
-def test_what_was_meant_is_named(words: tuple[str, ...], meant: str):
+def test_a_mistyped_command_or_option_is_answered_with_the_intended_one(words: tuple[str, ...], meant: str):
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert meant in done.stderr
@@ -261,7 +261,7 @@ def at_a_terminal(words: Sequence[str], mark: str) -> str:
     return seen.decode()
 
 
-def test_a_server_at_a_terminal_says_what_it_waits_for(tmp_path: Path):
+def test_a_server_at_a_terminal_says_that_it_waits_for_a_client(tmp_path: Path):
     shown = at_a_terminal(command("serve", str(SERVER)), "Ctrl-C ends it.")
     assert "author waits for a client on standard input: a host starts it" in shown
     assert f"`tooltrue list {SERVER}`" in shown

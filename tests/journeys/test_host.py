@@ -58,7 +58,7 @@ def states(host: Host) -> dict[str, str]:
     return {one.name: one.state for one in host.servers}
 
 
-def test_a_server_that_does_not_start_keeps_nobody_from_starting(tmp_path: Path) -> None:
+def test_a_server_that_fails_to_start_does_not_keep_others_from_starting(tmp_path: Path) -> None:
     servers = {"good": GOOD, "gone": {"command": "no-such-program"}, "dies": {"command": "false"}}
 
     async def test(host: Host) -> None:
@@ -70,7 +70,7 @@ def test_a_server_that_does_not_start_keeps_nobody_from_starting(tmp_path: Path)
     hosted(tmp_path, servers, test, patience=Patience())
 
 
-def test_a_server_that_hangs_delays_nobody(tmp_path: Path) -> None:
+def test_a_server_that_hangs_does_not_delay_the_others(tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         await until(host, server="good", state="ready")
         assert states(host) == {"good": "ready", "hangs": "starting"}
@@ -165,7 +165,7 @@ def test_tools_of_a_server_that_is_away_stay_and_say_so(tmp_path: Path) -> None:
     hosted(tmp_path, {"good": GOOD}, test, patience=Patience(sleep=sleep))
 
 
-def test_who_does_not_come_back_is_tried_less_and_less_often(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_retried_at_growing_intervals(tmp_path: Path) -> None:
     pauses: list[float] = []
     enough = asyncio.Event()
 
@@ -227,7 +227,7 @@ def test_without_pins_a_tool_that_appears_can_be_called(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("SEC-02", "SEC-22")
-def test_nothing_starts_that_nobody_has_approved(tmp_path: Path) -> None:
+def test_an_unapproved_server_does_not_start(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     servers = {"evil": {"command": "sh", "args": ["-c", f"touch {ran}"]}, "good": GOOD}
     asked: list[LaunchRequest] = []

@@ -73,7 +73,7 @@ def test_a_file_of_servers_is_a_target_once_its_commands_are_trusted(tmp_path: P
 
 @pytest.mark.attack("J12")
 @pytest.mark.twin("J12")
-def test_what_is_configured_is_listed_without_starting_or_telling_anything(tmp_path: Path) -> None:
+def test_configured_servers_are_listed_without_being_started_and_without_showing_secrets(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     desk = Desk(project)
@@ -137,7 +137,7 @@ def test_a_call_waits_as_long_as_it_is_told_to(tmp_path: Path) -> None:
     assert "within 0.1 s" in desk.run("call", "servers.json", "said_hang").stdout
 
 
-def test_what_a_server_has_changed_waits_for_a_person(tmp_path: Path) -> None:
+def test_a_changed_tool_of_a_server_waits_for_review(tmp_path: Path) -> None:
     desk = Desk(tmp_path, good={**GOOD, "env": {"EXTRA": "${EXTRA:-}"}})
     desk.run("trust", "servers.json", "--yes")
     assert "good_pid" in desk.run("list", "servers.json").stdout

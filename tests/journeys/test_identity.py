@@ -97,7 +97,7 @@ def test_where_there_is_no_room_for_a_key_those_that_are_there_stay(tmp_path: Pa
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_a_key_is_added_behind_whatever_the_file_has(tmp_path: Path) -> None:
+def test_a_key_is_appended_and_the_existing_content_of_the_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "keys.toml"
     path.write_bytes(f'# of the staff ✓\r\n[ada]\r\nsha256 = "{"0" * 64}"'.encode())
     kept = path.read_bytes()
@@ -123,7 +123,9 @@ def test_a_key_is_added_behind_whatever_the_file_has(tmp_path: Path) -> None:
         ([*OAUTH, "--oauth", "https://b.example", "--introspection", "tools"], "TT1065"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_listens(tmp_path: Path, options: list[str], code: str) -> None:
+def test_invalid_authentication_options_are_reported_before_the_server_listens(
+    tmp_path: Path, options: list[str], code: str
+) -> None:
     target = tmp_path / "private.py"
     target.write_text(PRIVATE)
     ended = run("serve", str(target), "--http", ":0", *options)
@@ -162,7 +164,9 @@ def written(tmp_path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_the_operators_file_says_who_may_call(tmp_path: Path, issuer: Issuing, other: Issuing, workers: str) -> None:
+def test_the_operators_file_configures_authentication(
+    tmp_path: Path, issuer: Issuing, other: Issuing, workers: str
+) -> None:
     key = run("keys", "new", "ci", "--file", str(tmp_path / "keys.toml")).stdout.strip()
     config = written(tmp_path, FILE.format(folder=tmp_path, issuer=issuer.url, other=other.url))
     more = environment(TOOLS_SECRET="secret")
@@ -200,7 +204,7 @@ def test_options_say_it_too(issuer: Issuing, other: Issuing) -> None:
         ('[auth]\nclient_secret = "x"', (), "tooltrue.toml:2: auth"),
     ],
 )
-def test_what_cannot_be_in_the_file_is_said_with_its_line(
+def test_an_invalid_auth_setting_in_the_file_is_reported_with_its_line(
     tmp_path: Path, text: str, options: tuple[str, ...], said: str
 ) -> None:
     assert run("keys", "new", "ci", "--file", str(tmp_path / "keys.toml")).returncode == 0
@@ -209,7 +213,7 @@ def test_what_cannot_be_in_the_file_is_said_with_its_line(
     assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
 
 
-def test_a_file_that_says_who_may_call_lets_the_network_in_and_inspect_shows_it(tmp_path: Path) -> None:
+def test_a_file_with_an_auth_section_allows_serving_the_network_and_inspect_shows_it(tmp_path: Path) -> None:
     config = written(tmp_path, '[auth.public]\nproxies = ["10.0.0.1"]')
     shown = run("inspect", "files", "--root", str(tmp_path), "--config", config)
     [identity] = [line for line in shown.stdout.splitlines() if line.startswith("identity")]
@@ -223,7 +227,7 @@ def test_a_file_that_says_who_may_call_lets_the_network_in_and_inspect_shows_it(
         assert status(f"http://127.0.0.1:{port}/mcp") == 200
 
 
-def test_who_may_call_is_a_question_of_http(tmp_path: Path) -> None:
+def test_authentication_options_require_http(tmp_path: Path) -> None:
     target = tmp_path / "private.py"
     target.write_text(PRIVATE)
     ended = run("serve", str(target), "--keys", "keys.toml")

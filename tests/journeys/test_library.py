@@ -44,7 +44,7 @@ def test_a_client_lists_reads_and_prompts():
 
 
 @pytest.mark.requirement("ADJ-02")
-def test_lists_are_the_same_on_every_connection_whatever_was_done_on_it():
+def test_lists_are_the_same_on_every_connection_regardless_of_earlier_requests():
     server = servers.make("library")
 
     async def listed(client: Client) -> Any:
@@ -90,7 +90,7 @@ def test_a_link_in_a_result_can_be_followed():
 
 
 @pytest.mark.parametrize("uri", ["test://nix", "test://secret"])
-def test_what_is_not_there_is_an_error(uri: str):
+def test_reading_an_absent_resource_is_an_error(uri: str):
     with pytest.raises(InvalidParams):
         session(servers.make("library"), lambda client: client.read_resource(uri))
 
@@ -104,7 +104,7 @@ def test_a_server_without_resources_has_those_that_calls_keep():
     assert session(Server("none"), lambda client: client.list_resources()) == []
 
 
-def test_what_was_there_once_is_still_offered():
+def test_a_removed_resource_is_no_longer_listed():
     server = Server("t")
     server.add_resource("a:b", lambda: "")
     server.remove_resource("a:b")

@@ -61,9 +61,7 @@ def person(tmp_path: Path) -> Person:
 
 @pytest.mark.process
 @pytest.mark.requirement("AUTHC-47")
-def test_who_logs_in_is_known_to_the_other_verbs_until_they_log_out(
-    mounts: Mounts, issuer: Issuing, person: Person
-) -> None:
+def test_a_login_authenticates_the_other_verbs_until_logout(mounts: Mounts, issuer: Issuing, person: Person) -> None:
     issuer.changes["revocation_endpoint"] = f"{issuer.url}/revoke"
     with serving(mounts, registering(issuer)) as url:
         code, out, err = person.runs("call", url, "who")

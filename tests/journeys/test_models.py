@@ -187,7 +187,7 @@ def test_no_more_calls_run_at_once_than_the_limits_say():
 
 
 @every_wire
-def test_what_was_thought_goes_back_as_it_came_while_the_question_is_open(wire: str):
+def test_the_thinking_of_a_model_is_returned_unchanged_while_its_question_is_open(wire: str):
     script = Says(thinking="hm", calls=[Call("add", {"a": 1, "b": 2}, "c1")]), Says("3", thinking="yes"), Says("bye")
 
     async def scenario() -> list[Any]:
@@ -272,7 +272,7 @@ def test_an_error_is_marked_as_one(wire: str):
 
 
 @every_wire
-def test_a_question_a_system_message_and_what_was_said_reach_the_model(wire: str):
+def test_a_question_a_system_message_and_the_history_reach_the_model(wire: str):
     given = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": [{"type": "text", "text": "Hi."}]},
@@ -303,7 +303,7 @@ NO_CALLS = [
 
 @every_wire
 @pytest.mark.parametrize(("call", "code"), NO_CALLS)
-def test_what_is_no_call_is_answered_with_a_way_out(wire: str, call: Call, code: str):
+def test_an_invalid_call_of_a_model_is_answered_with_an_error_and_a_next_step(wire: str, call: Call, code: str):
     ended: list[EndedCall] = []
     done, _ = told(wire, Says(calls=[call]), Says("Sorry."), hooks=Hooks(after=ended.append))
     assert done.stop == "end"
@@ -446,7 +446,7 @@ def test_an_endpoint_that_is_busy_is_asked_again_when_it_says(wire: str):
 
 
 @every_wire
-def test_an_endpoint_that_says_to_come_back_tomorrow_holds_up_nobody(wire: str):
+def test_a_long_retry_after_of_an_endpoint_does_not_block_the_caller(wire: str):
     failed = Fails(429, headers={"retry-after": "86400"})
     assert failure(wire, failed, Fails(429), settings={"retries": 1, "seconds": 0.1}).code in ("TT9522", "TT9527")
 
@@ -630,7 +630,7 @@ def test_a_call_that_a_hook_refuses_does_not_run_and_the_model_reads_why():
     assert replies(done) == ["Not on Sundays.", "4"]
 
 
-def test_what_a_hook_raises_ends_the_run():
+def test_an_exception_of_a_hook_ends_the_run():
     def before(step: ResolvedCall) -> None:
         raise ZeroDivisionError
 
@@ -668,7 +668,7 @@ def shop() -> Server:
 
 
 @pytest.mark.parametrize(("answer", "reply"), [(True, "attic is ashes"), (False, "[TT")])
-def test_who_sits_there_is_asked_before_what_destroys(answer: bool, reply: str):
+def test_the_person_at_the_terminal_is_asked_before_a_destructive_call(answer: bool, reply: str):
     asked: list[str] = []
 
     def elicit(question: Any) -> bool:
@@ -687,7 +687,7 @@ def test_who_sits_there_is_asked_before_what_destroys(answer: bool, reply: str):
     assert reply in replies(done)[0]
 
 
-def test_a_tool_that_asks_while_nobody_is_there_fails_and_says_so():
+def test_a_tool_that_asks_without_a_person_present_fails_and_reports_it():
     tools = LocalToolset()
 
     @tools.tool(effect="read")
@@ -756,11 +756,11 @@ def test_a_key_that_is_missing_is_named(name: str, refuses: Callable[..., str]):
     assert "_API_KEY" in refuses("TT9525", model_of, name, environment={})
 
 
-def test_a_model_of_nobody_is_refused(refuses: Callable[..., str]):
+def test_a_model_without_a_known_provider_is_refused(refuses: Callable[..., str]):
     assert "deepseek" in refuses("TT9528", model_of, "gpt", environment=KEYS)
 
 
-def test_what_is_no_url_is_refused_before_anything_is_asked(refuses: Callable[..., str]):
+def test_an_invalid_base_url_is_refused_before_any_request(refuses: Callable[..., str]):
     assert "nonsense" in refuses("TT9827", model_of, "gpt", base_url="nonsense", environment=KEYS)
 
 

@@ -170,7 +170,7 @@ def test_a_file_that_lies_around_is_not_picked_up(bank: tuple[str, str], tmp_pat
     assert (done.returncode, done.stdout.strip()) == (0, "paid")
 
 
-def test_inspect_says_what_came_from_the_file(bank: tuple[str, str]):
+def test_inspect_shows_the_settings_from_the_file(bank: tuple[str, str]):
     target, file = bank
     done = run("inspect", target, "--config", file)
     assert "on: 7 s a call" in done.stdout

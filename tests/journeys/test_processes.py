@@ -36,7 +36,7 @@ ADD = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ad
 
 @pytest.mark.attack("B49")
 @pytest.mark.requirement("STDIO-02")
-def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
+def test_the_output_of_a_tool_goes_to_standard_error_and_not_into_the_protocol():
     with stdio() as process:
         assert process.result("print_everywhere")["content"][0]["text"] == "printed"
         assert {process.errors() for _ in range(4)} == {"by print", "by descriptor", "by libc", "by child"}
@@ -44,7 +44,7 @@ def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
 
 
 @pytest.mark.twin("B49")
-def test_what_a_tool_reads_is_the_end_and_nothing_of_the_protocol():
+def test_a_tool_that_reads_standard_input_gets_end_of_file_and_no_protocol_bytes():
     with stdio() as process:
         process.call("read_everywhere", 1)
         process.call("add", 2, a=1)
@@ -173,7 +173,7 @@ def test_children_and_grandchildren_are_gone_stubborn_ones_too(end: Any):
         assert left_of(family) == []
 
 
-def test_what_was_asked_before_the_end_of_the_input_is_still_answered_if_it_is_quick():
+def test_a_quick_call_made_before_the_end_of_input_is_still_answered():
     with stdio() as process:
         process.call("brief", seconds=0.2)
         process.wait_for("waiting")
@@ -233,7 +233,7 @@ def test_a_client_that_goes_away_before_a_large_answer_ends_the_server():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is full")
-def test_answers_that_cannot_be_written_end_the_server_and_what_it_has_started(tmp_path: Path):
+def test_a_failing_output_ends_the_server_and_its_child_processes(tmp_path: Path):
     note = tmp_path / "family"
     with open("/dev/full", "wb") as full, stdio(stdout=full) as process:
         process.call("family", note=str(note))
@@ -297,7 +297,7 @@ def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int
         assert b"Traceback" not in rest(process)
 
 
-def test_workers_end_when_who_has_started_them_is_killed():
+def test_workers_end_when_their_parent_process_is_killed():
     with http("--workers", "2") as (_, process):
         family = [os.pidfd_open(each) for each in descendants(process.pid)]
         assert len(family) >= 2
@@ -309,7 +309,7 @@ def test_workers_end_when_who_has_started_them_is_killed():
 
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_whoever_still_waits_when_an_http_server_ends_is_told_so(era: str, tmp_path: Path):
+def test_a_caller_still_waiting_when_an_http_server_ends_is_notified(era: str, tmp_path: Path):
     with http() as (url, process):
         session, file = Session(url), tmp_path / "end"
         parts = urlsplit(url)
@@ -515,7 +515,7 @@ def test_a_server_whose_client_is_gone_before_it_said_anything_ends():
 
 
 @pytest.mark.requirement("SUB-06", "SUB-09")
-def test_who_listens_is_told_that_the_server_ends():
+def test_a_subscriber_is_notified_when_the_server_ends():
     with stdio() as process:
         process.say("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, 7)
         assert process.read()["method"] == "notifications/subscriptions/acknowledged"
@@ -535,7 +535,7 @@ def test_a_blocked_event_loop_does_not_hold_up_the_end_of_the_input():
         assert process.ended() == 1
 
 
-def test_answers_that_nobody_reads_do_not_pile_up():
+def test_unread_answers_do_not_pile_up_in_memory():
     with stdio() as process:
         process.result("add", a=1)
         before = peak(process)

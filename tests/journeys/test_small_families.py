@@ -52,7 +52,7 @@ def test_several_are_one_server(tmp_path: Path) -> None:
         (spec("math", store=("store",)), "TT4008"),
     ],
 )
-def test_what_a_family_needs_and_does_not_know_is_said_at_the_start(wrong: Spec, code: str) -> None:
+def test_a_missing_or_unknown_setting_of_a_family_is_reported_at_the_start(wrong: Spec, code: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_server(wrong)
     assert caught.value.code == code

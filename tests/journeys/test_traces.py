@@ -44,14 +44,14 @@ def one(spans: list[Span], name: str, kind: str = "SERVER") -> Span:
     return found
 
 
-def test_a_call_is_one_trace_from_the_caller_to_what_the_tool_does(spans: list[Span]) -> None:
+def test_a_call_is_one_trace_from_the_caller_down_to_the_work_of_the_tool(spans: list[Span]) -> None:
     caller, below = one(spans, "caller", "INTERNAL"), one(spans, "below", "INTERNAL")
     asked, served = one(spans, "tools/call inner", "CLIENT"), one(spans, "tools/call inner")
     assert (asked["parent"], served["parent"], below["parent"]) == (caller["id"], asked["id"], served["id"])
     assert {span["trace"] for span in (caller, asked, served, below)} == {caller["trace"]}
 
 
-def test_what_a_plain_function_does_on_its_thread_hangs_below_too(spans: list[Span]) -> None:
+def test_spans_of_a_plain_function_are_children_of_its_call(spans: list[Span]) -> None:
     assert one(spans, "below-thread", "INTERNAL")["parent"] == one(spans, "tools/call in_thread")["id"]
 
 
@@ -61,7 +61,7 @@ def test_a_request_carries_its_trace_as_w3c_writes_it(told: dict[str, Any]) -> N
         assert W3C.fullmatch(told[era]["result"]["traceparent"])
 
 
-def test_a_span_says_what_the_conventions_want(told: dict[str, Any]) -> None:
+def test_a_span_has_the_attributes_of_the_semantic_conventions(told: dict[str, Any]) -> None:
     modern = one(told["modern"]["spans"], "tools/call inner")["attributes"]
     assert modern.pop("jsonrpc.request.id").isdecimal()
     assert modern == {
@@ -90,14 +90,16 @@ def test_a_failure_is_an_error_of_its_kind_without_its_text(spans: list[Span]) -
     assert all(span["events"] == [] for span in spans)
 
 
-def test_what_a_request_names_is_its_parent_in_each_era_and_nonsense_is_not(told: dict[str, Any]) -> None:
+def test_a_valid_traceparent_is_the_parent_span_in_each_revision_and_an_invalid_one_is_ignored(
+    told: dict[str, Any],
+) -> None:
     calls = [span for span in told["http"]["spans"] if span["name"] == "tools/call in_thread"]
     assert [(span["trace"], span["parent"]) == PARENT for span in calls] == [True, False, True]
     assert calls[1]["parent"] is None
 
 
 @pytest.mark.attack("J11")
-def test_j11_what_a_caller_makes_up_names_no_span_and_no_series(told: dict[str, Any]) -> None:
+def test_j11_a_name_a_caller_invents_appears_in_no_span_and_no_metric(told: dict[str, Any]) -> None:
     assert one(told["http"]["spans"], "_OTHER")["attributes"]["mcp.method.name"] == "_OTHER"
     served = [entry for entry in told["durations"] if entry["name"].startswith("mcp.server")]
     assert "made" not in json.dumps(served)
@@ -137,6 +139,6 @@ sys.exit({wrong})
         ("import opentelemetry.trace", "'tooltrue.observe.telemetry' not in sys.modules"),
     ],
 )
-def test_who_has_set_up_nothing_pays_for_nothing(first: str, wrong: str) -> None:
+def test_a_program_loads_telemetry_only_if_it_uses_opentelemetry(first: str, wrong: str) -> None:
     program = SILENT.format(first=first, wrong=wrong)
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=LIMIT)

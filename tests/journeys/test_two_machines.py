@@ -260,7 +260,7 @@ def test_without_a_key_in_common_a_server_does_not_start(store: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "short\n", "not base64!\n", "\x00\n", None])
-def test_what_is_no_key_is_said(text: str | None, tmp_path: Path) -> None:
+def test_an_invalid_sealing_key_file_is_reported(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "keys"
     if text is not None:
         path.write_text(text)

@@ -106,7 +106,7 @@ def _what_may_be_used_is_listed(world: World, by: Principal, told: Told) -> None
 @pytest.mark.requirement("CALL-15")
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(worlds())
-def test_no_way_leads_to_what_the_decision_denies(drawn: tuple[World, Principal]):
+def test_no_request_reaches_an_object_that_the_decision_denies(drawn: tuple[World, Principal]):
     holds(drawn)
 
 

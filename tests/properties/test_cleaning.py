@@ -67,7 +67,7 @@ WORDS = [
 
 
 @given(st.lists(st.sampled_from(WORDS)))
-def test_a_quick_look_finds_plain_what_a_closer_one_does(parts: list[str]):
+def test_the_prescan_passes_only_text_that_the_full_scan_finds_clean(parts: list[str]):
     data = "".join(parts).encode()
     if not prescan(data, secrets=True):
         assert len(data) < SHORTEST or suspects(data, classes_of(data)) == ()  # no secret is shorter
@@ -82,7 +82,7 @@ def test_a_cut_text_is_the_beginning_of_it_and_no_longer(text: str, room: int):
 
 
 @given(JSON, st.integers(10, 80))
-def test_what_is_cut_from_is_no_larger_and_of_the_same_kind(value: Any, room: int):
+def test_a_cut_value_is_no_larger_and_keeps_its_type(value: Any, room: int):
     for cut in cuts(value, None, room):
         assert type(cut.value) is type(value)
         assert len(encode(cut.value)) <= max(len(encode(value)), room) + len(encode(" […]"))

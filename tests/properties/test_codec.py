@@ -72,7 +72,7 @@ def agree(data: bytes) -> None:
 
 @settings(deadline=None)
 @given(values)
-def test_what_is_encoded_decodes_to_the_same(value: Any):
+def test_an_encoded_value_decodes_to_the_same_value(value: Any):
     assert same(decode(encode(value)), value)
 
 
@@ -119,7 +119,9 @@ def test_depth_is_counted_alike_through_lists_and_objects(levels: int, kinds: li
     st.binary(max_size=2),
     st.integers(min_value=0),
 )
-def test_what_stands_in_strings_is_not_counted(strings: list[str], levels: int, blank: bool, broken: bytes, at: int):
+def test_brackets_inside_strings_do_not_count_as_nesting(
+    strings: list[str], levels: int, blank: bool, broken: bytes, at: int
+):
     members = {f"{number}{text}": [text, {text: text}] for number, text in enumerate(strings)}
     separators = (", ", ": ") if blank else (",", ":")
     data = json.dumps([members, "[" * MAX_DEPTH, {"k": 0}], separators=separators).encode()

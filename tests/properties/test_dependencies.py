@@ -268,7 +268,7 @@ def answers(server: Server, *questions: Callable[[Client], Awaitable[Any]]) -> l
 @pytest.mark.parametrize("spelling", sorted(PROVIDED))
 @few
 @given(functions, makers, blocking)
-def test_a_dependency_is_hidden_and_nobody_else_can_set_it(
+def test_a_dependency_is_hidden_and_cannot_be_set_by_a_caller(
     spelling: str, function: Callable[[Written], Any], dependency: Depends, blocking: bool
 ) -> None:
     server = Server("t")
@@ -288,7 +288,7 @@ def test_a_dependency_is_hidden_and_nobody_else_can_set_it(
 @pytest.mark.parametrize("spelling", sorted(REFUSED))
 @few
 @given(functions, makers)
-def test_what_cannot_be_provided_is_refused(
+def test_an_invalid_dependency_is_refused(
     spelling: str, function: Callable[[Written], Any], dependency: Depends
 ) -> None:
     with pytest.raises(DefinitionError, match="Depends"):
@@ -322,7 +322,7 @@ def test_prompts_and_resources_hide_their_dependencies(
 @pytest.mark.parametrize("spelling", sorted(REFUSED))
 @few
 @given(functions, makers)
-def test_prompts_and_resources_refuse_what_cannot_be_provided(
+def test_prompts_and_resources_refuse_an_invalid_dependency(
     spelling: str, function: Callable[[Written], Any], dependency: Depends
 ) -> None:
     with pytest.raises(DefinitionError):
@@ -421,14 +421,16 @@ HANDED_OVER: list[tuple[Callable[[], Any], str]] = [
 
 @pytest.mark.parametrize(("make", "code"), HANDED_OVER)
 @pytest.mark.parametrize("function", [plain, in_async])
-def test_what_is_no_value_is_never_handed_over(
+def test_an_invalid_dependency_value_is_never_passed_to_the_function(
     make: Callable[[], Any], code: str, function: Callable[[Written], Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Server("t")
     server.add_tool(function(PROVIDED["annotated"](Depends(make))), name="tool")
     [result] = answers(server, lambda client: client.call_tool("tool", item="milk"))
     assert result.is_error
-    assert code in caplog.text
+    [error] = [record.exc_info[1] for record in caplog.records if record.exc_info]
+    assert isinstance(error, DefinitionError)
+    assert error.code == code
 
 
 def test_a_plain_dependency_runs_on_the_thread_of_a_plain_tool() -> None:

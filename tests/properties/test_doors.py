@@ -151,7 +151,7 @@ def test_a_request_with_its_headers_is_answered_under_its_id(message: Any, cuts:
 
 @settings(deadline=None)
 @given(st.sampled_from(versions.ALL), st.lists(valid_messages(), min_size=1, max_size=5))
-def test_whatever_is_said_is_valid_against_the_schema_of_its_revision(revision: str, sent: list[dict[str, Any]]):
+def test_every_message_is_valid_against_the_schema_of_its_revision(revision: str, sent: list[dict[str, Any]]):
     async def main() -> None:
         judge = Judge(revision)
         session = server().connect(judge.came, Carrier("memory"))

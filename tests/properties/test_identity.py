@@ -56,7 +56,7 @@ def asked(headers: dict[str, str], peer: str | None = "198.51.100.1") -> Princip
 
 
 @given(authorization=bearers | latin, key=latin | st.none(), user=latin | st.none())
-def test_nobody_comes_in_by_what_was_made_up(authorization: str, key: str | None, user: str | None) -> None:
+def test_invented_credentials_never_authenticate(authorization: str, key: str | None, user: str | None) -> None:
     said = {"authorization": authorization, "x-api-key": key, "x-forwarded-user": user}
     found = asked({name: value for name, value in said.items() if value is not None})
     assert isinstance(found, RpcError) or KEY in (authorization, key)
@@ -75,7 +75,9 @@ def test_a_key_with_another_letter_is_another_key(position: int, letter: str) ->
 
 
 @given(st.ip_addresses(), st.lists(st.ip_addresses().map(str) | latin, max_size=4).map(", ".join))
-def test_only_what_a_trusted_proxy_has_written_decides_whose_address_counts(peer: object, forwarded: str) -> None:
+def test_only_the_part_of_the_header_a_trusted_proxy_wrote_decides_the_client_address(
+    peer: object, forwarded: str
+) -> None:
     way = Public(proxies=["192.0.2.0/24"])
 
     def caller(said: str) -> Principal | None:

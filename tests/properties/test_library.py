@@ -43,7 +43,7 @@ def is_segment(text: str) -> bool:
 
 @settings(deadline=None)
 @given(texts, texts)
-def test_a_template_reads_what_was_written_into_it_and_nothing_that_leads_elsewhere(one: str, other: str):
+def test_a_template_reads_back_the_expanded_values_and_rejects_traversal(one: str, other: str):
     uri = f"a://b/{quote(one, safe='')}/c/{quote(other, safe='')}"
     assert is_uri(uri)
     expected = {"x": one, "y": other} if is_segment(one) and is_segment(other) else None
@@ -80,7 +80,7 @@ def _spelt(byte: int, random: Random) -> str:
 
 @settings(deadline=None)
 @given(st.text(max_size=40), st.sampled_from(["a:{x}", "a://b/{x}.{y}", "a:///{+p}", "a:{x}/{+p}"]))
-def test_whatever_is_asked_for_a_template_gives_safe_values_or_nothing(rest: str, template: str):
+def test_matching_any_uri_against_a_template_gives_safe_values_or_no_match(rest: str, template: str):
     for uri in (rest, f"a:{rest}", f"a:///{quote(rest)}"):
         for name, value in (read_template(template).match(uri) or {}).items():
             assert value
@@ -135,7 +135,7 @@ def attempts(provider: Provider, name: str) -> list[Callable[[], Awaitable[Any]]
 @pytest.mark.requirement("ADJ-09", "CACHE-18")
 @settings(deadline=None)
 @given(st.sets(st.sampled_from(NAMES)))
-def test_what_is_hidden_is_what_was_never_there(hidden: set[str]):
+def test_a_hidden_entry_behaves_like_an_absent_entry(hidden: set[str]):
     def decide(subject: Subject, context: RequestContext, arguments: Any) -> Verdict:
         return Deny("secret", hidden=True) if subject.name in hidden else ALLOW
 

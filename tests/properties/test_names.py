@@ -87,6 +87,6 @@ def test_a_renamed_tool_answers_to_its_new_name_only(own: set[str], new: dict[st
 
 @settings(deadline=None)
 @given(st.sets(names), st.sets(names))
-def test_what_is_filtered_out_is_neither_listed_nor_called(own: set[str], hidden: set[str]):
+def test_a_filtered_tool_is_neither_listed_nor_called(own: set[str], hidden: set[str]):
     view = filtered(toolset(own), lambda tool, context: tool.name not in hidden)
     asyncio.run(check(view, {name: name for name in own - hidden}, own | hidden))

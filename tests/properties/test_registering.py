@@ -180,7 +180,7 @@ def test_a_raw_tool_drops_no_setting(settings: dict[str, Any]) -> None:
     raw_tools.add_raw("wipe", schema, lambda arguments: "x", **settings)
     typed.tool(wipe, **{"description": None, **settings})  # pyright: ignore
     raw_tool, typed_tool = bound(raw_tools).tool, bound(typed).tool
-    left = {"definition": None, "input": None, "output": None, "preview": None, "written": None, "defaults": None}
+    left = {"definition": None, "input": None, "output": None, "preview": None, "source": None, "defaults": None}
     assert replaced(raw_tool, **left) == replaced(typed_tool, **left)
     for part in ("title", "annotations", "icons", "meta"):
         assert getattr(raw_tool.definition, part) == getattr(typed_tool.definition, part)

@@ -23,7 +23,7 @@ MARKED = ("es", "fr", "de", "pt", "ru", "it")  # known by words that may stand b
 
 
 @pytest.mark.parametrize("pattern", patterns(), ids=lambda one: f"{one.code} {one.language} {min(one.needs[0].tokens)}")
-def test_what_a_pattern_matches_has_the_words_without_which_it_is_not_tried(pattern: Pattern):
+def test_a_match_of_a_pattern_always_contains_the_required_words_of_its_prefilter(pattern: Pattern):
     read = [text for language, text in READ if pattern.language in ("", language)]
     matched = [text[slice(*place)] for text in read if (place := pattern.first_in(text, [(0, len(text))]))]
     needs = pattern.needs[pattern.language in MARKED :]

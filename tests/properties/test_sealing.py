@@ -22,7 +22,7 @@ def sealer(now: float = 1_000.0, *keys: bytes) -> Sealer:
 
 @settings(deadline=None)
 @given(st.text(max_size=8), bindings, payloads)
-def test_a_token_opens_to_what_was_sealed(purpose: str, bound_to: list[str], payload: bytes):
+def test_a_token_opens_to_the_sealed_payload(purpose: str, bound_to: list[str], payload: bytes):
     token = sealer().seal(purpose, bound_to, payload, 10)
     assert set(token) <= set(LETTERS)
     assert sealer().open(purpose, bound_to, token) == payload

@@ -42,13 +42,13 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.attack(*ROWS)
 @pytest.mark.variants(DIFFERENT)
-def test_f18_no_query_tells_what_is_hidden(pair: Pair):
+def test_f18_no_query_discloses_hidden_data(pair: Pair):
     check_all(pair, writes=False)
 
 
 @pytest.mark.attack(*ROWS)
 @pytest.mark.variants(DIFFERENT)
-def test_f18_no_change_tells_what_is_hidden_or_touches_it(pair: Pair):
+def test_f18_no_change_discloses_or_modifies_hidden_data(pair: Pair):
     check_all(pair, writes=True)
 
 

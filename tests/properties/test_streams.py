@@ -39,7 +39,7 @@ class Listener:
 
 @settings(deadline=None)
 @given(st.lists(said, max_size=5), said, st.lists(st.booleans(), min_size=5, max_size=5))
-def test_what_is_told_is_read_by_another_parser_in_its_order(told: list[Any], result: Any, pauses: list[bool]):
+def test_an_independent_parser_reads_the_events_of_a_stream_in_order(told: list[Any], result: Any, pauses: list[bool]):
     async def main() -> Answer:
         answer = Answer()
         stream = Stream(answer.take)

@@ -134,7 +134,7 @@ def made(id: str, level: Level = "MUST", **reasons: str) -> Requirement:
     return Requirement(id, "2026-07-28", "server", level, "basic", "It does.", **reasons)
 
 
-def test_the_last_line_counts_what_is_owed_and_tied():
+def test_the_last_line_counts_required_and_tied_rows():
     rows = (
         made("A-01"),
         made("A-02", "STATED"),
@@ -148,7 +148,7 @@ def test_the_last_line_counts_what_is_owed_and_tied():
     assert lines[1].split() == ["A", "2", "of", "3", "0", "of", "0", "1", "1"]
 
 
-def test_what_is_wrong_is_named_above_it():
+def test_each_fault_is_named_above_the_last_line():
     said = "\n".join(report((made("A-01"), made("A-02", gap="later")), {"A-02": ["test"], "A-03": ["test"]}))
     assert "neither test nor reason\n    A-01\n" in said
     assert "a test, and a reason why there is none\n    A-02\n" in said

@@ -291,7 +291,7 @@ ALL = '[[rules]]\nthen = "allow"\n'
 
 @pytest.mark.attack("B25")
 @pytest.mark.parametrize("name", ["tooltrue.toml", "Tooltrue.TOML", "tooltrue.lock", ".mcp.json"])
-def test_b25_the_files_tools_do_not_write_what_says_what_tools_may_do(tmp_path: Path, file: Path, name: str):
+def test_b25_the_files_tools_do_not_write_the_rules_file(tmp_path: Path, file: Path, name: str):
     file.write_text(ALL)
     server = files_with(tmp_path, file)
     for mode in ("overwrite", "create", "append"):
@@ -382,7 +382,7 @@ def test_b27_rules_hold_on_stdio_too(tmp_path: Path):
 
 @pytest.mark.process
 @pytest.mark.twin("B27")
-def test_b27_twin_what_is_allowed_works_on_stdio(tmp_path: Path):
+def test_b27_twin_an_allowed_tool_works_on_stdio(tmp_path: Path):
     assert outcome(over_stdio(tmp_path, LOCAL_ONLY_GETS), "get") == "got"
 
 
@@ -485,7 +485,7 @@ def test_b57_a_decision_that_fails_is_a_no(file: Path, decide: Decide, caplog: p
 
 @pytest.mark.attack("B57")
 @pytest.mark.parametrize("decide", [breaks, *NO_DECISIONS.values()], ids=["breaks", *NO_DECISIONS])
-def test_b57_what_cannot_be_decided_about_is_not_listed(file: Path, decide: Decide):
+def test_b57_a_tool_is_not_listed_when_the_decision_fails(file: Path, decide: Decide):
     async def names() -> list[str]:
         async with Client(Shop(file, ALL, decide=decide).server) as client:
             return [tool.name for tool in await client.list_tools()]
@@ -527,7 +527,7 @@ def test_b01_a_tool_that_requires_a_scope_is_listed_and_called_with_it_only():
     asyncio.run(main())
 
 
-def test_what_an_allowed_call_handed_out_is_read_under_rules_that_do_not_name_it(tmp_path: Path):
+def test_the_stored_result_of_an_allowed_call_is_readable_under_rules_that_do_not_name_it(tmp_path: Path):
     file = tmp_path / "rules.toml"
     file.write_text('[[rules]]\ntools = "big"\nthen = "allow"\n[[rules]]\nresources = "kept:none"\nthen = "deny"\n')
     server = Server("large", rules=file)
@@ -600,7 +600,7 @@ WAYS = [awaited, as_a_task, again_and_again, all_at_once, from_a_thread, found_f
 @pytest.mark.parametrize("place", ["a tool", "a tool of a tool", "a prompt", "a resource"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("closed", CLOSED)
-def test_b02_no_function_of_a_server_reaches_what_is_closed_to_its_caller(
+def test_b02_no_function_of_a_server_reaches_a_tool_denied_to_its_caller(
     file: Path, closed: str, way: Any, place: str
 ) -> None:
     shop = Shop(file, CLOSED[closed] + OPEN_REST)
@@ -640,7 +640,7 @@ def test_b02_no_function_of_a_server_reaches_what_is_closed_to_its_caller(
 
 @pytest.mark.twin("B02", "B03")
 @pytest.mark.parametrize("way", WAYS)
-def test_b02_twin_each_of_these_ways_leads_to_what_is_open(file: Path, way: Any) -> None:
+def test_b02_twin_each_of_these_functions_reaches_an_allowed_tool(file: Path, way: Any) -> None:
     shop = Shop(file, ALL)
 
     async def reach(context: Context) -> str:
@@ -655,9 +655,7 @@ def test_b02_twin_each_of_these_ways_leads_to_what_is_open(file: Path, way: Any)
 @pytest.mark.attack("B01")
 @pytest.mark.parametrize("closed", ["no rule", "hidden"])
 @pytest.mark.parametrize("revision", [versions.LATEST, *versions.LEGACY])
-def test_b01_what_is_hidden_is_hidden_from_each_request_in_each_revision(
-    file: Path, revision: str, closed: str
-) -> None:
+def test_b01_a_hidden_name_is_hidden_from_each_request_in_each_revision(file: Path, revision: str, closed: str) -> None:
     shop = Shop(file, CLOSED[closed] + '[[rules]]\ntools = "get"\nthen = "allow"\n')
     shop.server.add_prompt(must_not_run, name="delete")
     shop.server.add_resource("docs:delete", must_not_run, name="delete")
@@ -745,7 +743,7 @@ UNDECIDED: dict[str, Any] = {
 
 @pytest.mark.attack("B57")
 @pytest.mark.parametrize("visible", UNDECIDED)
-def test_b57_a_tool_is_hidden_where_it_is_not_settled_who_may_know_of_it(visible: str) -> None:
+def test_b57_a_tool_is_hidden_when_its_visibility_cannot_be_decided(visible: str) -> None:
     server = Server("shop")
     server.add_tool(must_not_run, name="hers", visible=UNDECIDED[visible])
     server.add_tool(returns_one, name="common")
@@ -761,7 +759,7 @@ def test_b57_a_tool_is_hidden_where_it_is_not_settled_who_may_know_of_it(visible
 
 @pytest.mark.attack("B57")
 @pytest.mark.filterwarnings("ignore:coroutine 'shows_later' was never awaited")
-def test_b57_a_coroutine_is_no_word_on_who_may_know_of_a_tool() -> None:
+def test_b57_a_coroutine_is_no_valid_visibility_decision() -> None:
     server = Server("shop")
     server.add_tool(must_not_run, name="hers", visible=shows_later)  # pyright: ignore[reportArgumentType] - the fault
     assert outcome(server, "hers") == outcome(server, "nothing")

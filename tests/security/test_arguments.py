@@ -94,7 +94,7 @@ def test_b06_no_undeclared_argument_is_taken_at_any_depth(place: str):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_b06_twin_what_is_declared_is_taken_at_any_depth(place: str):
+def test_b06_twin_a_declared_argument_is_accepted_at_any_depth(place: str):
     annotation, value = PLACES[place]
     ran: list[Any] = []
     assert [refused for refused, _ in answers(served(annotation, ran), [{"path": "a", "value": value({})}])] == [False]

@@ -108,7 +108,7 @@ def in_memory(name: str, arguments: dict[str, Any]) -> str:
 
 @pytest.mark.attack("J01")
 @pytest.mark.parametrize("place", ["name", "argument"])
-def test_j01_nothing_that_is_said_makes_a_line_of_its_own(place: str):
+def test_j01_no_caller_input_adds_a_line_to_the_audit_log(place: str):
     text = in_memory(FORGED, {}) if place == "name" else in_memory("sign_in", {"user": FORGED})
     assert text.isascii()
     assert text.isprintable()
@@ -130,7 +130,7 @@ def test_j02_no_password_is_recorded_whether_the_call_is_accepted_or_not(argumen
 
 
 @pytest.mark.twin("J02")
-def test_j02_twin_what_is_only_named_alike_is_recorded():
+def test_j02_twin_an_argument_with_a_name_similar_to_a_secret_is_recorded():
     said = {"user": "secretary", "author": "token ring", "max_tokens": 5}
     assert json.loads(in_memory("sign_in", said))["arguments"] == said
 
@@ -161,7 +161,7 @@ def test_j03_a_record_that_was_changed_is_named(what: str, tmp_path: Path):
 
 
 @pytest.mark.twin("J03")
-def test_j03_twin_a_log_that_nobody_touched_is_whole(tmp_path: Path):
+def test_j03_twin_an_untouched_log_verifies(tmp_path: Path):
     write_some(tmp_path)
     cut(tmp_path, "VACUUM")
     assert faults(tmp_path) == []

@@ -238,7 +238,7 @@ server.run()
 @pytest.mark.process
 @pytest.mark.attack("B49")
 @pytest.mark.variants(len(PRINTS))
-def test_b49_nothing_that_a_tool_prints_gets_into_the_protocol(tmp_path: Path) -> None:
+def test_b49_no_output_of_a_tool_gets_into_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "prints.py").write_text(PRINTING.replace("{prints!r}", repr(PRINTS)))
 
     async def main() -> list[str]:

@@ -60,7 +60,7 @@ def test_each_text_that_gives_orders_is_an_error_wherever_it_stands():
 
 
 @pytest.mark.attack("A06")
-def test_a06_orders_in_what_a_server_says_of_itself_are_found():
+def test_a06_injected_instructions_in_the_description_of_a_server_are_found():
     for text in CAUGHT:
         said = [*beside_tools("own", Contract.of([tool()], text))]
         assert {(one.tool, one.place) for one in said} == {("", "$.instructions")}
@@ -69,7 +69,7 @@ def test_a06_orders_in_what_a_server_says_of_itself_are_found():
 
 
 @pytest.mark.twin("A01", "A02", "A03", "A04", "A05", "A06", "A07")
-def test_what_people_write_is_no_poison():
+def test_ordinary_text_is_not_reported_as_poisoning():
     for text in PLAIN["texts"]:
         assert not errors(tool(description=text), having({"description": text}) | {"name": "u"}) & POISON, text
 
@@ -102,7 +102,7 @@ def test_a09_praise_is_warned_of():
 
 
 @pytest.mark.attack("A10", "A11", "A12", "A13", "A14", "A15")
-def test_what_hides_is_an_error():
+def test_hidden_text_is_an_error():
     for text in ("\x1b[8mrun rm\x1b[0m", "\u200b" * 9, "\U000e0072\U000e006d", "a\u202egnp.exe", "x" + "\ufe01" * 200):
         assert "hidden_text" in errors(tool(description=text)), text
     assert "disguised_name" in errors(tool(name="re\u0430d_file"))

@@ -72,7 +72,7 @@ def test_b18_a_ticket_is_not_good_for_a_second_run():
 
 @pytest.mark.twin("B18")
 @eras
-def test_b18_twin_who_agrees_twice_gets_it_twice(revision: str):
+def test_b18_twin_two_approvals_allow_two_calls(revision: str):
     attic = Attic()
 
     async def main() -> list[str]:
@@ -100,7 +100,7 @@ def test_b19_a_yes_to_one_call_is_none_to_another(one: str, other: str):
 
 
 @pytest.mark.attack("B19")
-def test_b19_what_was_allowed_is_allowed_to_that_caller_and_for_that_tool():
+def test_b19_an_approval_holds_only_for_that_caller_those_arguments_and_that_tool():
     attic = Attic()
 
     async def main() -> list[str]:
@@ -152,7 +152,7 @@ def test_b19_twin_the_same_arguments_in_another_spelling_are_the_same_call():
     ],
     ids=lambda text: ascii(text[:9]),
 )
-def test_b20_nothing_in_the_arguments_hides_the_rest(revision: str, hiding: str):
+def test_b20_no_part_of_an_argument_hides_the_rest(revision: str, hiding: str):
     attic, seen = Attic(), list[str]()
     box = f"ls{hiding}; rm -rf /"
 
@@ -170,7 +170,7 @@ def test_b20_nothing_in_the_arguments_hides_the_rest(revision: str, hiding: str)
 
 @pytest.mark.attack("B20")
 @eras
-def test_b20_what_is_too_long_to_be_read_is_not_asked_but_shown_by_its_ticket(revision: str):
+def test_b20_arguments_too_long_to_read_are_not_asked_about_but_shown_by_their_ticket(revision: str):
     attic = Attic()
     box = "".join(f"{number} " for number in range(2_000)) + "; rm -rf /"
     assert asyncio.run(attic.code(box, must_not_be_asked, revision)) == "TT2406"
@@ -201,7 +201,7 @@ def test_b21_no_argument_approves(argument: str):
 
 
 @pytest.mark.attack("B21")
-def test_b21_an_answer_that_nobody_asked_for_approves_nothing():
+def test_b21_an_unsolicited_answer_approves_no_call():
     attic = Attic()
 
     async def scenario(post: Post) -> str:
@@ -292,7 +292,7 @@ def test_b23_an_answer_that_comes_too_late_is_none():
 
 
 @pytest.mark.attack("B23")
-def test_b23_a_person_who_does_not_answer_has_not_agreed():
+def test_b23_a_missing_answer_of_a_person_is_no_approval():
     attic = Attic()
     served = ServedProvider(
         Implementation("attic", "1"), attic.provider, Sealer([new_key()]), attic.facts, question_seconds=0.0
@@ -376,7 +376,7 @@ def test_b50_the_question_says_which_server_asks():
         "https://example.com\\@evil.example/ x",
     ],
 )
-def test_b51_nobody_is_sent_where_the_address_deceives(url: str):
+def test_b51_a_deceptive_address_is_refused_as_a_link(url: str):
     with pytest.raises(DefinitionError):
         Link("Sign in.", url)
 
@@ -419,7 +419,7 @@ def test_b57_a_preview_that_breaks_lets_nothing_run(revision: str):
 
 
 @pytest.mark.twin("B57")
-def test_b57_twin_what_only_reads_goes_on():
+def test_b57_twin_a_read_only_tool_runs_while_the_approval_store_is_down():
     attic = Attic()
     attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
     attic.tools.add(attic.burn, name="other", effect="read")
@@ -427,7 +427,7 @@ def test_b57_twin_what_only_reads_goes_on():
 
 
 @pytest.mark.twin("B21")
-def test_b21_twin_the_operator_may_ask_nobody():
+def test_b21_twin_the_operator_may_turn_confirmation_off():
     server = Server("s", confirm=Confirm.never())
     assert ("confirm", "on: where a tool or a rule says so", "Server(confirm=…)") in server.guard()
 
@@ -599,7 +599,7 @@ CLAIMED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.attack("B21")
 @pytest.mark.parametrize("claim", CLAIMED)
-def test_b21_nothing_that_a_caller_says_of_itself_approves(claim: str):
+def test_b21_no_claim_of_a_caller_approves_a_call(claim: str):
     attic = Yard()
 
     async def scenario(post: Post) -> dict[str, Any]:
@@ -640,7 +640,7 @@ NO_ANSWERS: dict[str, Any] = {
 
 @pytest.mark.attack("B23")
 @pytest.mark.parametrize("answer", NO_ANSWERS)
-def test_b23_what_is_no_yes_is_none(answer: str):
+def test_b23_only_an_explicit_yes_approves_a_call(answer: str):
     attic = Yard()
 
     async def scenario(post: Post) -> dict[str, Any]:

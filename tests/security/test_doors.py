@@ -56,7 +56,7 @@ def library(tmp_path: Path, **settings: Any) -> Server:
 PROBING = Abuse(refusals=Rate(0.001, 5), unknown=Rate(0.001, 5), pause=60, longest=60)
 
 
-def test_whoever_follows_what_is_hidden_is_recorded_and_paused(mounts: Mounts, tmp_path: Path) -> None:
+def test_a_caller_that_subscribes_to_hidden_resources_is_recorded_and_paused(mounts: Mounts, tmp_path: Path) -> None:
     server = library(tmp_path, abuse=PROBING)
 
     async def scenario(endpoint: Endpoint) -> list[str]:
@@ -76,7 +76,7 @@ def test_whoever_follows_what_is_hidden_is_recorded_and_paused(mounts: Mounts, t
     assert all("TT2103" in message for message in told[-2:])
 
 
-def test_what_is_followed_is_recorded_and_is_not_read(mounts: Mounts, tmp_path: Path) -> None:
+def test_a_subscription_is_recorded_and_does_not_read_the_resource(mounts: Mounts, tmp_path: Path) -> None:
     read: list[int] = []
     server = library(tmp_path, audit=MemoryLog())
     server.remove_resource("docs:open")
@@ -133,7 +133,7 @@ def test_b31_a_list_that_was_made_for_one_caller_is_never_told_to_another(mounts
         assert (tools, scope) == (["common", "hers"] if name == "ann" else ["common"], "private")
 
 
-def test_b31_twin_who_asks_again_is_told_the_same(mounts: Mounts) -> None:
+def test_b31_twin_a_caller_that_lists_again_gets_the_same_list(mounts: Mounts) -> None:
     told = asked(mounts, private(), lambda endpoint: lists(endpoint, "ann", "ann"))
     assert told == [("ann", ["common", "hers"], "private")] * 4
 

@@ -93,7 +93,7 @@ async def truths(host: Host) -> list[str]:
 
 @pytest.mark.attack("C22")
 @pytest.mark.parametrize("how", SHOWN)
-def test_c22_what_a_result_shows_under_anothers_name_is_not_what_is_read_there(how: str) -> None:
+def test_c22_a_result_under_the_address_of_another_server_does_not_replace_the_resource_there(how: str) -> None:
     honest = good()
 
     async def test(host: Host) -> list[str]:
@@ -107,7 +107,7 @@ def test_c22_what_a_result_shows_under_anothers_name_is_not_what_is_read_there(h
 
 @pytest.mark.attack("C22")
 @pytest.mark.parametrize("how", LISTED)
-def test_c22_what_a_server_lists_takes_nothing_from_one_that_was_there_before(how: str) -> None:
+def test_c22_the_listing_of_a_server_does_not_take_resources_from_an_earlier_server(how: str) -> None:
     honest, evil = good(), Published(**LISTED[how])
     assert hosted({"good": honest, "evil": evil}, truths) == [f"read by {id(honest)}"] * 2
     assert "resources/read" not in evil.heard
@@ -116,7 +116,7 @@ def test_c22_what_a_server_lists_takes_nothing_from_one_that_was_there_before(ho
 @pytest.mark.attack("C22")
 @pytest.mark.parametrize("how", READ)
 @pytest.mark.parametrize("is_first", [True, False])
-def test_c22_no_part_of_what_a_server_reads_as_has_an_address_of_another(how: str, is_first: bool) -> None:
+def test_c22_no_part_of_a_read_resource_has_an_address_of_another_server(how: str, is_first: bool) -> None:
     async def test(host: Host) -> list[str]:
         return [part.uri for part in await host.read_resource("evil://x")]
 
@@ -136,7 +136,7 @@ def test_c22_of_a_resource_in_very_many_parts_a_thousand_addresses_are_looked_fo
 
 @pytest.mark.twin("C22")
 @pytest.mark.parametrize("uri", ["evil://x", "evil://x/below", "evil://y", "file:///elsewhere"])
-def test_c22_twin_addresses_that_are_nobody_elses_stay(uri: str) -> None:
+def test_c22_twin_addresses_that_belong_to_no_other_server_stay(uri: str) -> None:
     async def test(host: Host) -> list[str]:
         return [part.uri for part in await host.read_resource("evil://x")]
 
@@ -186,7 +186,7 @@ WALKS: dict[str, Step] = {
 
 @pytest.mark.attack("C23")
 @pytest.mark.parametrize("how", WALKS)
-def test_c23_a_walk_without_end_ends_whatever_it_looks_like(how: str) -> None:
+def test_c23_an_endless_loop_of_calls_is_ended_in_any_form(how: str) -> None:
     place = Place(Person(), guard=ALL, budget=BUDGET)
     task = place.task()
 
@@ -283,7 +283,7 @@ DAY = 86_400.0
 @pytest.mark.parametrize("later", ["at once", "a week later", "four weeks later", "after a new start", "much later"])
 @pytest.mark.parametrize("reader", ["file", "rows", "vault"])
 @pytest.mark.parametrize(("foreign", "writer"), [("page", "note"), ("inbox", "wipe"), ("search", "broken")])
-def test_c25_what_strangers_have_said_is_theirs_wherever_it_was_put(
+def test_c25_untrusted_text_stays_tainted_wherever_it_was_stored(
     foreign: str, writer: str, reader: str, later: str
 ) -> None:
     place = office(Person(*[Once()] * (writer == "wipe")))
@@ -332,7 +332,7 @@ def routes(rules: Rules) -> Place:
 
 @pytest.mark.attack("C26")
 @pytest.mark.parametrize("name", ROUTES)
-def test_c26_a_rule_about_a_path_holds_for_whatever_tool_takes_it(name: str) -> None:
+def test_c26_a_rule_about_a_path_holds_for_every_tool_that_takes_the_path(name: str) -> None:
     private = compile_schema({"properties": {"path": {"pattern": "^/private/"}}, "required": ["path"]})
     rest = Rule("allow", "rest", 1)
     place = routes(Rules((Rule("deny", "private", 0, arguments=private, reason="private"), rest), "desk"))
@@ -343,7 +343,7 @@ def test_c26_a_rule_about_a_path_holds_for_whatever_tool_takes_it(name: str) -> 
 
 @pytest.mark.attack("C26")
 @pytest.mark.parametrize("name", ROUTES)
-def test_c26_a_rule_about_what_tools_do_holds_whatever_they_are_called(name: str) -> None:
+def test_c26_a_rule_about_effects_holds_for_tools_of_any_name(name: str) -> None:
     changes = frozenset[Effect]({"write", "destructive", "open-world"})
     rules = (Rule("deny", "changes", 0, effect=changes, reason="only reading"), Rule("allow", "rest", 1, globs(["*"])))
     place = routes(Rules(rules, "desk"))

@@ -23,7 +23,7 @@ def test_b50_a_secret_is_asked_for_in_no_text_of_a_form(text: str):
 
 
 @pytest.mark.parametrize("text", SAID["benign"])
-def test_b50_twin_what_only_speaks_of_a_secret_may_be_asked(text: str):
+def test_b50_twin_a_form_that_only_mentions_a_secret_is_allowed(text: str):
     assert [where for where, place in PLACES.items() if is_refused(place(text))] == []
 
 

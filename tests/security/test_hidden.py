@@ -109,7 +109,7 @@ def test_c06_a14_a_channel_of_unseen_signs_is_cut(channel: str):
 
 @pytest.mark.attack("C06")
 @pytest.mark.parametrize("count", range(1, 21))
-def test_c06_what_is_written_over_stands_on_a_line_of_its_own(count: int):
+def test_c06_overwritten_text_is_shown_on_a_separate_line(count: int):
     assert swept("run rm" + "\r" * count + "all is well") == "run rm" + "\n" * count + "all is well"
 
 
@@ -149,7 +149,7 @@ WRITTEN: dict[str, str] = {
 
 @pytest.mark.twin("C06", "A14")
 @pytest.mark.parametrize("kind", WRITTEN)
-def test_c06_a14_twin_what_people_write_stays(kind: str):
+def test_c06_a14_twin_ordinary_text_stays_unchanged(kind: str):
     assert swept(WRITTEN[kind]) == WRITTEN[kind]
     assert cleaned(WRITTEN[kind], {}) == WRITTEN[kind]
 
@@ -174,12 +174,12 @@ def test_c06_twin_a_long_text_stays(kind: str, repeat: int):
         ("10 %\r20 %", "10 %\n20 %"),
     ],
 )
-def test_c06_twin_what_stands_for_something_is_replaced(written: str, clean: str):
+def test_c06_twin_a_character_that_stands_for_another_is_replaced(written: str, clean: str):
     assert swept(written) == clean
 
 
 @pytest.mark.attack("C06")
 @pytest.mark.parametrize("clean_again", [*CHANNELS, *WRITTEN])
-def test_c06_what_is_clean_comes_back_itself(clean_again: str):
+def test_c06_sanitized_text_is_unchanged_by_a_second_pass(clean_again: str):
     once = swept({**CHANNELS, **WRITTEN}[clean_again])
     assert swept(once) == once

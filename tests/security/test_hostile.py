@@ -124,7 +124,7 @@ def rows(trick: Trick) -> Any:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", [rows(trick) for trick in IN_MEMORY])
-def test_whatever_a_server_does_the_model_is_safe_and_the_others_work(name: str, era: Era, tmp_path: Path) -> None:
+def test_no_behaviour_of_a_server_harms_the_model_or_the_other_servers(name: str, era: Era, tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         assert [row.name for row in host.rows if row.server == "good"] == ["send_email", "truth"]
         for row in [row for row in host.rows if row.server == "evil"]:
@@ -167,7 +167,7 @@ def row_of(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", [row_of(name) for name in HIDDEN])
-def test_a_tool_that_is_not_what_it_seems_is_never_shown(name: str, tmp_path: Path) -> None:
+def test_a_tool_with_a_deceptive_definition_is_never_shown(name: str, tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         assert (shown(host), held(host)) == (["look"], [HIDDEN[name]])
         assert {tool.name for tool in await host.list_tools()} == {"evil_look", "good_send_email", "good_truth"}
@@ -175,7 +175,7 @@ def test_a_tool_that_is_not_what_it_seems_is_never_shown(name: str, tmp_path: Pa
     beside(Hostile(name), test, tmp_path)
 
 
-def test_a06_poisoned_instructions_reach_nobody(tmp_path: Path) -> None:
+def test_a06_poisoned_instructions_do_not_reach_the_model(tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         assert host.servers[0].instructions is None
 
@@ -210,7 +210,7 @@ def test_a27_a_list_that_is_another_at_the_next_visit_is_held_back(tmp_path: Pat
 
 @pytest.mark.attack("A29", "A30")
 @pytest.mark.parametrize("name", ["many-tools", "long-description", "deep-schema"])
-def test_a29_a_server_that_nobody_could_look_through_is_left_out(name: str, tmp_path: Path) -> None:
+def test_a29_a_server_that_could_not_be_inspected_is_left_out(name: str, tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         assert host.servers[0].state in ("quarantined", "unavailable")
         assert shown(host) == []
@@ -220,7 +220,7 @@ def test_a29_a_server_that_nobody_could_look_through_is_left_out(name: str, tmp_
 
 
 @pytest.mark.parametrize("name", ["endless-pages", "same-page"])
-def test_a28_pages_without_end_cost_nobody_else_anything(name: str, tmp_path: Path) -> None:
+def test_a28_endless_pages_of_one_server_cost_the_other_servers_no_call(name: str, tmp_path: Path) -> None:
     evil = Hostile(name)
 
     async def test(host: Host) -> None:
@@ -291,7 +291,7 @@ def test_an_answer_that_cannot_be_used_is_no_broken_connection(name: str, tmp_pa
     beside(evil, test, tmp_path)
 
 
-def test_c22_a_resource_belongs_to_whose_it_is_whoever_shows_another(tmp_path: Path) -> None:
+def test_c22_a_resource_is_read_from_its_own_server_even_if_another_server_shows_it(tmp_path: Path) -> None:
     async def test(host: Host) -> str:
         await host.call_tool("evil_poses")
         (read,) = await host.read_resource("good://truth")
@@ -317,7 +317,7 @@ def test_c22_twin_a_resource_that_a_result_brings_is_read(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_b52_nobody_completes_for_a_server_unless_somebody_has_said_so(era: Era, tmp_path: Path) -> None:
+def test_b52_a_sampling_request_of_a_server_is_refused_unless_sampling_is_enabled(era: Era, tmp_path: Path) -> None:
     async def test(host: Host) -> Result:
         return await host.call_tool("evil_asks")
 
@@ -341,7 +341,7 @@ def test_b52_twin_a_model_that_may_be_asked_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_b50_a_form_that_asks_for_a_password_reaches_nobody(era: Era, tmp_path: Path) -> None:
+def test_b50_a_form_that_asks_for_a_password_does_not_reach_the_person(era: Era, tmp_path: Path) -> None:
     asked: list[Elicitation] = []
 
     def elicit(label: str, question: Elicitation) -> bool:
@@ -378,7 +378,7 @@ def test_b53_folders_that_a_server_knows_of_permit_it_nothing(era: Era, tmp_path
         assert unmarked(result).endswith("[TT2401]")
 
     def no(question: Any) -> bool:
-        seen.append(question.wanted.tool)
+        seen.append(question.request.tool)
         return False
 
     rules = Rules((Rule("ask", "all", 0, tools=globs(["*"])),), "desk")
@@ -410,11 +410,11 @@ def kept_out(path: str, tool: str, tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("tool", ["evil_look", "evil_delete_all"])
-def test_c26_what_is_denied_is_denied_by_whatever_tool(tool: str, tmp_path: Path) -> None:
+def test_c26_a_denied_path_is_denied_for_every_tool(tool: str, tmp_path: Path) -> None:
     assert kept_out("/private/key", tool, tmp_path) == "TT2200"
 
 
-def test_c26_twin_what_is_not_denied_is_read(tmp_path: Path) -> None:
+def test_c26_twin_a_path_that_is_not_denied_is_read(tmp_path: Path) -> None:
     assert kept_out("/public/key", "evil_look", tmp_path) == ""
 
 

@@ -41,7 +41,7 @@ async def judge(host: Host, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["dies", "shouts", "endless-line", "says-much", "garbage", *FLOODS])
-def test_what_a_server_does_to_its_pipes_costs_nobody_else_anything(name: str, tmp_path: Path) -> None:
+def test_misused_pipes_of_one_server_do_not_affect_the_others(name: str, tmp_path: Path) -> None:
     beside(command(name), lambda host: judge(host, name), tmp_path, **limits(name))
 
 
@@ -55,7 +55,7 @@ def test_a_child_that_a_server_leaves_behind_ends_with_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", [*BY_HTTP, *FLOODS, "says-much", "mute-on-call", "says-order"])
-def test_what_a_server_does_to_its_streams_costs_nobody_else_anything(name: str, tmp_path: Path) -> None:
+def test_misused_streams_of_one_server_do_not_affect_the_others(name: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with serving_http(Hostile(name)) as url:
             # The host has a loop of its own.

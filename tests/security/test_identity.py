@@ -141,7 +141,7 @@ def test_b38_no_record_has_the_key_of_a_caller(tmp_path: Path) -> None:
 
 
 @pytest.mark.twin("B38")
-def test_b38_twin_a_tool_is_told_who_calls_and_what_that_may(mounts: Mounts, issuer: Issuing) -> None:
+def test_b38_twin_a_tool_receives_the_principal_and_its_scopes(mounts: Mounts, issuer: Issuing) -> None:
     assert who(call(mounts, guarded(oauth(issuer)), issuer.for_ada(RESOURCE))) == [f"{issuer.url}#ada", "read"]
 
 
@@ -404,7 +404,7 @@ async def names(host: str, port: int) -> list[str]:
 
 @pytest.mark.attack("B42")
 @pytest.mark.parametrize("url", INSIDE)
-def test_b42_nothing_inside_the_network_is_fetched_for_somebody_else(url: str) -> None:
+def test_b42_no_internal_address_is_fetched_on_behalf_of_a_caller(url: str) -> None:
     with pytest.raises(NotFetched):
         asyncio.run(Fetcher(resolve=names).get(url))
 
@@ -432,7 +432,7 @@ def test_b42_metadata_of_the_issuer_leads_nowhere_else(mounts: Mounts, issuer: I
 
 
 @pytest.mark.twin("B42")
-def test_b42_twin_what_the_operator_has_named_is_fetched_where_it_is(issuer: Issuing) -> None:
+def test_b42_twin_an_internal_address_named_by_the_operator_is_fetched(issuer: Issuing) -> None:
     fetched = asyncio.run(Fetcher([issuer.url]).get(f"{issuer.url}/jwks"))
     assert json.loads(fetched.body) == issuer.jwks()
 
@@ -508,7 +508,7 @@ FORWARDING = ["x-forwarded-for", "forwarded", "x-real-ip", "x-client-ip", "true-
         *((peer, {name: "127.0.0.1"}) for peer in ("192.168.1.7", "2001:db8::7") for name in FORWARDING),
     ],
 )
-def test_b45_nobody_from_elsewhere_is_the_local_user(peer: str, headers: dict[str, str]) -> None:
+def test_b45_a_remote_caller_is_never_the_local_user(peer: str, headers: dict[str, str]) -> None:
     assert statuses_of(Server("open"), peer, headers) == [403]
 
 
@@ -552,7 +552,7 @@ def statuses_of(made: Server, peer: str, headers: dict[str, str], tool: str | No
 
 @pytest.mark.process
 @pytest.mark.attack("B45")
-def test_b45_serving_the_network_without_saying_who_may_call_does_not_start(tmp_path: Path) -> None:
+def test_b45_serving_the_network_without_authentication_does_not_start(tmp_path: Path) -> None:
     command = [
         Path(sys.executable).with_name("tooltrue"),
         "serve",
@@ -571,7 +571,7 @@ def test_b45_serving_the_network_without_saying_who_may_call_does_not_start(tmp_
 @pytest.mark.parametrize(
     "error", [SystemExit("directory"), RuntimeError("directory"), TimeoutError("directory")], ids=repr
 )
-def test_b57_where_nobody_can_say_who_calls_nobody_comes_in(mounts: Mounts, error: BaseException) -> None:
+def test_b57_callers_are_rejected_while_the_authenticator_fails(mounts: Mounts, error: BaseException) -> None:
     def fails(carrier: Any) -> Any:
         raise error
 

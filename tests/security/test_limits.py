@@ -221,7 +221,7 @@ class DownLater(Down):
 
 
 @pytest.mark.parametrize("facts", [Down, DownLater])
-def test_b57_nothing_is_called_while_limits_cannot_be_checked(facts: type[MemoryFacts]):
+def test_b57_no_tool_is_called_while_limits_cannot_be_checked(facts: type[MemoryFacts]):
     async def main() -> Result:
         async with Client(adder(facts=facts())) as client:
             return await client.call_tool("add")

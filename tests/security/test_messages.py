@@ -102,7 +102,7 @@ NO_NUMBERS = [
 
 @pytest.mark.variants(156)
 @doors
-def test_b09_what_is_no_number_is_refused_in_each_place_of_a_call(mounts: Mounts, door: str) -> None:
+def test_b09_an_invalid_number_is_refused_in_each_place_of_a_call(mounts: Mounts, door: str) -> None:
     refused_everywhere(mounts, door, bodies(*NO_NUMBERS))
 
 

@@ -200,7 +200,7 @@ def code_of(call: Callable[[], object]) -> str:
 
 @pytest.mark.attack("D17")
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_d17_secrets_and_what_they_are_backed_up_as_are_not_read(files: Files, root: Path, spelling: str) -> None:
+def test_d17_secrets_and_their_backup_copies_are_not_read(files: Files, root: Path, spelling: str) -> None:
     for secret in PLAIN_SECRETS:
         folder, _, name = secret.rpartition("/")
         path = f"{folder}/{SPELLINGS[spelling](name)}".lstrip("/")
@@ -248,7 +248,7 @@ def test_d17_twin_names_that_look_alike_are_read_and_written_unasked(files: File
 @pytest.mark.attack("D17", "B25")
 @pytest.mark.parametrize("path", OBEYED_NAMES)
 @pytest.mark.parametrize("spelling", ["as it is", "in capital letters", "in full width", "with dots behind"])
-def test_b25_what_programs_obey_is_written_by_no_tool_where_nobody_agrees(
+def test_b25_no_tool_writes_a_file_that_programs_obey_without_approval(
     files: Files, root: Path, path: str, spelling: str
 ) -> None:
     folder, _, name = path.rpartition("/")
@@ -268,7 +268,7 @@ def test_b25_what_programs_obey_is_written_by_no_tool_where_nobody_agrees(
 
 
 @pytest.mark.attack("B25")
-def test_b25_a_link_leads_to_what_is_obeyed_and_asks_all_the_same(files: Files, root: Path) -> None:
+def test_b25_a_write_through_a_link_to_a_file_that_programs_obey_needs_approval(files: Files, root: Path) -> None:
     put(root, ".github/workflows/a.yml")
     (root / "docs").symlink_to(".github")
     assert code_of(lambda: files.write_file("docs/workflows/b.yml", "x")) == "TT6086"
@@ -283,7 +283,9 @@ def test_b25_twin_it_is_read_and_once_a_person_has_agreed_written(files: Files, 
 
 @pytest.mark.attack("B25")
 @pytest.mark.parametrize(("answer", "code"), [(True, None), (False, "TT6087")])
-def test_b25_a_person_is_asked_where_plain_writing_asks_nobody(root: Path, answer: bool, code: str | None) -> None:
+def test_b25_a_file_that_programs_obey_needs_approval_even_where_plain_writes_do_not(
+    root: Path, answer: bool, code: str | None
+) -> None:
     server = Server("quiet", toolsets=[toolset([root])], confirm=Confirm.never(), audit=False)
     asked: list[str] = []
 

@@ -59,7 +59,7 @@ def test_c10_personal_data_is_found(kind: str):
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_c10_twin_what_only_looks_like_it_stays(text: str):
+def test_c10_twin_text_that_only_resembles_personal_data_stays(text: str):
     for form in ("{}", "see {}, please", '{{"k": "{}"}}'):
         assert swept(form.format(text))[0] == form.format(text)
 
@@ -114,7 +114,7 @@ def test_c10_it_is_masked_everywhere_where_the_server_says_so():
     assert f'"{CLEANED}": {{"personal": ["email ' in said
 
 
-def test_c10_twin_nothing_is_masked_unless_somebody_says_so():
+def test_c10_twin_personal_data_is_masked_only_if_configured():
     assert "personal data" not in served(Server("t"))
 
 
@@ -131,7 +131,7 @@ def test_a_setting_that_is_none_is_refused():
         Server("t").add_tool(lambda: "", name="x", description="d", personal="hide")  # pyright: ignore[reportArgumentType] - the fault
 
 
-def test_a_mask_of_personal_data_is_not_written_over_what_it_stands_for():
+def test_a_mask_of_personal_data_is_not_written_over_the_data_it_stands_for():
     mask, _ = swept("ann@acme.org")
     server = Server("t")
 

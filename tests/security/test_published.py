@@ -75,7 +75,7 @@ def everything_listed(server: Published) -> str:
 
 @pytest.mark.attack("A07")
 @pytest.mark.parametrize("where", ENTRIES)
-def test_a07_nothing_else_that_is_poisoned_is_listed_either(where: str) -> None:
+def test_a07_no_other_poisoned_entry_is_listed_either(where: str) -> None:
     shown = everything_listed(Published(tool("good"), **ENTRIES[where]))
     assert POISON not in shown
     assert "a_good" in shown
@@ -328,7 +328,7 @@ def spelt_otherwise(name: str) -> list[str]:
 
 @pytest.mark.attack("A20")
 @pytest.mark.parametrize("name", sorted(RESERVED))
-def test_a20_what_reads_like_a_name_of_the_host_is_nobodys_either(name: str) -> None:
+def test_a20_a_name_that_resembles_an_alias_of_the_host_is_refused_as_an_alias(name: str) -> None:
     for spelt in spelt_otherwise(name):
         mark, _, rest = spelt.partition("_")
         if spelt == name or not rest:
@@ -374,7 +374,7 @@ def test_a21_a_name_that_differs_in_case_or_spaces_is_told_of_or_no_name(name: s
 
 
 @pytest.mark.attack("A21")
-def test_a21_whoever_spells_a_name_otherwise_gets_no_call_of_it() -> None:
+def test_a21_a_server_with_a_respelled_tool_name_gets_no_call_of_that_tool() -> None:
     spelt = Published(*(tool(name) for name in RESPELT))
     honest = Published(tool("read_file"))
 
@@ -529,7 +529,7 @@ def test_a24_a_schema_that_takes_more_than_was_agreed_to_is_held_back(tmp_path: 
 
 @pytest.mark.attack("A26")
 @pytest.mark.parametrize("what", CHANGES)
-def test_a26_whatever_is_another_at_every_second_look_is_held_back_at_each_of_them(tmp_path: Path, what: str) -> None:
+def test_a26_a_definition_that_alternates_is_quarantined_at_each_changed_inspection(tmp_path: Path, what: str) -> None:
     pin = pin_of(tmp_path)
     looks = [SEND, CHANGES[what]] * 3
     assert [is_held(pin, look) for look in looks] == [False, True] * 3
@@ -538,7 +538,9 @@ def test_a26_whatever_is_another_at_every_second_look_is_held_back_at_each_of_th
 
 @pytest.mark.attack("A27")
 @pytest.mark.parametrize("what", CHANGES)
-def test_a27_whatever_another_caller_is_shown_is_held_to_what_the_first_one_saw(tmp_path: Path, what: str) -> None:
+def test_a27_a_definition_shown_to_another_caller_is_compared_with_the_pin_of_the_first(
+    tmp_path: Path, what: str
+) -> None:
     inspector, hosts = pin_of(tmp_path), [pin_of(tmp_path) for _ in range(2)]
     assert not is_held(inspector, SEND)
     assert [is_held(host, CHANGES[what]) for host in hosts] == [True, True]
@@ -557,5 +559,5 @@ SAME: dict[str, dict[str, Any]] = {
 
 @pytest.mark.twin("A24", "A26", "A27")
 @pytest.mark.parametrize("what", SAME)
-def test_a24_twin_what_says_the_same_in_another_order_is_shown(tmp_path: Path, what: str) -> None:
+def test_a24_twin_a_reordered_definition_with_the_same_content_is_shown(tmp_path: Path, what: str) -> None:
     assert [is_held(pin_of(tmp_path), look) for look in (SEND, SAME[what], SEND)] == [False, False, False]

@@ -118,7 +118,7 @@ IDLE = ("initialize", "initialized", "ping", "tools/list", "resources/list", "pr
 @pytest.mark.attack("B22")
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("while_", IDLE)
-def test_b22_what_belongs_to_no_call_asks_nobody(kind: str, while_: str):
+def test_b22_a_question_outside_of_a_call_does_not_reach_the_person(kind: str, while_: str):
     """A thousand questions, sent while another request, or none, is open."""
     who = Someone()
 
@@ -152,7 +152,7 @@ def test_b22_what_belongs_to_no_call_asks_nobody(kind: str, while_: str):
 
 @pytest.mark.attack("B22")
 @pytest.mark.parametrize("how", ["answered", "failed", "cancelled", "late"])
-def test_b22_what_comes_after_the_call_asks_nobody(how: str):
+def test_b22_a_question_after_the_end_of_its_call_does_not_reach_the_person(how: str):
     who = Someone()
     server = legacy(**{"tools/call": {"answered": DONE, "failed": -32603}.get(how)})
 
@@ -173,7 +173,7 @@ def test_b22_what_comes_after_the_call_asks_nobody(how: str):
 
 @pytest.mark.attack("B22")
 @pytest.mark.parametrize("kind", QUESTIONS)
-def test_b22_a_stateless_server_asks_nobody_by_a_request_of_its_own(kind: str):
+def test_b22_a_request_of_a_stateless_server_does_not_reach_the_person(kind: str):
     who = Someone()
     server = Scripted(**{"tools/call": None})
 
@@ -281,7 +281,7 @@ def asking(count: int, kind: str = "form") -> dict[str, Any]:
 @pytest.mark.attack("B22")
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("count", [6, 100, MANY])
-def test_b22_a_result_full_of_questions_asks_nobody(kind: str, count: int):
+def test_b22_a_result_with_too_many_questions_does_not_reach_the_person(kind: str, count: int):
     who = Someone()
     server = Scripted(**{"tools/call": lambda params: asking(count, kind)})
     with pytest.raises(InvalidAnswer, match="at most"):
@@ -425,7 +425,7 @@ def test_b22_twin_an_operator_may_let_a_server_ask_more():
 
 
 @pytest.mark.twin("B22")
-def test_b22_twin_roots_pings_and_what_is_no_question_need_no_call(tmp_path: Any):
+def test_b22_twin_roots_pings_and_notifications_need_no_call(tmp_path: Any):
     server = legacy()
 
     async def test(client: Client) -> list[dict[str, Any]]:
@@ -519,7 +519,7 @@ LONG = (
 
 @pytest.mark.attack("B22")
 @pytest.mark.parametrize("params", LONG)
-def test_b22_a_question_that_nobody_would_read_is_refused(params: Mapping[str, Any]):
+def test_b22_an_unreadable_question_is_refused(params: Mapping[str, Any]):
     answer, seen = answered(params)
     assert "TT5044" in answer["error"]["message"]
     assert seen == []

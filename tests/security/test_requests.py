@@ -104,7 +104,7 @@ def of_no_revision() -> Iterable[tuple[str, bytes, Headers]]:
 
 @pytest.mark.variants(53)
 @pytest.mark.attack("B17")
-def test_b17_nothing_runs_in_a_revision_that_does_not_exist(mounts: Mounts) -> None:
+def test_b17_no_call_runs_in_a_revision_that_does_not_exist(mounts: Mounts) -> None:
     disk = Disk()
     answered = posted(mounts, disk, of_no_revision())
     for name in answered:
@@ -117,7 +117,7 @@ def test_b17_nothing_runs_in_a_revision_that_does_not_exist(mounts: Mounts) -> N
 
 @pytest.mark.variants(len(NO_REVISIONS))
 @pytest.mark.attack("B17")
-def test_b17_nothing_runs_in_a_revision_that_does_not_exist_through_a_pipe(mounts: Mounts) -> None:
+def test_b17_no_call_runs_in_a_revision_that_does_not_exist_through_a_pipe(mounts: Mounts) -> None:
     disk = Disk()
     bodies = [
         (revision, json.dumps(modern("tools/call", {**SAVE, "_meta": {**ENVELOPE, VERSION: revision}})[0]))
@@ -212,7 +212,7 @@ def misshapen() -> Iterable[tuple[str, str]]:
 @pytest.mark.variants(66)
 @pytest.mark.attack("B56")
 @pytest.mark.parametrize("door", DOORS)
-def test_b56_what_is_misshapen_runs_nothing_and_is_an_error_at_each_door(mounts: Mounts, door: str) -> None:
+def test_b56_a_malformed_message_runs_no_tool_and_is_an_error_at_each_handler(mounts: Mounts, door: str) -> None:
     disk = Disk()
     answered = answers(mounts, disk.server, door, misshapen())
     for name in answered:

@@ -212,7 +212,7 @@ BROKEN: dict[str, tuple[dict[str, Any], Any, Any]] = {
 
 @pytest.mark.attack("C15")
 @pytest.mark.parametrize("how", BROKEN)
-def test_c15_a_value_that_breaks_what_was_promised_is_withheld_by_each_keyword(how: str):
+def test_c15_a_value_that_violates_any_keyword_of_the_output_schema_is_withheld(how: str):
     schema, _, broken = BROKEN[how]
     result = raw(lambda: broken, schema)
     assert result.is_error
@@ -284,7 +284,7 @@ NOTHING: dict[str, dict[str, Any]] = {
 
 @pytest.mark.attack("C17")
 @pytest.mark.parametrize("how", NOTHING)
-def test_c17_no_value_where_one_was_promised_is_an_error_whatever_is_there_instead(how: str):
+def test_c17_a_missing_structured_value_is_an_error_regardless_of_other_content(how: str):
     server = Published(tool("t", outputSchema=WEATHER), answer=NOTHING[how])
     result = hosted({"a": server}, lambda host: host.call_tool("a_t"))
     assert result.is_error
@@ -299,7 +299,7 @@ def test_c17_twin_beside_the_value_anything_may_be_said(how: str):
     assert hosted({"a": server}, lambda host: host.call_tool("a_t")).structured == SAID
 
 
-def test_c27_who_asks_without_end_is_ended():
+def test_c27_a_tool_that_asks_without_end_is_stopped():
     asked = 0
 
     def answer(*_: Any) -> dict[str, Any]:
@@ -340,7 +340,7 @@ def read(blob: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("blob", ["not base64!", "AAA", "AA\nAA"])
-def test_c20_what_is_no_base64_is_not_a_blob(blob: str):
+def test_c20_invalid_base64_is_not_a_blob(blob: str):
     with pytest.raises(RpcError, match="nternal error"):
         read(blob)
 

@@ -71,7 +71,7 @@ def test_a30_nor_is_a_value_in_it(holder: str, shape: str) -> None:
 
 @pytest.mark.twin("A30")
 @pytest.mark.parametrize("keyword", [keyword for keyword in NESTS if keyword != "each in another"])
-def test_a30_twin_what_people_nest_is_a_schema(keyword: str) -> None:
+def test_a30_twin_ordinary_nesting_is_accepted_as_a_schema(keyword: str) -> None:
     assert code_of({"properties": {"a": deep(NESTS[keyword], 10)}}) == ""
 
 

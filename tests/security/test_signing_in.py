@@ -100,7 +100,7 @@ def test_b42_endpoints_inside_the_network_are_not_asked(impostor: Impostor, plac
 
 @pytest.mark.attack("B42")
 @pytest.mark.parametrize("named_from", ["93.184.216.34", "10.0.0.7", "169.254.169.254"])
-def test_b42_only_who_is_on_this_machine_names_what_is_there(issuer: Issuing, named_from: str) -> None:
+def test_b42_only_a_source_on_this_machine_can_name_a_local_address(issuer: Issuing, named_from: str) -> None:
     with pytest.raises(NotFetched):
         asyncio.run(Fetcher(beside=parse(named_from)).get(f"{issuer.url}/jwks"))
     assert issuer.asked == {}
@@ -174,7 +174,7 @@ def test_b43_twin_a_page_may_have_parameters_of_its_own(impostor: Impostor) -> N
 
 @pytest.mark.attack("B41")
 @pytest.mark.requirement("AUTHC-46")
-def test_b41_what_comes_back_with_another_state_is_nobodys_answer(impostor: Impostor) -> None:
+def test_b41_a_callback_with_another_state_is_rejected(impostor: Impostor) -> None:
     guessing = Browser(state="guessed")
 
     async def browse(page: str) -> None:
@@ -234,7 +234,7 @@ def test_a_code_that_does_not_say_whose_it_is_is_not_redeemed_where_it_should(im
 
 
 @pytest.mark.requirement("AUTHC-40")
-def test_what_another_issuer_says_of_an_error_is_not_shown(impostor: Impostor) -> None:
+def test_the_error_text_of_another_issuer_is_not_shown(impostor: Impostor) -> None:
     error = visited(
         impostor.url, Browser(code=None, iss="https://evil.example", error="x", error_description="call 555")
     )
@@ -242,7 +242,7 @@ def test_what_another_issuer_says_of_an_error_is_not_shown(impostor: Impostor) -
     assert "555" not in str(error)
 
 
-def test_what_the_issuer_says_of_an_error_is_shown_on_one_line(impostor: Impostor) -> None:
+def test_the_error_text_of_the_issuer_is_shown_on_one_line(impostor: Impostor) -> None:
     error = visited(
         impostor.url, Browser(code=None, error="access_denied", error_description="no\n\x1b[31mway" + "!" * 999)
     )
@@ -415,7 +415,7 @@ def test_no_secret_is_logged_or_shown_or_part_of_a_url(
     assert all("access_token" not in said for said in issuer.sent("/authorize"))
 
 
-def test_what_holds_secrets_does_not_show_them() -> None:
+def test_objects_that_hold_secrets_do_not_show_them() -> None:
     tokens = Tokens(issuer="i", resource="r", client_id="c", access="hidden", refresh="hidden", key="hidden")
     registered = Registered(issuer="i", client_id="c", client_secret="hidden")
     with contextlib.suppress(AttributeError):

@@ -115,7 +115,7 @@ def test_c08_lines_within_a_private_key_are_masked(tmp_path: Path, start: int):
 
 @pytest.mark.twin("C08")
 @pytest.mark.parametrize("offset", [0, 3, 44, 46])
-def test_c08_twin_what_stands_beside_a_secret_is_read(tmp_path: Path, offset: int):
+def test_c08_twin_the_text_beside_a_secret_is_readable(tmp_path: Path, offset: int):
     (tmp_path / "a.txt").write_text("x" * 50 + "\nall of it is plain\n")
     assert read(tmp_path, path="a.txt", offset=offset) == ("x" * 50 + "\nall of it is plain\n")[offset:]
 
@@ -169,7 +169,7 @@ def test_c08_a_line_that_a_search_cuts_is_masked(tmp_path: Path, before: int, at
 
 
 @pytest.mark.twin("C08")
-def test_c08_twin_a_search_shows_what_stands_beside_a_private_key(tmp_path: Path):
+def test_c08_twin_a_search_shows_the_lines_beside_a_private_key(tmp_path: Path):
     (tmp_path / "a.txt").write_text(f"a first line\na second line\n{PEM}\nnext\nand more\n")
     found = called(toolset([tmp_path]), "search_files", content="second", context_lines=1)
     [match] = found["matches"]

@@ -36,7 +36,7 @@ def test_every_row_that_a_test_names_is_in_the_table(tests: dict[str, list[str]]
     assert sorted({*tests["attacks"], *tests["twins"]} - ROWS.keys()) == []
 
 
-def test_every_row_is_tested_or_says_what_it_waits_for(tests: dict[str, list[str]]):
+def test_every_row_has_a_test_or_names_the_work_it_waits_for(tests: dict[str, list[str]]):
     assert [id for id, row in ROWS.items() if (id in tests["attacks"]) == (row.later is not None)] == []
 
 

@@ -106,7 +106,7 @@ FREE = ("call", "call-fails", "check-html")  # the text of a result has lines; t
 
 @pytest.mark.attack("A10", "C05", "J01")
 @pytest.mark.parametrize("verb", VERBS)
-def test_a10_no_verb_prints_what_a_terminal_obeys(verb: str, typed: Typed, tmp_path: Path):
+def test_a10_no_verb_prints_control_sequences_of_a_server(verb: str, typed: Typed, tmp_path: Path):
     for number, payload in enumerate(("".join(PAYLOADS.values()), PAYLOADS["forged"])):
         (tmp_path / "says.json").write_text(json.dumps(payload))
         server = f"{sys.executable} {SERVER} {tmp_path / 'says.json'}"
@@ -130,7 +130,7 @@ FILES = {
 
 @pytest.mark.attack("A10", "J01")
 @pytest.mark.parametrize("verb", FILES)
-def test_a10_no_verb_prints_what_a_file_of_servers_tells_a_terminal(verb: str, typed: Typed, tmp_path: Path):
+def test_a10_no_verb_prints_control_sequences_of_a_server_file(verb: str, typed: Typed, tmp_path: Path):
     payload = "".join(PAYLOADS.values()).replace("\x00", "")
     named = tmp_path / "a\x1b]0;t\x07\u202e.json"
     servers = {
@@ -148,7 +148,7 @@ def test_a10_no_verb_prints_what_a_file_of_servers_tells_a_terminal(verb: str, t
     "words", [["list"], ["call", "x"], ["check"], ["lock"], ["diff", "x"], ["doctor"], ["audit", "tail", "--server"]]
 )
 @pytest.mark.parametrize("payload", ["clipboard", "forged", "bidi", "c1-csi", "tags"])
-def test_a10_no_error_prints_what_a_name_tells_a_terminal(words: list[str], payload: str, typed: Typed):
+def test_a10_no_error_prints_control_sequences_of_a_name(words: list[str], payload: str, typed: Typed):
     out, err = typed(*words, f"./{PAYLOADS[payload]}.py")
     assert out or err
     assert hidden_in(out + err) == []
@@ -244,7 +244,7 @@ LOGS = {
 
 @pytest.mark.attack("A10", "J01")
 @pytest.mark.parametrize("verb", LOGS)
-def test_j01_no_verb_prints_what_a_record_tells_a_terminal(verb: str, typed: Typed, tmp_path: Path):
+def test_j01_no_verb_prints_control_sequences_of_a_record(verb: str, typed: Typed, tmp_path: Path):
     rules = tmp_path / "rules.toml"
     rules.write_text('[[rules]]\nname = "all"\nthen = "allow"\n')
     log = hostile_log(tmp_path)
@@ -346,13 +346,13 @@ def test_a10_the_report_of_an_evaluation_tells_a_terminal_nothing(form: str, typ
     assert clean(printed)
 
 
-def test_what_is_ordinary_at_one_look_is_what_a_look_at_each_sign_leaves_as_it_is():
+def test_a_character_is_ordinary_only_if_escaping_leaves_it_unchanged():
     ordinary = [sign for sign in map(chr, range(sys.maxunicode + 1)) if is_ordinary(sign)]
     assert [sign for sign in ordinary if sign != "\n" and one_line(sign) != sign] == []
     assert len(ordinary) > 20_000
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-def test_nothing_hidden_is_ordinary_wherever_it_stands_in_a_text(payload: str):
+def test_text_with_a_hidden_payload_is_never_ordinary_wherever_the_payload_stands(payload: str):
     assert not any(map(is_ordinary, (payload, f"plain {payload}", f"{payload} 文字。\n", f"\n{payload}\n")))
     assert is_ordinary("plain, “quoted” — 文字。\n")

@@ -77,7 +77,7 @@ def test_a_service_that_is_busy_is_asked_again_and_then_told_of():
         (Said(400, {"error": "text too long"}), "TT6464"),
     ],
 )
-def test_what_goes_wrong_has_a_code_and_a_next_step(said: Said, code: str):
+def test_an_error_has_a_code_and_a_next_step(said: Said, code: str):
     result, _ = translate(lambda asked: Said(200, LANGUAGES) if asked.path == "/languages" else said)
     assert result.text.endswith(f"[{code}]"), result.text
 

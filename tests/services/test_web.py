@@ -72,7 +72,7 @@ def refusal(url: str, code: str, tools: LocalToolset | None = None) -> str:
 ARTICLE = "<p>" + "A sentence of the article. " * 20 + "</p>"
 
 
-def test_a_page_is_markdown_without_what_stands_around_its_text():
+def test_a_page_is_markdown_without_navigation_scripts_and_footer():
     found = page(
         "<html><head><title>Tea &amp; milk</title><script>track()</script></head><body><nav>Menu</nav>"
         f"<main><h1>Tea</h1>{ARTICLE}<ul><li>one<li>two</ul><table><tr><th>a<th>b<tr><td>1<td>2</table>"
@@ -135,7 +135,7 @@ def pdf_of(*texts: str) -> bytes:
     return written.getvalue()
 
 
-def test_a_pdf_is_the_text_of_its_pages_whatever_the_header_says():
+def test_a_pdf_is_read_as_the_text_of_its_pages_regardless_of_its_content_type():
     for kind in ("application/pdf", "application/octet-stream"):
         found = page(pdf_of("Hello tea", "and milk"), (("content-type", kind),))
         assert found["text"] == "[page 1]\nHello tea\n\n[page 2]\nand milk"
@@ -168,7 +168,7 @@ def test_text_is_decoded_as_it_says_or_as_it_looks(body: bytes, content_type: st
     ("body", "content_type"),
     [(b"\x89PNG\r\n\x1a\n\0\0", "image/png"), (b"a\0b", "text/plain"), (b"PK\3\4\0", "application/octet-stream")],
 )
-def test_what_has_no_text_is_refused_with_its_type(body: bytes, content_type: str):
+def test_a_document_without_text_is_refused_with_its_type(body: bytes, content_type: str):
     with running(lambda asked: Said(200, body, (("content-type", content_type),))) as site:
         refusal(site.url, "TT6409", web(site.url))
 
@@ -301,7 +301,7 @@ def test_h01_twin_a_named_host_inside_is_fetched():
     assert page("<p>tea</p>")["text"] == "tea"
 
 
-def test_h02_other_spellings_of_an_address_are_looked_at_as_what_they_lead_to():
+def test_h02_other_spellings_of_an_address_are_judged_by_the_resolved_address():
     names = ("2130706433", "0x7f.1", "0177.0.0.1", "127.1")
     tools = web(names=Names({name: ["127.0.0.1"] for name in names}))
     for name in (*names, "①②⑦.⓪.⓪.①", "127。0。0。1"):
@@ -333,7 +333,7 @@ def test_public_addresses_are_asked(address: str):
 @pytest.mark.parametrize(
     "host", ["0.0.0.0", "100.64.0.1", "192.0.0.192", "224.0.0.1", "240.0.0.1", "10.1.2.3", "192.168.1.1", "198.18.0.1"]
 )
-def test_h04_what_is_not_public_is_not_fetched(host: str):
+def test_h04_a_non_public_address_is_not_fetched(host: str):
     refusal(f"http://{host}/", "TT6402")
 
 
@@ -489,7 +489,7 @@ def test_h14_twin_a_slow_answer_within_the_limit_is_read():
     assert len(page("x" * 1_000_000, TEXT, max_chars=1)["text"]) == 1
 
 
-def test_h16_a_host_of_look_alikes_is_shown_as_what_it_is():
+def test_h16_a_lookalike_host_is_shown_in_its_ascii_form():
     names = Names({"xn--gthub-n2e.com": ["10.0.0.1"]})
     assert "http://xn--gthub-n2e.com/" in refusal("http://g\u0456thub.com/", "TT6402", web(names=names))
     assert names.asked == ["xn--gthub-n2e.com"]
@@ -514,7 +514,7 @@ def test_h17_twin_without_a_proxy_it_is_the_same():
     assert page("tea", TEXT)["text"] == "tea"
 
 
-def test_h18_nothing_turns_the_certificate_check_off():
+def test_h18_no_argument_turns_the_certificate_check_off():
     result = call(web(names=Names({})), "fetch_url", url="https://a.example/", verify=False)
     assert result.text.endswith("[TT2001]")
 
@@ -619,7 +619,7 @@ HIDDEN = (
 
 
 @pytest.mark.attack("I02")
-def test_what_nobody_sees_on_a_page_is_not_read():
+def test_invisible_text_of_a_page_is_not_read():
     found = page(f"<html><body><p>tea</p>{HIDDEN}<img src='https://evil.example/?d=1' alt='cup'></body></html>")
     assert found["text"] == "tea\n\n[image: cup]"
     assert found["hidden"] == 4
@@ -627,11 +627,11 @@ def test_what_nobody_sees_on_a_page_is_not_read():
 
 
 @pytest.mark.twin("I02")
-def test_what_is_styled_and_seen_is_read():
+def test_styled_visible_text_is_read():
     found = page("<p style='opacity:0.9; font-size:0.8em; margin-left:-10px'>tea</p><p style='height:0.5em'>milk</p>")
     assert found["text"] == "tea\n\nmilk"
 
 
-def test_what_strangers_say_is_marked():
+def test_a_fetched_page_is_marked_as_untrusted():
     with running(lambda asked: Said(200, "tea", TEXT)) as site:
         assert call(web(site.url), "fetch_url", url=site.url).raw["_meta"]["tooltrue/untrusted"] is True

@@ -128,7 +128,7 @@ def test_a_logger_that_shows_debug_messages_shows_all_frames(caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])
-def test_what_would_end_the_process_begins_with_the_authors_frames_too(
+def test_the_traceback_of_a_process_ending_exception_starts_with_the_frames_of_the_author(
     error: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Server("t")

@@ -28,7 +28,7 @@ async def outlasts(seconds: float, work: float) -> bool:
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.001, 0.004, 0.02]), st.sampled_from([0.0, 0.002, LIMIT])), max_size=8))
-def test_each_deadline_ends_what_outlasts_it_and_nothing_else(calls: list[tuple[float, float]]):
+def test_each_deadline_cancels_only_the_work_that_exceeds_it(calls: list[tuple[float, float]]):
     async def main() -> None:
         async with asyncio.timeout(LIMIT):
             ended = await asyncio.gather(*(outlasts(seconds, work) for seconds, work in calls))
@@ -47,7 +47,7 @@ async def waits() -> None:
         limit.end()
 
 
-def test_what_has_ended_is_not_kept_behind_what_goes_on():
+def test_a_finished_deadline_is_removed_while_longer_ones_are_pending():
     async def main() -> None:
         long = asyncio.ensure_future(waits())
         await asyncio.sleep(0)

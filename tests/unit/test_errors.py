@@ -51,7 +51,7 @@ def test_a_number_that_arrives_becomes_its_kind(kind: type[RpcError]):
     assert (str(got), got.say("zh"), got.data) == ("said", "said", {"a": 1})
 
 
-def test_a_number_that_nobody_knows_is_kept():
+def test_an_unknown_error_number_is_preserved():
     got = RpcError.received(-1, "odd")
     assert (type(got), got.number) == (RpcError, -1)
 
@@ -94,7 +94,7 @@ def test_all_the_scopes_that_are_needed_are_named_once_and_in_one_order():
 
 
 @pytest.mark.requirement("ERR-06", "LCLI-10")
-def test_numbers_that_nobody_may_send_any_more_are_where_older_revisions_need_them_and_nowhere_else():
+def test_retired_error_numbers_occur_only_in_the_code_for_older_revisions():
     def files_with(number: str) -> set[str]:
         return {name for name, path in FILES.items() if number in path.read_text()}
 

@@ -31,7 +31,7 @@ def test_type_checkers_and_the_table_are_told_the_same():
     assert declared() == EXPORTS
 
 
-def test_what_is_exported_is_listed_in_order():
+def test_exports_are_listed_in_order():
     assert list(EXPORTS) == sorted(EXPORTS)
     assert set(tooltrue.__all__) == {"__version__", *EXPORTS}
     assert dir(tooltrue) == sorted(tooltrue.__all__)
@@ -43,7 +43,7 @@ def is_as_its_module_has_it(name: str) -> bool:
     return getattr(tooltrue, name) is getattr(home, original or name) and (original or name) in home.__all__
 
 
-def test_every_export_is_what_its_module_has():
+def test_each_export_is_the_object_of_its_module():
     assert [name for name in EXPORTS if not is_as_its_module_has_it(name)] == []
 
 
@@ -75,7 +75,7 @@ HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", 
         ("from tooltrue import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
     ],
 )
-def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):
+def test_an_import_does_not_load_unused_modules(statement: str, unwanted: list[str]):
     code = f"{statement}; import sys; print(*(name for name in {unwanted!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == []

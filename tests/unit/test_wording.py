@@ -59,7 +59,7 @@ def test_each_sentence_is_in_its_language():
     assert codes_where(lambda english, chinese: not re.search(r"[\u4e00-\u9fff]", chinese)) == []
 
 
-def test_a_code_that_nobody_knows_is_a_bug():
+def test_an_unknown_error_code_raises_a_key_error():
     assert LANGUAGES == ("en", "zh")
     with pytest.raises(KeyError):
         sentence("TT0000", "en", {})

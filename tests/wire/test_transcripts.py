@@ -47,7 +47,7 @@ def test_a_transcript_is_read() -> None:
         (HEAD + "== modern\nhello", "line 10: it begins with none of '>', '<' and '#'"),
     ],
 )
-def test_what_is_not_understood_is_named(text: str, problem: str) -> None:
+def test_a_syntax_error_in_a_transcript_is_named(text: str, problem: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
         read(text)
     assert str(caught.value) == problem
@@ -80,7 +80,7 @@ def pattern(text: str) -> Any:
         ('["<id>", "no <id>!"]', ["7", "no 7!"]),
     ],
 )
-def test_what_fits_differs_nowhere(text: str, got: Any) -> None:
+def test_a_message_that_matches_its_pattern_has_no_difference(text: str, got: Any) -> None:
     assert difference(pattern(text), got, {}) is None
 
 
@@ -101,11 +101,11 @@ def test_what_fits_differs_nowhere(text: str, got: Any) -> None:
         ('"a.<x>"', "a-b", '$: "a.<x>" expected, "a-b" came'),
     ],
 )
-def test_what_does_not_fit_is_shown(text: str, got: Any, problem: str) -> None:
+def test_a_message_that_differs_from_its_pattern_is_shown(text: str, got: Any, problem: str) -> None:
     assert difference(pattern(text), got, {}) == problem
 
 
-def test_what_was_opaque_is_sent_back() -> None:
+def test_a_captured_opaque_value_is_sent_back() -> None:
     run(
         conversation(
             '> {"id": 1, "method": "tools/list"}',
@@ -130,7 +130,7 @@ def test_answers_of_different_requests_may_come_in_any_order() -> None:
         (['> {"id": 1, "method": "ping", "params": []}', '< {"id": 1, "result": {}}'], "line 11: $: without 'result'"),
     ],
 )
-def test_what_goes_otherwise_fails_and_says_where(lines: list[str], problem: str) -> None:
+def test_a_conversation_that_deviates_fails_with_the_place(lines: list[str], problem: str) -> None:
     with pytest.raises(AssertionError) as caught:
         run(conversation(*lines))
     assert str(caught.value).startswith(problem)
@@ -143,7 +143,7 @@ def test_a_raw_section_is_sent_and_compared_as_it_stands() -> None:
         run(conversation(f'> {{{ping}, "method": "ping"}}', '< {"id": 1, "result": {}}', title="== modern raw"))
 
 
-def test_what_came_is_written_and_what_is_still_true_stays() -> None:
+def test_rewriting_a_transcript_records_received_messages_and_keeps_matching_patterns() -> None:
     text = conversation(
         '> {"id": 1, "method": "tools/list"}',
         '< {"id": 1, "result": {"tools": [{"name": "z", ...}, {...}], "nextCursor": "<next>"}}',

@@ -101,7 +101,7 @@ def link_of(server: str, carrier: str, mounts: Mounts, warm: Warm, stack: ExitSt
         case "stdio":
             # The server of one transcript is a command that loads everything itself, as a command of a user does.
             is_cold = server == "closed"
-            return StdioLink([sys.executable, str(FOLDER / "servers.py"), server] if is_cold else warm.command(server))
+            return StdioLink([sys.executable, servers.__file__, server] if is_cold else warm.command(server))
         case _:
             path = stack.enter_context(mounts.mounted(servers.make(server).http_app()))
             return HttpLink(f"http://127.0.0.1:{mounts.port}{path}")

@@ -65,7 +65,7 @@ def turned_down(server: Server, command: str, *args: str) -> str:
 SHELL = ["a; id", "$(id)", "`id`", "a && id", "a | id", "> outside", "*", "~", "$HOME", "${IFS}", "!!", "{a,b}"]
 
 
-def test_e01_what_a_shell_would_obey_is_text(root: Path) -> None:
+def test_e01_shell_syntax_in_an_argument_is_plain_text(root: Path) -> None:
     server = served(root, entry("say", "echo", arguments=ANYTHING, dashes=False))
     assert printed(server, "say", *SHELL) == " ".join(SHELL) + "\n"
     assert sorted(os.listdir(root)) == ["a.txt", "sub"]
@@ -153,7 +153,7 @@ def program(folder: Path, name: str) -> str:
         *((name, "TT6112") for name in ("git", "npm", "cargo", "pip3", "openssl")),
     ],
 )
-def test_e03_a_program_that_does_what_its_first_word_says_is_not_loaded(tmp_path: Path, name: str, code: str) -> None:
+def test_e03_a_program_that_takes_commands_as_arguments_is_not_loaded(tmp_path: Path, name: str, code: str) -> None:
     with refused(code):
         read_text(entry("it", program(tmp_path, name), arguments=ANYTHING))
 
@@ -165,7 +165,7 @@ def test_e03_twin_names_that_begin_alike_and_words_that_are_fixed(tmp_path: Path
     read_text(entry("it", program(tmp_path, run[0]), *run[1:], arguments=ANYTHING))
 
 
-def test_e03_an_option_that_nobody_listed_is_refused(root: Path) -> None:
+def test_e03_an_option_outside_the_allowlist_is_refused(root: Path) -> None:
     server = served(root, entry("files", "find", ".", options={"-name": {}}, dashes=False))
     for args in (["-exec", "id", ";"], ["-name", "a", "-delete"], ["-fprint", "x"]):
         assert turned_down(server, "files", *args) == "TT6121"
@@ -220,7 +220,9 @@ def test_e04_twin_a_program_elsewhere_is_run_by_its_absolute_path(root: Path, tm
 # E05
 
 
-def test_e05_nothing_of_our_environment_reaches_a_program(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e05_no_variable_of_the_server_environment_reaches_a_program(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hostile = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONSTARTUP", "GIT_SSH_COMMAND", "NODE_OPTIONS", "BASH_ENV")
     for name in (*hostile, "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "/tmp/evil.so")
@@ -238,7 +240,7 @@ def test_e05_nothing_of_our_environment_reaches_a_program(root: Path, monkeypatc
     assert "evil" not in seen
 
 
-def test_e05_twin_what_the_list_names_reaches_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e05_twin_allowlisted_variables_reach_a_program(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITION", "second")
     more = {"environment": {"STAGE": "test"}, "pass_environment": ["EDITION"]}
     seen = printed(served(root, entry("variables", "env", **more)), "variables").splitlines()
@@ -298,7 +300,7 @@ def test_e08_twin_long_output_is_there_to_the_end(root: Path) -> None:
 # E09
 
 
-def test_e09_nothing_that_was_started_outlives_the_command(root: Path) -> None:
+def test_e09_no_process_started_by_a_command_outlives_it(root: Path) -> None:
     begun = f"sleep 300.{OURS} & setsid sleep 300.{OURS} & (setsid sh -c 'sleep 300.{OURS} & sleep 300.{OURS}' &) ; "
     server = served(
         root,
@@ -311,7 +313,7 @@ def test_e09_nothing_that_was_started_outlives_the_command(root: Path) -> None:
     assert left(f"300.{OURS}") == []
 
 
-def test_e09_twin_what_is_waited_for_says_its_part(root: Path) -> None:
+def test_e09_twin_the_output_of_an_awaited_child_process_is_returned(root: Path) -> None:
     server = served(root, script("waits", "(setsid sh -c 'sleep 0.1; echo child') & wait; echo parent"))
     assert printed(server, "waits") == "child\nparent\n"
 
@@ -487,7 +489,7 @@ def test_e14_memory_time_and_files_are_bounded(root: Path) -> None:
     assert printed(server, "disk") == f"{1 << 20}\n"
 
 
-def test_e14_twin_what_stays_within_its_bounds_runs(root: Path) -> None:
+def test_e14_twin_a_program_within_its_limits_runs(root: Path) -> None:
     server = served(
         root,
         python("memory", "print(len(bytearray(50 << 20)) >> 20)", memory_mib=512),
@@ -562,7 +564,7 @@ def test_e17_an_empty_list_allows_nothing() -> None:
         read_text("")
 
 
-def test_e17_a_folder_that_holds_what_people_agreed_to_is_not_served(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip  # noqa: E501
+def test_e17_a_folder_that_holds_the_approvals_is_not_served(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip  # noqa: E501
     monkeypatch.setenv("XDG_STATE_HOME", str(root))
     with refused("TT6104"):
         toolset(simple(["pwd"]), [root])

@@ -533,7 +533,7 @@ REACHING = [
 @pytest.mark.attack("E13")
 @pytest.mark.skipif(not {"landlock", "seccomp"} <= {*HOLDS}, reason="this kernel has no Landlock")
 @pytest.mark.variants(len(REACHING))
-def test_e13_no_program_reaches_what_is_outside(root: Path) -> None:
+def test_e13_no_program_reaches_files_outside_its_roots(root: Path) -> None:
     outside = root.parent / "outside"
     before = outside.stat()
     given = {"OUT": str(outside), "PARENT": str(root.parent), "DATA": str(root), "PID": str(os.getpid()), "OURS": OURS}

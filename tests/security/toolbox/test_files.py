@@ -112,7 +112,7 @@ def test_d01_no_tool_takes_a_path_that_read_file_refuses(files: Files, root: Pat
 
 @pytest.mark.attack("D06", "D11", "D12")
 @pytest.mark.parametrize("tool", ["read_media", "edit_file", "move_file from"])
-def test_d06_no_tool_takes_what_is_no_plain_file(files: Files, root: Path, tool: str) -> None:
+def test_d06_no_tool_accepts_a_special_file_or_a_hard_link(files: Files, root: Path, tool: str) -> None:
     os.link(root.parent / "outside" / "x", root / "second")
     os.mkfifo(root / "pipe")
     (root / "link").symlink_to("second")
@@ -620,7 +620,7 @@ def test_d17_a_link_does_not_open_them(files: Files, root: Path) -> None:
 
 @pytest.mark.parametrize("there", [True, False], ids=["there", "to be made"])
 @pytest.mark.parametrize("name", ["tooltrue/audit/files.db", "tooltrue/audit/files.db.seal", "Tooltrue/new"])
-def test_d17_what_servers_have_recorded_is_neither_read_nor_written(
+def test_d17_the_recorded_state_of_servers_is_neither_read_nor_written(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: bool
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
@@ -638,14 +638,14 @@ def test_d17_what_servers_have_recorded_is_neither_read_nor_written(
     assert (record.read_text() if there else record.exists()) == (SECRET if there else False)
 
 
-def test_d17_a_folder_within_what_servers_have_recorded_is_closed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_d17_a_root_within_the_recorded_state_of_servers_is_closed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root))
     (root / "tooltrue" / "audit").mkdir(parents=True)
     with Files([root / "tooltrue" / "audit"]) as files, refused("TT6030", root):
         files.write_file("files.db", "evil", mode="overwrite")
 
 
-def test_d17_what_servers_have_recorded_is_not_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_d17_the_recorded_state_of_servers_is_not_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
     (root / "state" / "tooltrue" / "audit").mkdir(parents=True)
     with Files([root]) as files:
@@ -672,7 +672,7 @@ def test_d17_a_file_of_ours_is_not_searched(root: Path, path: str, several: bool
     assert found.get("closed") == 1
 
 
-def test_d17_twin_what_lies_beside_it_is_open(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_d17_twin_a_path_beside_the_recorded_state_is_open(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
     with Files([root]) as files:
         files.write_file("state/tooltrue-notes/audit", "fine", create_parents=True)
@@ -705,7 +705,7 @@ def test_d21_stale_overwrite(files: Files, root: Path) -> None:
     assert (root / "a").read_text() == "theirs, meanwhile"
 
 
-def test_d21_twin_an_overwrite_of_what_was_seen(files: Files, root: Path) -> None:
+def test_d21_twin_an_overwrite_with_the_version_that_was_read_succeeds(files: Files, root: Path) -> None:
     (root / "a").write_text("old")
     version = files.read_file("a")["version"]
     files.write_file("a", "mine", mode="overwrite", if_version=version)
@@ -740,7 +740,7 @@ def test_d18_twin_pieces_side_by_side_are_all_replaced(files: Files, root: Path)
     assert (root / "a").read_text() == "zz"
 
 
-def test_d18_twin_an_edit_that_takes_in_what_is_around_it(files: Files, root: Path) -> None:
+def test_d18_twin_an_edit_with_its_surrounding_lines_is_unambiguous(files: Files, root: Path) -> None:
     (root / "a").write_text("x = 1\ny = 2\nx = 1\n")
     files.edit_file("a", [Edit("y = 2\nx = 1", "y = 2\nx = 3")])
     assert (root / "a").read_text() == "x = 1\ny = 2\nx = 3\n"
@@ -805,7 +805,7 @@ def test_d20_twin_ascii_behind_a_space_is_edited_in_any_encoding(
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
-def test_d23_what_has_four_bytes_a_character_is_no_text_to_edit(files: Files, root: Path, encoding: str) -> None:
+def test_d23_a_file_in_a_four_byte_encoding_is_not_editable_as_text(files: Files, root: Path, encoding: str) -> None:
     data = "hi\n".encode(encoding)
     (root / "a").write_bytes(data)
     with refused("TT6046", root):

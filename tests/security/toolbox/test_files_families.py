@@ -97,7 +97,7 @@ def test_d06_no_tool_uses_a_second_name_of_a_file_outside(files: Files, root: Pa
 
 
 @pytest.mark.variants(60)
-def test_d11_no_tool_waits_for_what_is_no_file(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_d11_no_tool_blocks_on_a_pipe_or_a_socket(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     laid(root)
     monkeypatch.chdir(root)  # the name of a socket is short
     with contextlib.ExitStack() as stack:
@@ -115,7 +115,7 @@ def test_d11_no_tool_waits_for_what_is_no_file(files: Files, root: Path, monkeyp
 
 
 @pytest.mark.variants(30)
-def test_d04_nothing_is_written_through_a_link_wherever_it_leads(files: Files, root: Path) -> None:
+def test_d04_no_write_goes_through_a_link_wherever_the_link_leads(files: Files, root: Path) -> None:
     laid(root)
     (root / "chain").symlink_to("link")
     targets = (

@@ -186,7 +186,7 @@ def calculated(expressions: list[str]) -> list[tuple[bool, str]]:
 
 @pytest.mark.attack("K05")
 @pytest.mark.variants(len(CODE))
-def test_k05_nothing_that_is_code_is_an_expression(tmp_path: Path) -> None:
+def test_k05_no_code_is_accepted_as_an_expression(tmp_path: Path) -> None:
     place = tmp_path / "ran"
     said = calculated([code.replace("PLACE", str(place)) for code in CODE])
     for code in CODE:

@@ -227,7 +227,7 @@ def test_f05_pragmas_engine(place: Shop, sql: str):
 
 
 @EVERYWHERE
-def test_f05_twin_what_a_pragma_would_tell(place: Shop):
+def test_f05_twin_describe_table_gives_the_information_of_a_pragma(place: Shop):
     described: Any = place.call("describe_table", table="orders").structured
     assert [column["name"] for column in described["columns"]] == ["id", "customer", "total", "state"]
     assert described["primary_key"] == ["id"]
@@ -314,7 +314,7 @@ def test_f09_memory_engine(place: Shop):
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
-def test_f09_what_is_too_long_for_printf_is_null(place: Shop):
+def test_f09_a_printf_result_that_is_too_long_is_null(place: Shop):
     result = place.query("SELECT printf('%.*c', 20000000, 'x')")  # an error in newer releases of SQLite
     assert result.is_error or '"rows":[[null]]' in result.text
 
@@ -625,7 +625,7 @@ def test_f18_twin_a_query_called_like_its_table(place: Shop):
 
 @EVERYWHERE
 @pytest.mark.attack("F18")
-def test_f18_a_description_does_not_name_what_is_hidden(engine: str, tmp_path: Path):
+def test_f18_a_description_does_not_name_hidden_tables_or_columns(engine: str, tmp_path: Path):
     more = (
         "CREATE TABLE audit (id integer PRIMARY KEY, entry integer REFERENCES ledger(id), "
         "buyer integer REFERENCES users(id))",
@@ -758,7 +758,7 @@ def test_f22_twin_plain_values_keep_their_types(place: Shop):
 
 
 @EVERYWHERE
-def test_f23_a_table_that_is_not_what_it_was(place: Shop):
+def test_f23_a_query_on_a_missing_column_or_table_is_refused(place: Shop):
     place.refuses("SELECT no_such_column FROM orders", "TT6241")
     place.refuses("SELECT * FROM gone", "TT6215")
 

@@ -65,7 +65,7 @@ STACKED = (
 
 
 @pytest.mark.attack("F18")
-def test_f18_what_the_judge_might_let_through(tmp_path: Path):
+def test_f18_the_engine_blocks_queries_that_the_parser_might_let_through(tmp_path: Path):
     with shop("duckdb", tmp_path, MACROS) as url:
         session = engine_of(url, HIDING, PATIENT).open(writes=False)
         for sql in ATTACKS:

@@ -81,14 +81,14 @@ def run_all(url: str, *, writes: bool) -> None:
 
 @pytest.mark.attack(*ROWS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_f18_no_query_shows_what_is_hidden(engine: str, tmp_path: Path):
+def test_f18_no_query_shows_hidden_data(engine: str, tmp_path: Path):
     with shop(engine, tmp_path, MORE) as url, held_open(url, HIDING):
         run_all(url, writes=False)
 
 
 @pytest.mark.attack(*ROWS)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql"])
-def test_f18_no_change_touches_what_is_hidden(engine: str, tmp_path: Path):
+def test_f18_no_change_touches_hidden_data(engine: str, tmp_path: Path):
     with shop(engine, tmp_path, MORE) as url:
         with held_open(url, HIDING, writes=True):
             run_all(url, writes=True)

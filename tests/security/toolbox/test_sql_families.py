@@ -426,7 +426,7 @@ def test_no_spelling_of_it_is_accepted(row: str, dialect: Any) -> None:
 @pytest.mark.attack("F16")
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("sql", CHANGES)
-def test_f16_what_makes_a_table_is_no_query(sql: str, dialect: Any) -> None:
+def test_f16_a_statement_that_creates_a_table_is_no_query(sql: str, dialect: Any) -> None:
     with pytest.raises(ToolError) as caught:
         query_of(sql, dialect, catalog_of(dialect))
     assert caught.value.code == "TT6212"
@@ -434,7 +434,7 @@ def test_f16_what_makes_a_table_is_no_query(sql: str, dialect: Any) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.twin(row)) for row in ACCEPTED])
-def test_what_looks_like_it_is_accepted(row: str, dialect: Any) -> None:
+def test_a_query_that_resembles_a_refused_one_is_accepted(row: str, dialect: Any) -> None:
     for sql in ACCEPTED[row]:
         assert query_of(sql, dialect, catalog_of(dialect)).sql
 
@@ -557,7 +557,7 @@ MANY = (
 @pytest.mark.attack("F20")
 @pytest.mark.variants(len(MANY))
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_f20_a_result_has_an_end_whatever_is_asked_for(engine: str, places: Callable[[str], str]) -> None:
+def test_f20_a_result_keeps_its_limits_for_every_query(engine: str, places: Callable[[str], str]) -> None:
     database = Database(places(engine), OPEN, LIMITS)
     for sql in MANY:
         tried(sql)
@@ -624,7 +624,7 @@ def _saying() -> tuple[tuple[str, dict[str, Any]], ...]:
 @pytest.mark.attack("F21")
 @pytest.mark.variants(27)
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_f21_what_the_database_says_is_marked_as_foreign(engine: str, tmp_path: Path) -> None:
+def test_f21_text_of_the_database_is_marked_as_untrusted(engine: str, tmp_path: Path) -> None:
     async def main(url: str) -> None:
         server = Server("shop", toolsets=[toolset(url, OPEN, limits=PATIENT)])
         async with Client(server, elicit=lambda _: True) as client:

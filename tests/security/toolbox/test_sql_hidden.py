@@ -371,20 +371,20 @@ def check(pair: Pair, sql: str, *, writes: bool) -> None:
 
 @pytest.mark.attack("F18")
 @pytest.mark.variants(75)
-def test_f18_no_query_gets_around_what_is_hidden(pair: Pair):
+def test_f18_no_query_bypasses_the_hiding_of_data(pair: Pair):
     for sql in EVERYWHERE + QUERIES[pair[0].engine]:
         check(pair, sql, writes=False)
 
 
 @pytest.mark.attack("F18")
 @pytest.mark.variants(60)
-def test_f18_no_change_gets_around_what_is_hidden(pair: Pair):
+def test_f18_no_change_bypasses_the_hiding_of_data(pair: Pair):
     for sql in CHANGES:
         check(pair, sql, writes=True)
 
 
 @pytest.mark.twin("F18")
-def test_f18_twin_what_is_shown_is_told_beside_it(pair: Pair):
+def test_f18_twin_visible_data_is_readable_beside_hidden_data(pair: Pair):
     world = pair[0]
     for sql in (
         "SELECT id, name FROM users WHERE name = 'Lin' ORDER BY name",

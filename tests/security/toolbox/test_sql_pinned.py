@@ -139,7 +139,7 @@ def init_connect(url: str, statements: str) -> Generator[None]:
 
 @pytest.mark.attack("F14")
 @pytest.mark.variants(9)
-def test_f14_what_a_server_of_mysql_runs_first_changes_nothing(tmp_path: Path):
+def test_f14_the_init_connect_statement_of_a_mysql_server_has_no_effect(tmp_path: Path):
     with shop("mysql", tmp_path) as url:
         for mode in (*(f"sql_mode = '{mode}'" for mode in MODES), "sql_auto_is_null = 1, foreign_key_checks = 0"):
             tried(mode)

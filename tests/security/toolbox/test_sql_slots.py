@@ -37,7 +37,7 @@ def sent(sql: str, dialect: Any, catalog: SchemaCatalog) -> Iterator[str]:
 @ALL
 @pytest.mark.attack(*ROWS)
 @pytest.mark.parametrize("part", range(8))
-def test_f03_nothing_gets_out_of_its_quotes(dialect: str, part: int):
+def test_f03_no_text_escapes_its_quotes(dialect: str, part: int):
     catalog = catalog_of(dialect)
     for number, slot in list(enumerate(SLOTS))[part::8]:
         for sql in attacks(slot, number, 1):

@@ -112,7 +112,7 @@ def test_g04_an_encoding_is_found_and_said(tmp_path: Path, content: bytes, encod
     assert [",".join(row) for row in (found["columns"], *found["rows"])] == text.splitlines()
 
 
-def test_g04_what_turns_out_to_be_another_encoding_is_an_error(tmp_path: Path) -> None:
+def test_g04_a_later_change_of_encoding_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, b"a,b\n" + b"x,y\n" * 400_000 + b"Caf\xe9,z\n")
     assert code_of(tmp_path, "describe_csv", path="t.csv") == "TT6328"
     found = ask(tmp_path, "describe_csv", path="t.csv", read_as={"encoding": "windows-1252"})
@@ -197,7 +197,7 @@ CODE = [
 
 
 @pytest.mark.parametrize("expression", CODE)
-def test_g06_what_is_no_filter_is_not_run(tmp_path: Path, expression: str) -> None:
+def test_g06_an_invalid_filter_is_not_run(tmp_path: Path, expression: str) -> None:
     write(tmp_path, "a,b\n1,2\n")
     assert code_of(tmp_path, "query_csv", path="t.csv", filter=expression) in ("TT6321", "TT6322", "TT6324")
 
@@ -269,7 +269,7 @@ def test_g08_twin_a_small_table_that_repeats_is_unpacked() -> None:
     assert b"".join(unpack(io.BytesIO(bz2.compress(rows)), "bzip2", "t.csv", UnpackingBounds())) == rows
 
 
-def test_g08_what_is_cut_off_is_no_whole_table(tmp_path: Path) -> None:
+def test_g08_a_truncated_archive_is_not_accepted_as_a_whole_table(tmp_path: Path) -> None:
     rows = b"a,b\n" + os.urandom(200_000).hex().encode() + b",1\n"
     for name, packed in (("t.csv.gz", gzip.compress(rows)), ("t.csv.bz2", bz2.compress(rows))):
         write(tmp_path, packed[: len(packed) // 2], name)
@@ -311,7 +311,7 @@ def test_g09_twin_patterns_match(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cell", ["1e999", "0x10", "1_000", "007", "1,00,0", "NaN", "inf", "１２", "--1", "1.2.3", " "])
-def test_g10_what_only_looks_like_a_number_is_counted_as_text(tmp_path: Path, cell: str) -> None:
+def test_g10_a_cell_that_only_resembles_a_number_is_counted_as_text(tmp_path: Path, cell: str) -> None:
     write(tmp_path, f'a;b\n1;x\n"{cell}";y\n')
     found = ask(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["a"])
     assert found["groups"][0]["values"]["a"]["sum"] == 1
@@ -337,7 +337,7 @@ def test_g10_twin_sums_of_decimals_are_exact(tmp_path: Path, cells: list[str], t
     assert "approximate" not in found
 
 
-def test_g10_what_is_not_exact_is_said(tmp_path: Path) -> None:
+def test_g10_an_approximate_sum_is_reported_as_approximate(tmp_path: Path) -> None:
     write(tmp_path, "a\n1.5e-7\n1\n")
     assert ask(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["a"])["approximate"] == ["a"]
     write(tmp_path, "a\n" + f"{'9' * 38}\n" * 20)

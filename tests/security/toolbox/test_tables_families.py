@@ -368,7 +368,7 @@ NO_TEXT: Mapping[str, bytes] = {
 @pytest.mark.attack("G04")
 @pytest.mark.variants(len(NO_TEXT))
 @pytest.mark.parametrize("tool", ["describe_csv", "query_csv"])
-def test_g04_what_is_no_text_is_no_table(tmp_path: Path, tool: str) -> None:
+def test_g04_a_file_that_is_not_text_is_no_table(tmp_path: Path, tool: str) -> None:
     names = written(tmp_path, NO_TEXT)
     for name, result in zip(names, answers(tmp_path, [(tool, {"path": name}) for name in names]), strict=True):
         tried(name)
@@ -432,7 +432,7 @@ CODE = (
 
 @pytest.mark.attack("G06")
 @pytest.mark.variants(len(CODE))
-def test_g06_what_is_no_filter_is_not_read_as_one(tmp_path: Path) -> None:
+def test_g06_code_is_not_read_as_a_filter(tmp_path: Path) -> None:
     written(tmp_path, {"t.csv": b"a,b\n1,2\n"})
     calls = [("query_csv", {"path": "t.csv", "filter": code}) for code in CODE]
     for code, result in zip(CODE, answers(tmp_path, calls), strict=True):
@@ -560,7 +560,7 @@ NO_NUMBERS = (
 
 @pytest.mark.attack("G10")
 @pytest.mark.variants(len(NO_NUMBERS))
-def test_g10_what_only_looks_like_a_number_stays_a_text(tmp_path: Path) -> None:
+def test_g10_a_cell_that_only_resembles_a_number_stays_text(tmp_path: Path) -> None:
     """Each stands between two numbers in a column of its own."""
     names = [f"c{number}" for number in range(len(NO_NUMBERS))]
     ones, twos = ["1"] * len(names), ["2"] * len(names)

@@ -170,7 +170,7 @@ NOT_PUBLIC = [
 
 
 @pytest.mark.variants(90)
-def test_h04_no_address_of_a_range_that_is_public_to_nobody_is_fetched() -> None:
+def test_h04_no_address_of_a_non_public_range_is_fetched() -> None:
     """Of each range the first, the last, and the one in the middle; by themselves, and as what a name leads to."""
     hosts: list[str] = []
     for text in NOT_PUBLIC:
@@ -251,7 +251,7 @@ def test_h07_no_redirect_leads_to_another_scheme() -> None:
 
 
 @pytest.mark.variants(40)
-def test_h08_nothing_before_or_in_a_host_makes_another_of_it() -> None:
+def test_h08_no_text_before_or_in_a_host_makes_it_another_host() -> None:
     good, evil = "good.example", "evil.example"
     before = [
         f"{good}@",
@@ -482,7 +482,7 @@ TURNED_OFF = [
 
 @pytest.mark.variants(len(TURNED_OFF))
 @pytest.mark.parametrize("kind", ["signed by itself", "too old", "too new", "for another host"])
-def test_h18_no_bad_certificate_is_taken_whatever_the_environment_says(
+def test_h18_no_bad_certificate_is_accepted_under_any_environment(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[bytes] = []
@@ -590,7 +590,7 @@ LOOK_ALIKES = [
 
 
 @pytest.mark.variants(len(LOOK_ALIKES))
-def test_h16_a_look_alike_is_shown_and_looked_up_as_what_it_is() -> None:
+def test_h16_a_lookalike_host_is_shown_and_resolved_in_its_ascii_form() -> None:
     names = Names({})
     results = fetched(web(names=names), [f"http://{host}/" for host in LOOK_ALIKES])
     for host, result in zip(LOOK_ALIKES, results.values(), strict=True):

@@ -49,7 +49,7 @@ def with_something_odd() -> Iterator[dict[str, Any]]:
             yield definition
 
 
-def test_no_rule_raises_whatever_a_definition_holds():
+def test_no_rule_raises_on_an_unusual_definition():
     shelf = Shelf()
     shelf.subjects.extend(Subject("server", one, shelf) for one in (WHOLE, *with_something_odd()))
     told: set[tuple[str, str]] = set()

@@ -29,7 +29,7 @@ def test_a_rule_agrees_with_the_examples_on_its_card(card: Card, rule: Rule):
         assert bool(found(card, rule, example)) is example.bad, example.tools
 
 
-def test_what_a_rule_says_is_whole_in_both_languages():
+def test_the_text_of_a_rule_is_complete_in_both_languages():
     def is_whole(card: Card, finding: RuleFinding, language: str) -> bool:
         return bool(finding.say(language) and finding.instead(language)) and "{" not in card.words[language].title
 

@@ -81,7 +81,7 @@ def test_the_same_call_again_is_one_only_when_it_is_the_same_and_soon():
     assert "repeated" not in kinds(told(*(call(arguments={}, who=str(n)) for n in range(4))))
 
 
-def test_in_whatever_order_they_are_read_calls_repeat_each_other_only_when_they_are_close():
+def test_calls_repeat_each_other_only_when_close_in_time_regardless_of_their_order():
     """Files of several days may be named in any order; calls that ran at once are written as they end."""
     same = [call(seconds=7_200 * n, arguments={}) for n in range(4)]
     assert kinds(told(*reversed(same))) == kinds(told(*same)) == set()
@@ -89,7 +89,7 @@ def test_in_whatever_order_they_are_read_calls_repeat_each_other_only_when_they_
     assert only(told(*at_once), "repeated").count == 3
 
 
-def test_who_calls_nothing_more_after_a_failure_has_given_up():
+def test_a_caller_without_a_call_after_a_failure_has_given_up():
     failed = [call(seconds=n, outcome="error", code="TT2004", who=f"w{n}") for n in range(3)]
     later = call("other", 5_000)
     assert only(told(*failed, later), "gave_up").facts["codes"] == "TT2004 3×"
@@ -116,7 +116,7 @@ def test_refusals_are_told_by_the_rule_that_made_them():
     assert only(told(*records), "refused").facts["by"] == "large sums 3×"
 
 
-def test_tools_that_nobody_calls_are_known_where_it_is_known_which_there_are():
+def test_uncalled_tools_are_reported_only_if_the_list_of_tools_is_known():
     found = told(call(), tools=["price", "stock"])
     assert only(found, "never").tool == "stock"
     assert "TT9890" not in gaps(found)
@@ -161,12 +161,12 @@ def test_old_names_guessed_names_and_pauses_are_told():
     assert "nope" not in found.figures.tools
 
 
-def test_a_principal_that_all_share_makes_it_unsure_who_did_what():
+def test_a_principal_shared_by_all_callers_makes_the_attribution_uncertain():
     assert "TT9891" in gaps(told(call(who="local")))
     assert "TT9891" not in gaps(told(call(who="local"), call(who="ann")))
 
 
-def test_what_the_rules_find_in_the_argument_that_was_wrong_comes_first():
+def test_findings_about_the_wrong_argument_come_first():
     schema = {"type": "object", "properties": {"to": {"type": "string"}, "by": {"type": "string"}}}
     contract = Contract.of([{"name": "price", "description": "What it costs.", "inputSchema": schema}])
     seen = LogFigures()
@@ -195,14 +195,14 @@ def test_a_percentile_is_at_most_five_percent_too_high(numbers: list[float]):
     assert exact * 0.999 - 1 <= spread.percentile(0.95) <= max(exact, 1) * 1.0501
 
 
-def test_what_is_counted_has_a_bound_and_the_rest_a_number():
+def test_a_bounded_counter_keeps_its_bound_and_counts_the_rest():
     counted = Bounded[int](2)
     for number in (1, 2, 3, 1, 4):
         counted.add(number)
     assert (counted.counts, counted.left_out) == ({1: 2, 2: 1}, 2)
 
 
-def test_memory_has_a_bound_whoever_calls_whatever():
+def test_memory_stays_bounded_for_any_number_of_callers_and_tools():
     seen = LogFigures()
     for n in range(MAX_CALLERS + 50):
         seen.add(call(f"t{n}", who=f"w{n}"))
@@ -263,7 +263,7 @@ class Page(HTMLParser):
 
 @pytest.mark.attack("A10")
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a10_a_page_is_whole_quotes_what_strangers_wrote_and_loads_nothing(language: str):
+def test_a10_a_page_is_complete_escapes_untrusted_text_and_loads_no_resource(language: str):
     records = [call(EVIL, n, "error", code="TT2004", who=EVIL) for n in range(4)]
     text = as_page(told(*records, tools=[EVIL, "never"]), language)
     page = Page(text)

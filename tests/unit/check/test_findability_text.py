@@ -32,14 +32,14 @@ def test_a_question_that_finds_another_tool_is_shown_with_the_words_that_decide(
     ]
 
 
-def test_what_is_not_found_and_what_is_hard_to_tell_apart_is_said():
+def test_unfound_tools_and_tools_hard_to_tell_apart_are_reported():
     twin = tool("mail", "Send a mail to somebody.", "theirs")
     found = findability([MAIL], [SearchQuestion(MAIL, "天气")], [twin])
     assert next(lines(found)) == "ours/send_mail: not found, for “天气”"
     assert "Hard to tell apart: ours/send_mail and theirs/mail" in list(lines(found))
 
 
-def test_hits_have_what_each_word_adds():
+def test_hits_show_the_score_of_each_word():
     (line,) = hit_lines(find("reads notes", [NOTE, MAIL]))
     assert line.startswith(" 1  ")
     assert "ours/get_note  notes " in line

@@ -50,7 +50,7 @@ def at(value: Any, path: Path) -> Any:
 
 
 @given(VALUES, st.sampled_from([None, 2]), st.booleans())
-def test_what_stands_at_a_path_is_its_value(value: Any, indent: int | None, is_ascii: bool):
+def test_the_span_at_a_path_holds_its_value(value: Any, indent: int | None, is_ascii: bool):
     text = json.dumps(value, indent=indent, ensure_ascii=is_ascii)
     spans = Positions(text).spans
     assert sorted(map(repr, spans)) == sorted(map(repr, paths(value)))
@@ -69,7 +69,7 @@ def test_what_stands_at_a_path_is_its_value(value: Any, indent: int | None, is_a
         (("tools", 7, "name"), 2),
     ],
 )
-def test_a_path_has_the_line_of_its_value_or_of_what_is_around_it(path: Path, line: int):
+def test_the_line_of_a_path_is_that_of_its_value_or_of_the_enclosing_value(path: Path, line: int):
     assert Positions(TEXT).line(path) == line
 
 
@@ -110,7 +110,7 @@ LIST = '{"enum": [\r\n    "a\\u202e\\u4e2d" ,\r\n    "b",\r\n    "a\\u202e\\u4e2
         (TEXT, ("tools", 1, "annotations"), {}, '\n        "title": "C"', ""),
     ],
 )
-def test_what_stays_in_an_object_or_a_list_is_left_as_it_is_written(
+def test_an_unchanged_part_of_an_object_or_a_list_keeps_its_formatting(
     text: str, path: Path, value: Any, was: str, becomes: str
 ):
     assert text.count(was) == 1
@@ -118,7 +118,7 @@ def test_what_stays_in_an_object_or_a_list_is_left_as_it_is_written(
 
 
 @given(VALUES, VALUES, st.data(), st.sampled_from([None, 2]))
-def test_whatever_becomes_of_a_value_it_is_what_was_wanted(old: Any, new: Any, data: st.DataObject, indent: int | None):
+def test_any_replacement_of_a_value_gives_the_wanted_value(old: Any, new: Any, data: st.DataObject, indent: int | None):
     parts = data.draw(st.permutations(paths(old)))
     if parts[0] and isinstance(around := at(old, parts[0][:-1]), dict):
         new = {key: one for key, one in around.items() if key != parts[0][-1]} | {"more": new}
@@ -128,7 +128,7 @@ def test_whatever_becomes_of_a_value_it_is_what_was_wanted(old: Any, new: Any, d
 
 
 @pytest.mark.parametrize("path", [("tools", 5), ("tools", 5, "name"), ("tools", 0, "name", "x"), ("tools", "x")])
-def test_what_has_no_place_is_left_out(path: Path):
+def test_an_edit_at_an_absent_path_is_left_out(path: Path):
     assert put(TEXT, [(path, 1)]) == (TEXT, 0)
 
 

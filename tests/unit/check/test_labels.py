@@ -35,11 +35,11 @@ def test_every_label_is_explained():
     assert {label for row in SAMPLES for label in (*row["true"], *row["unsure"])} <= explained
 
 
-def test_nothing_both_holds_and_is_unsure():
+def test_no_label_is_both_true_and_unsure():
     assert not [row for row in SAMPLES if set(row["true"]) & set(row["unsure"])]
 
 
-def test_what_was_corrected_says_why():
+def test_a_corrected_label_states_its_reason():
     corrected: list[dict[str, Any]] = [row for row in SAMPLES if "corrected" in row]
     assert corrected
     for row in corrected:

@@ -41,7 +41,7 @@ def judged(file: Path, processes: int) -> str:
     return done.stdout
 
 
-def test_several_processes_find_what_one_finds(tmp_path: Path):
+def test_several_processes_give_the_findings_of_one_process(tmp_path: Path):
     file = tmp_path / "many.json"
     file.write_text(json.dumps({"tools": definitions()}), "utf-8")
     alone, together = judged(file, 1), judged(file, 3)
@@ -72,7 +72,7 @@ def test_each_process_begins_with_a_group_of_its_own():
     assert done.stdout.strip() == str([True] * 4), done.stderr
 
 
-def test_this_process_does_what_an_ended_copy_has_left():
+def test_this_process_finishes_the_work_of_a_killed_child_process():
     done = run(
         "def work(share):\n"
         "    if share == 5 and os.getpid() != first:\n"

@@ -55,7 +55,7 @@ def test_a_name_is_that_which_a_client_builds():
     assert verdict("openai", {"name": "read"}).name == "read"
 
 
-def test_a_label_that_nobody_would_write_so_is_no_fault_of_the_tool():
+def test_an_unusual_server_label_is_no_fault_of_the_tool():
     found = verdict("claude-code", {"name": "read"}, server="My notes (new)")
     assert (found.outcome, found.name) == (ClientOutcome.ACCEPTED, "mcp__My_notes__new___read")
 
@@ -71,7 +71,7 @@ def test_a_name_that_a_provider_refuses_is_another_one_there():
     assert re.fullmatch("[A-Za-z0-9_-]{1,64}", found.name)
 
 
-def test_a_name_that_nobody_changes_for_a_client_is_rejected():
+def test_an_invalid_name_that_a_client_does_not_rewrite_is_rejected():
     found = verdict("claude-desktop", {"name": "notes.read"})
     assert (found.outcome, found.level, codes(found)) == (ClientOutcome.REJECTED, Level.ERROR, ["TT9832"])
     assert "notes.read" in found.changes[0].say()
@@ -86,7 +86,7 @@ def test_a_tool_whose_name_is_too_long_is_not_seen_where_such_are_left_out():
     )  # mcp__notes__ are the other twelve
 
 
-def test_a_description_is_cut_and_what_is_lost_is_known():
+def test_a_description_is_cut_and_the_lost_part_is_reported():
     found = verdict("claude-code", {"name": "read", "description": "a" * 2_048 + "the rest"})
     assert (found.outcome, found.level, found.lost) == (ClientOutcome.CUT, Level.WARNING, "the rest")
     assert not verdict("openai", {"name": "read", "description": "a" * 3_000}).lost
@@ -109,13 +109,13 @@ def test_a_schema_that_cannot_be_said_is_rejected():
     assert (found.outcome, found.level, codes(found)) == (ClientOutcome.REJECTED, Level.ERROR, ["TT9064"])
 
 
-def test_nobody_changes_a_schema_for_a_client():
+def test_a_client_rejects_a_schema_that_a_library_would_rewrite():
     schema = {**PLAIN, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
     assert verdict("claude-code", {"name": "read", "inputSchema": schema}).outcome is ClientOutcome.REJECTED
     assert verdict("anthropic", {"name": "read", "inputSchema": schema}).outcome is ClientOutcome.CHANGED
 
 
-def test_what_rests_on_a_fact_that_is_only_believed_is_no_error():
+def test_a_verdict_based_on_an_unverified_fact_is_no_error():
     sure = profile("claude-desktop")
     believed = replace(sure, facts=tuple(replace(one, verified=False) for one in sure.facts))
     [found] = matrix([source({"name": "notes.read"})], [believed]).columns[0].verdicts
@@ -159,7 +159,7 @@ def test_it_fails_at_the_level_that_was_asked_for():
         ("", 0),
     ],
 )
-def test_an_estimate_is_near_what_a_tokenizer_counts(text: str, tokens: int):
+def test_an_estimate_is_near_the_count_of_a_tokenizer(text: str, tokens: int):
     assert abs(estimated(text) - tokens) <= max(1, tokens * 0.25)
 
 
@@ -168,7 +168,7 @@ def test_an_estimate_is_near_what_a_tokenizer_counts(text: str, tokens: int):
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
 @given(VALUES, VALUES)
-def test_whatever_a_definition_holds_there_is_a_verdict_and_a_report(schema: Any, description: Any):
+def test_any_definition_gets_a_verdict_and_a_report(schema: Any, description: Any):
     every: list[Profile] = [profile(name) for name in profile_names()]
     found = matrix([source({"name": "t\u202e<b>", "description": description, "inputSchema": schema})], every)
     for language in ("en", "zh"):

@@ -78,7 +78,7 @@ def test_a_literal_that_declares_it_is_changed(text: str, wanted: ValueEdit, exp
         ("f(2)(3)[1]; {1: 2}", at(DEFAULT, 5, 0)),
     ],
 )
-def test_what_is_computed_named_said_twice_or_something_else_is_left(text: str, wanted: ValueEdit):
+def test_a_computed_referenced_or_ambiguous_value_is_left_unchanged(text: str, wanted: ValueEdit):
     assert put(text, [wanted]) == text
 
 

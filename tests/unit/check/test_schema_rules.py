@@ -70,9 +70,7 @@ def found(definition: dict[str, Any], rule: str) -> list[RuleFinding]:
         ),
     ],
 )
-def test_a_fix_writes_what_changes_nothing_that_was_accepted(
-    rule: str, definition: dict[str, Any], path: tuple[str, ...], value: Any
-):
+def test_a_fix_removes_its_finding(rule: str, definition: dict[str, Any], path: tuple[str, ...], value: Any):
     first = found(definition, rule)[0]
     assert first.problem.fix is not None
     assert (first.problem.fix.path, first.problem.fix.value) == (path, value)
@@ -190,7 +188,7 @@ FIELDS = ["name", "title", "description", "inputSchema", "outputSchema", "annota
 
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
-def test_no_rule_raises_whatever_the_json(definition: dict[str, Any]):
+def test_no_rule_raises_on_any_json(definition: dict[str, Any]):
     shelf = Shelf()
     subject = Subject("server", definition, shelf)
     shelf.subjects.append(subject)
@@ -203,13 +201,13 @@ def test_no_rule_raises_whatever_the_json(definition: dict[str, Any]):
 
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYWORDS), JSON))
-def test_what_is_plain_to_see_is_what_the_judge_takes(schema: dict[str, Any]):
+def test_a_schema_recognized_as_plain_compiles(schema: dict[str, Any]):
     subject = Subject("server", {"inputSchema": schema})
     if is_plain(subject.nodes):
         compile_schema(schema)
 
 
-def test_what_a_broken_schema_lacks_is_not_told_before_it_is_mended():
+def test_an_invalid_schema_hides_its_other_findings_until_it_is_fixed():
     deeper = tool({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
     assert found(deeper, "invalid_schema")
     assert not found(deeper, "vague_type")

@@ -65,6 +65,6 @@ def test_of_two_that_are_equal_the_first_comes_first_and_each_word_has_its_share
     assert set(first.words) == {"send", "mail"}
 
 
-def test_nothing_is_found_among_no_tools_and_by_no_question():
+def test_an_empty_index_and_an_empty_question_give_no_hits():
     assert ToolIndex(()).hits(query_terms("weather")) == []
     assert found("", tool("a", "Does it.")) == []

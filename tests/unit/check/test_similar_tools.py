@@ -36,7 +36,7 @@ def test_a_word_more_that_says_nothing_of_the_difference():
     assert set(pair.names_apart) == {"define", "look", "up"}
 
 
-def test_a_text_that_says_what_the_names_say_tells_them_apart():
+def test_a_description_that_repeats_the_names_tells_the_tools_apart():
     assert (
         pairs(
             tool("list_fees", "List all protocols along with summaries of their fees and revenue."),
@@ -62,7 +62,7 @@ def test_that_one_of_them_changes_something_tells_them_apart():
     assert len(pairs(tool("get_rights", f"The {told}", "id"), tool("rights", f"Shows the {told}", "id"))) == 1
 
 
-def test_what_the_tools_take_counts():
+def test_different_parameters_tell_similar_tools_apart():
     assert pairs(tool("a", "Add two numbers.", "a", "b"), tool("b", "Adds two numbers.", "a", "b")) == [("a", "b")]
     assert pairs(tool("a", "Add two numbers.", "a", "b"), tool("b", "Adds two numbers.", "text")) == []
 

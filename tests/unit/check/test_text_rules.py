@@ -48,24 +48,24 @@ def test_words_that_sell_a_tool_are_found(description: str):
         "查询最近的车站，用于规划行程。",
     ],
 )
-def test_praise_of_what_a_tool_finds_is_not_praise_of_the_tool(description: str):
+def test_praise_of_the_results_is_not_praise_of_the_tool(description: str):
     assert not list(found("promotion", tool("search", description)))
 
 
-def test_the_tool_that_lists_what_has_such_an_id_is_named():
+def test_the_tool_that_lists_the_ids_is_named():
     listing = tool("list_projects", "List projects.")
     deleting = tool("delete_project", "Delete one.", project_id={"type": "string"})
     (one,) = found("id_from_nowhere", listing, deleting)
     assert one.instead() == "Name the tool that gives it: Use list_projects to find it."
 
 
-def test_a_tool_may_be_spoken_of_without_what_all_names_begin_with():
+def test_a_tool_may_be_mentioned_without_the_common_prefix():
     listing = tool("github_list_issues", "List issues.")
     reading = tool("github_get_issue", "Get an issue. Use list_issues to find it.")
     assert not list(found("unknown_tool", listing, reading))
 
 
-def test_what_a_schema_tells_apart_may_have_one_text():
+def test_parameters_with_different_schemas_may_share_one_description():
     same = "Only where the result shows a wrong one"
     kinds = {"encoding": {"enum": ["utf-8"], "description": same}, "delimiter": {"enum": [","], "description": same}}
     assert not list(found("same_parameter_text", tool("read_csv", "Read a table.", **kinds)))
@@ -84,7 +84,7 @@ def test_a_text_in_a_language_that_is_not_known_here_is_not_judged_by_its_words(
         assert not list(found(rule, turkish))
 
 
-def test_what_is_said_of_a_parameter_is_no_limit_of_the_tool():
+def test_a_statement_about_a_parameter_is_no_limit_of_the_tool():
     described = "Find papers.\n\nArgs:\n    limit: how many, at most 100\n\nReturns:\n    their titles"
     papers = tool("find_papers", described, limit={"type": "integer"})
     assert list(found("no_limits", papers))
@@ -100,7 +100,7 @@ def test_what_is_said_of_a_parameter_is_no_limit_of_the_tool():
         ("unreadable_parameter", tool("sum", "Add two numbers.", a={"type": "string"})),
     ],
 )
-def test_what_readers_do_not_agree_on_is_a_hint(rule: str, definition: dict[str, Any]):
+def test_a_finding_on_which_readers_disagree_is_a_hint(rule: str, definition: dict[str, Any]):
     assert [one.level for one in found(rule, definition)] == [Level.HINT]
 
 

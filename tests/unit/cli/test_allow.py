@@ -97,6 +97,6 @@ def test_a_tool_that_was_allowed_asks_once_something_from_elsewhere_could_flow_o
     assert chat.asked == [3, 4]
 
 
-def test_who_allows_a_tool_after_that_has_allowed_this_too():
+def test_allowing_a_tool_after_an_untrusted_result_allows_its_calls():
     chat = Chat("/allow web_fetch", "web_fetch", ALLOW, "attic_burn", "attic_burn")
     assert chat.asked == []

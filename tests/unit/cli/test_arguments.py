@@ -96,7 +96,7 @@ def test_a_command_is_recognised(target: str):
         (Spec("json:"), "TT4002", "found: none"),
     ],
 )
-def test_a_target_that_is_none_is_refused_with_what_would_be_one(spec: Spec, code: str, told: str):
+def test_an_invalid_target_is_refused_with_a_valid_example(spec: Spec, code: str, told: str):
     with pytest.raises(ConfigurationError) as caught:
         load_server(spec)
     assert caught.value.code == code

@@ -110,7 +110,7 @@ def test_two_servers_of_one_name_keep_apart(folder: Path):
     assert [one["server"] for one in servers] == ["dump.json", "other/dump.json"]
 
 
-def test_of_a_file_of_servers_each_is_judged_and_who_is_not_there_is_told(folder: Path):
+def test_each_server_of_a_file_is_judged_and_an_unreachable_one_is_reported(folder: Path):
     servers = {"gone": {"url": "http://127.0.0.1:9/mcp"}, "off": {"command": "x", "disabled": True}}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     done = run("check", "mcp.json", "dump.json", *ONLY, "--format", "json")
@@ -121,7 +121,7 @@ def test_of_a_file_of_servers_each_is_judged_and_who_is_not_there_is_told(folder
 
 
 @pytest.mark.parametrize("target", ["nowhere.json", "nowhere.lock", "nowhere.py", "files"])
-def test_what_cannot_be_had_keeps_nobody_from_judging_the_rest(folder: Path, target: str):
+def test_an_unavailable_target_does_not_keep_the_others_from_being_judged(folder: Path, target: str):
     done = run("check", target, "dump.json", *ONLY)
     assert "bare" in done.stdout
     assert "not judged: " in done.stdout
@@ -138,7 +138,7 @@ def test_what_cannot_be_had_keeps_nobody_from_judging_the_rest(folder: Path, tar
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "html"])
-def test_whatever_a_definition_holds_there_is_a_report(folder: Path, tool: dict[str, Any], form: str):
+def test_any_definition_gets_a_report(folder: Path, tool: dict[str, Any], form: str):
     (folder / "odd.json").write_text(json.dumps([tool]))
     done = run("check", "odd.json", "--format", form, "--fail-on", "never")
     assert (done.exit_code, done.exception) == (0, None)
@@ -160,7 +160,7 @@ def test_whatever_a_definition_holds_there_is_a_report(folder: Path, tool: dict[
         (("--level", "error"), 1),
     ],
 )
-def test_the_exit_code_goes_by_what_is_told(folder: Path, words: tuple[str, ...], code: int):
+def test_the_exit_code_depends_on_the_reported_findings(folder: Path, words: tuple[str, ...], code: int):
     assert run("check", "dump.json", *ONLY, *words).exit_code == code
 
 
@@ -179,7 +179,7 @@ def excused(folder: Path, row: str) -> None:
     (folder / "tooltrue.toml").write_text(f"[[check.excused]]\n{row}\n")
 
 
-def test_a_reason_in_the_operators_file_excuses_what_it_names(folder: Path):
+def test_an_exception_with_a_reason_in_the_operators_file_excuses_the_named_findings(folder: Path):
     excused(folder, 'code = "TT9710"\ntools = "ba*"\nreason = "Somebody else\'s."')
     done = run("check", "dump.json", *ONLY, "--config", "tooltrue.toml")
     assert done.exit_code == 0
@@ -219,7 +219,7 @@ def test_an_excuse_beside_a_tool_for_a_rule_that_there_is_not_is_an_error(folder
 # -- the baseline ------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_known_is_told_no_more_and_what_is_gone_is(folder: Path):
+def test_a_finding_in_the_baseline_is_not_reported_and_a_vanished_one_is(folder: Path):
     assert run("check", "dump.json", "--baseline", "known.json", "--write-baseline").exit_code == 0
     done = run("check", "dump.json", "--baseline", "known.json")
     assert done.exit_code == 0
@@ -239,7 +239,7 @@ def test_a_value_that_was_changed_is_judged_anew(folder: Path):
     assert findings("dump.json", "--baseline", "known.json") == [("dump", "bare", "TT9710")]
 
 
-def test_a_baseline_keeps_what_it_knows_of_servers_that_are_not_there_now(folder: Path):
+def test_a_baseline_keeps_the_findings_of_absent_servers(folder: Path):
     run("check", "dump.json", "sums.py", "--baseline", "known.json", "--write-baseline")
     (folder / "sums.py").unlink()
     done = run("check", "dump.json", "sums.py", "--baseline", "known.json", "--write-baseline")
@@ -259,7 +259,7 @@ def test_a_file_that_is_no_baseline_is_refused(folder: Path, text: str):
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-def test_sarif_has_what_the_standard_requires(folder: Path):
+def test_sarif_has_the_members_the_standard_requires(folder: Path):
     said = json.loads(run("check", "dump.json", "sums.py", *ONLY, "--format", "sarif").stdout)
     [one] = said["runs"]
     [rule] = one["tool"]["driver"]["rules"]
@@ -356,7 +356,7 @@ def with_fixes() -> list[tuple[str, list[Any]]]:
     return found
 
 
-def test_what_a_rule_is_sure_of_is_put_there_once_and_nothing_else_changes(folder: Path):
+def test_a_certain_fix_is_written_once_and_the_rest_stays_unchanged(folder: Path):
     for code, tools in with_fixes():
         (folder / "dump.json").write_text(json.dumps({"tools": tools}, indent=2, ensure_ascii=False))
         before = (folder / "dump.json").read_text()
@@ -374,7 +374,7 @@ def test_what_a_rule_is_sure_of_is_put_there_once_and_nothing_else_changes(folde
 
 
 @pytest.mark.parametrize("target", ["math", "tooltrue.lock"])
-def test_what_is_made_of_something_else_is_not_fixed(folder: Path, target: str):
+def test_a_generated_target_is_not_fixed(folder: Path, target: str):
     run("lock", "sums.py")
     before = (folder / "tooltrue.lock").read_text()
     done = run("check", target, "--fix")

@@ -85,10 +85,10 @@ def test_a_page_has_a_row_for_each_tool(folder: Path):
         (("nowhere.json", "--for", "openai"), 2),
     ],
 )
-def test_the_exit_code_says_what_was_found(folder: Path, words: tuple[str, ...], code: int):
+def test_the_exit_code_depends_on_the_verdicts(folder: Path, words: tuple[str, ...], code: int):
     assert run("notes.json", *words).exit_code == code
 
 
-def test_a_client_that_nobody_knows_is_refused_with_those_that_are(folder: Path):
+def test_an_unknown_client_is_refused_with_the_known_ones(folder: Path):
     done = run("notes.json", "--for", "openai,opanai")
     assert "'opanai'" in str(done.exception) + done.output

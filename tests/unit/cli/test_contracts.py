@@ -67,7 +67,7 @@ def test_a_change_is_shown_and_fails_when_it_breaks(folder: Path, old: str, new:
     assert json.loads(run("diff", "tooltrue.lock", "sums_v2.py", "--json").output)["counts"][kind]
 
 
-def test_what_needs_less_care_than_before_fails_whatever_else_may_pass(folder: Path):
+def test_a_weakened_effect_hint_fails_under_a_more_tolerant_setting(folder: Path):
     (folder / "sums_v2.py").write_text(SERVER.replace('effect="read"', 'effect="write"'))
     done = run("diff", "sums_v2.py", "sums_v1.py", "--fail-on", "loosened")
     assert done.exit_code == 1
@@ -83,7 +83,7 @@ def test_a_dump_of_tools_is_read_however_it_was_cut_out(folder: Path, members: l
     assert lock_of("dump.json").contract.tools == lock_of("sums_v1.py").contract.tools
 
 
-def test_of_two_tools_of_one_name_and_of_one_without_each_is_compared_with_what_stood_in_its_place(folder: Path):
+def test_duplicate_and_unnamed_tools_are_compared_by_position(folder: Path):
     old = [{"name": "a"}, {"name": "a", "description": "Adds."}, {"description": "Is not called."}]
     new = [{"name": "a"}, {"name": "a", "description": "Subtracts."}, {"description": "Has no name."}]
     for name, tools in (("old", old), ("new", new)):
@@ -101,9 +101,7 @@ def test_of_two_tools_of_one_name_and_of_one_without_each_is_compared_with_what_
         ([{"name": "a"}, {"name": 5}], "dump.json: Definition 2 of"),
     ],
 )
-def test_no_promise_is_locked_of_a_tool_that_nobody_could_call_and_it_is_said_which(
-    folder: Path, tools: list[Any], which: str
-):
+def test_lock_refuses_a_tool_that_cannot_be_called_and_names_it(folder: Path, tools: list[Any], which: str):
     (folder / "dump.json").write_text(json.dumps({"tools": tools}))
     done = run("lock", "dump.json")
     assert (done.exit_code, which in done.output) == (2, True)
@@ -120,7 +118,7 @@ def test_no_promise_is_locked_of_a_tool_that_nobody_could_call_and_it_is_said_wh
         ('{"tools": [{"name": "a"}], "nextCursor": "2"}', "TT9033"),
     ],
 )
-def test_what_holds_no_definitions_or_not_all_is_refused(folder: Path, text: str, code: str):
+def test_a_file_with_missing_or_incomplete_definitions_is_refused(folder: Path, text: str, code: str):
     (folder / "dump.json").write_text(text)
     done = run("diff", "dump.json", "dump.json")
     assert done.exit_code == 2

@@ -35,7 +35,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["half.jsonl", "--target", "nowhere.json"], "TT9006"),
     ],
 )
-def test_what_is_no_log_is_named(words: list[str], code: str):
+def test_an_invalid_log_is_named(words: list[str], code: str):
     done = CliRunner().invoke(cli, ["doctor", *words])
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.endswith(f" [{code}]\n")
@@ -65,7 +65,7 @@ def test_a_log_is_read_from_a_time_of_the_day_on(since: str, count: int):
 
 @pytest.mark.parametrize("words", [["doctor", "half.jsonl", "--patience"], ["eval", "tools.json", "--temperature"]])
 @pytest.mark.parametrize("number", ["nan", "inf", "-1"])
-def test_what_nobody_can_count_with_is_no_number(words: list[str], number: str):
+def test_an_unusable_number_is_refused(words: list[str], number: str):
     done = CliRunner().invoke(cli, [*words, number], standalone_mode=False)
     assert type(done.exception).__name__ == "BadParameter"
     assert number in str(done.exception)

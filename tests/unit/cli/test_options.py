@@ -27,7 +27,7 @@ WAITING = sorted(words for words, verb in EVERY.items() if any("--timeout" in on
 
 @pytest.mark.parametrize("words", WAITING)
 @pytest.mark.parametrize("seconds", ["-1", "0", "nan", "inf", "soon"])
-def test_a_time_that_nobody_can_wait_is_refused_in_a_sentence(words: tuple[str, ...], seconds: str):
+def test_an_impossible_timeout_is_refused_in_a_sentence(words: tuple[str, ...], seconds: str):
     needed = [one for one in EVERY[words].params if isinstance(one, click.Option) and one.required]
     given = [word for one in needed for word in (one.opts[0], "x")]
     done = CliRunner().invoke(cli, [*words, "x", "x", *given, "--timeout", seconds])

@@ -45,7 +45,7 @@ async def _kept(path: Path, *records: dict[str, Any]) -> None:
             await log.append(record)
 
 
-def test_what_was_exported_or_searched_is_replayed_as_the_log_itself(tmp_path: Path):
+def test_an_exported_or_searched_log_is_replayed_like_the_log_itself(tmp_path: Path):
     asyncio.run(_kept(tmp_path / "kept.db", RECORD, {"kind": "pruned"}, RECORD))
     said = simulate("sqlite:kept.db").output
     assert "2 records: 2 would be decided otherwise" in said

@@ -74,7 +74,7 @@ def limited(test: Callable[[], Awaitable[Any]]) -> Any:
     return asyncio.run(main())
 
 
-def test_a37_what_was_typed_before_a_command_was_shown_does_not_start_it(terminal: Terminal) -> None:
+def test_a37_input_typed_before_a_command_was_shown_does_not_start_it(terminal: Terminal) -> None:
     terminal.sit_down()
     approve = terminal_host.approve_here()
     assert approve is not None
@@ -89,7 +89,7 @@ def test_a37_what_was_typed_before_a_command_was_shown_does_not_start_it(termina
     assert limited(test) is False
 
 
-def test_a37_twin_what_is_typed_after_it_was_shown_starts_it(terminal: Terminal) -> None:
+def test_a37_twin_input_typed_after_a_command_was_shown_starts_it(terminal: Terminal) -> None:
     terminal.sit_down()
     approve = terminal_host.approve_here()
     assert approve is not None
@@ -124,7 +124,7 @@ def test_the_question_of_a_server_waits_until_the_one_before_is_answered(termina
     assert limited(test) is True
 
 
-def test_nobody_is_asked_while_somebody_else_has_the_terminal(terminal: Terminal) -> None:
+def test_a_person_is_not_asked_while_another_prompt_has_the_terminal(terminal: Terminal) -> None:
     terminal.sit_down()
     elicit = elicit_here("desk")
     assert elicit is not None
@@ -171,7 +171,7 @@ def test_a_secret_is_not_shown_while_it_is_typed(terminal: Terminal) -> None:
     assert "s3cret" not in terminal.shown
 
 
-def test_what_was_typed_ahead_confirms_nothing(terminal: Terminal) -> None:
+def test_typed_ahead_input_confirms_no_question(terminal: Terminal) -> None:
     terminal.sit_down()
 
     async def test() -> Any:
@@ -234,7 +234,7 @@ def test_a_question_can_be_cancelled_while_its_form_is_filled_in(terminal: Termi
 
 @pytest.mark.requirement("ELIC-10", "ELIC-28")
 @pytest.mark.parametrize("kind", AT_THE_END)
-def test_a_question_says_which_server_asks_for_what(terminal: Terminal, kind: str) -> None:
+def test_a_question_names_the_asking_server_and_its_request(terminal: Terminal, kind: str) -> None:
     question, *_ = AT_THE_END[kind]
     server = "mail\n\x1b[2Jbank"
     first, _, second = question.message.partition("\n")
@@ -260,7 +260,7 @@ def test_a_host_says_by_which_label_the_person_knows_the_server(terminal: Termin
 
 
 @pytest.mark.requirement("ELIC-12")
-def test_a_person_sees_what_a_form_will_send_and_can_change_it(terminal: Terminal) -> None:
+def test_a_person_sees_the_answers_of_a_form_before_they_are_sent_and_can_change_them(terminal: Terminal) -> None:
     said = answers(
         terminal,
         FORM,

@@ -86,7 +86,7 @@ LISTS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.attack("A28")
 @pytest.mark.parametrize("how", ENDLESS)
-def test_a28_pages_end_whatever_their_cursors_are(how: str):
+def test_a28_pagination_ends_for_any_sequence_of_cursors(how: str):
     """Each list in turn, so that each of them meets some."""
     method, (member, read) = list(LISTS.items())[list(ENDLESS).index(how) % len(LISTS)]
     asked: list[Any] = []
@@ -368,7 +368,7 @@ def test_a_number_that_json_does_not_have_is_not_sent():
 
 
 @pytest.mark.parametrize("message", [{"id": 99, "result": {}}, {"result": 1}, {"method": "x/y"}, {"id": None}, {}])
-def test_what_a_server_says_unasked_does_not_end_the_conversation(message: Any):
+def test_an_unsolicited_message_of_a_server_does_not_end_the_connection(message: Any):
     async def test(client: Client) -> None:
         server.say(message)
         await client.ping()
@@ -380,7 +380,7 @@ def test_what_a_server_says_unasked_does_not_end_the_conversation(message: Any):
 # -- opening and closing -----------------------------------------------------------------------------------------------
 
 
-def test_nothing_works_outside_of_the_connection():
+def test_no_method_works_outside_of_the_connection():
     client = Client(Scripted())
     for act in (lambda: client.list_tools(), lambda: client.call_tool("t"), lambda: client.ping()):
         with pytest.raises(TransportError):
@@ -389,7 +389,7 @@ def test_nothing_works_outside_of_the_connection():
         _ = client.facts
 
 
-def test_facts_are_what_the_server_said():
+def test_facts_are_the_statements_of_the_server():
     async def test(client: Client) -> Any:
         return client.facts
 
@@ -417,7 +417,7 @@ class _SlowToClose:
         self.is_closed = True
 
 
-def test_who_is_cancelled_while_a_connection_ends_leaves_nothing_behind():
+def test_a_close_that_is_cancelled_still_closes_the_connection():
     async def main() -> bool:
         server = _SlowToClose()
         client = Client(server)

@@ -30,7 +30,7 @@ def filled(text: str, *, environ: dict[str, str] | None = None, name: str = "ser
     return asyncio.run(resolved(config.servers[0], config, environ=environ or {}, **more))
 
 
-def test_what_people_have_is_read_as_they_have_it() -> None:
+def test_a_common_configuration_file_is_read_unchanged() -> None:
     config = read("""{
       // a comment, as editors take it, and "quotes" in it
       "mcpServers": {
@@ -76,7 +76,7 @@ def test_settings_of_vs_code_have_them_below_mcp() -> None:
     )
 
 
-def test_toml_says_the_same_and_what_only_the_operator_may_say() -> None:
+def test_toml_has_the_same_settings_and_those_reserved_to_the_operator() -> None:
     text = """
 [servers.git]
 command = "uvx"
@@ -92,7 +92,7 @@ effects = { read = ["git_log", "git_status"] }
     assert "$.mcpServers.a.effects" in refused('{"mcpServers": {"a": {"command": "a", "effects": {"read": ["*"]}}}}')
 
 
-def test_what_codex_has_is_read() -> None:
+def test_a_codex_configuration_is_read() -> None:
     text = """
 [mcp_servers.docs]
 url = "https://docs.example/mcp"
@@ -126,11 +126,11 @@ enabled_tools = ["search"]
         ('{"servers": {"a": {"command": "x"}}, "inputs": [{"id": "i", "pasword": true}]}', "near: password"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place_and_what_would_do(text: str, says: str) -> None:
+def test_an_error_is_reported_with_its_place_and_a_valid_alternative(text: str, says: str) -> None:
     assert says in refused(text)
 
 
-def test_what_other_hosts_take_for_consent_is_noted_and_grants_nothing() -> None:
+def test_consent_settings_of_other_hosts_are_noted_and_grant_no_approval() -> None:
     config = read('{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["wipe"], "description": "d", "trust": true}}}')
     assert [(note.code, note.facts["path"]) for note in config.notes] == [
         ("TT9221", "$.mcpServers.a.alwaysAllow"),
@@ -179,7 +179,7 @@ def test_a_variable_that_is_missing_costs_its_server_alone(written: str, says: s
     assert isinstance(asyncio.run(resolved(config.servers[1], config, environ={})), Launch)
 
 
-def test_what_is_secret_is_in_no_text() -> None:
+def test_a_secret_is_in_no_representation() -> None:
     text = """{"mcpServers": {"a": {
       "command": "x", "args": ["--token", "${env:API_TOKEN}", "--dir", "${DIR}"], "env": {"PASSWORD": "${PW}"}
     }}}"""
@@ -199,7 +199,7 @@ def test_an_input_without_an_answer_is_an_error_and_its_default_is_one() -> None
         filled(text % ', "options": ["a", "b"]', ask=lambda one: "c")
 
 
-def test_what_would_have_to_run_a_command_is_refused_and_not_passed_over() -> None:
+def test_a_setting_that_would_run_a_command_is_refused_and_not_skipped() -> None:
     with pytest.raises(ConfigurationError, match="a command that makes headers is not run here"):
         filled('{"mcpServers": {"a": {"url": "https://x.example", "headersHelper": "./token.sh"}}}')
 
@@ -226,5 +226,5 @@ def test_a_file_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 3_000, "a = " + "{a = " * 3_000])
-def test_what_is_nested_too_deep_is_refused(text: str) -> None:
+def test_a_file_nested_too_deep_is_refused(text: str) -> None:
     assert "nested too deep" in refused(text, "servers.toml")

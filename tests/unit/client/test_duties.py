@@ -64,7 +64,7 @@ def test_every_modern_request_carries_its_facts():
 
 
 @pytest.mark.requirement("META-07", "ELIC-02")
-def test_what_nobody_answers_is_not_declared():
+def test_a_client_does_not_declare_a_capability_without_a_handler():
     server = served()
     run(server, everything)
     assert all(message["params"]["_meta"][META + "clientCapabilities"] == {} for message in server.heard)
@@ -109,7 +109,7 @@ def test_a_handshake_is_never_cancelled_and_one_that_leads_nowhere_ends_the_conv
 
 @pytest.mark.requirement("CANC-01", "CANC-03", "CANC-04", "STDIO-08", "LHTTP-12")
 @pytest.mark.parametrize("answers", [LEGACY, {}], ids=["legacy", "modern"])
-def test_who_gives_up_a_call_tells_the_server_of_just_that_call(answers: Any):
+def test_cancelling_a_call_notifies_the_server_of_that_call_only(answers: Any):
     async def test(client: Client) -> None:
         call = asyncio.ensure_future(client.call_tool("t"))
         await server.until(lambda message: message["method"] == "tools/call")
@@ -169,7 +169,7 @@ def test_cursors_are_given_back_as_they_came_the_empty_one_too_and_nothing_is_th
 
 
 @pytest.mark.requirement("CACHE-04")
-def test_what_is_read_is_not_kept():
+def test_a_client_does_not_cache_resource_contents():
     async def test(client: Client) -> None:
         for _ in range(2):
             await client.read_resource("test://x")
@@ -250,7 +250,7 @@ def test_a_question_without_a_mode_is_a_form_whose_defaults_are_filled_in_and_wh
 
 
 @pytest.mark.requirement("LCLI-02", "LCLI-06", "SAMP-04", "LCLI-05")
-def test_what_was_not_declared_is_refused():
+def test_a_client_refuses_a_request_for_an_undeclared_capability():
     assert asked("roots/list", {})["error"]["code"] == -32601
     odd = {"message": "?", "mode": "hologram", "requestedSchema": FORM}
     assert asked("elicitation/create", odd, elicit=lambda question: True)["error"]["code"] == -32602
@@ -267,7 +267,7 @@ def test_roots_are_addresses_of_files(tmp_path: Path):
 
 
 @pytest.mark.requirement("LCLI-09")
-def test_that_a_visit_is_over_which_nobody_knows_of_does_no_harm():
+def test_the_end_of_an_unknown_elicitation_does_not_disturb_the_client():
     async def test(client: Client) -> None:
         server.say({"method": "notifications/elicitation/complete", "params": {"elicitationId": "x"}})
         await client.ping()
@@ -280,7 +280,7 @@ def test_that_a_visit_is_over_which_nobody_knows_of_does_no_harm():
 
 
 @pytest.mark.requirement("DISC-04", "META-16")
-def test_a_server_may_call_itself_whatever_it_likes():
+def test_the_server_info_does_not_change_the_requests_of_a_client():
     heard = []
     for info in ({"name": "tooltrue", "version": "1"}, {"name": "../../etc", "version": ""}, 7, None):
         server = served(**{"server/discover": {**DISCOVERED, "_meta": {META + "serverInfo": info}}})
@@ -290,7 +290,7 @@ def test_a_server_may_call_itself_whatever_it_likes():
 
 
 @pytest.mark.requirement("SUB-04")
-def test_what_a_server_does_not_watch_is_said_in_the_log(caplog: pytest.LogCaptureFixture):
+def test_a_resource_that_the_server_does_not_watch_is_logged(caplog: pytest.LogCaptureFixture):
     def listening(params: Any) -> None:
         stamp = {META + "subscriptionId": server.heard[-1]["id"]}
         honoured = {"toolsListChanged": True, "resourceSubscriptions": []}
@@ -341,7 +341,7 @@ def test_a_subscription_that_fails_is_asked_for_again_on_a_channel_too_unless_it
     assert "the server does not tell of changes" in caplog.text
 
 
-def test_who_gives_up_to_follow_a_resource_leaves_the_client_listening_to_what_it_did_before():
+def test_a_cancelled_subscription_leaves_the_earlier_subscriptions_of_a_client_open():
     def listening(params: Any) -> None:
         ids.append(server.heard[-1]["id"])
         if len(ids) != 2:
@@ -442,7 +442,7 @@ def child(tmp_path: Path) -> list[str]:
 
 @pytest.mark.process
 @pytest.mark.requirement("STDIO-03", "STDIO-04", "STDIO-10", "STDIO-13", "VER-04")
-def test_what_a_child_writes_to_its_standard_error_is_kept_and_no_failure(
+def test_the_stderr_of_a_server_process_is_collected_and_is_not_an_error(
     child: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     async def main() -> tuple[str, str]:
@@ -458,9 +458,7 @@ def test_what_a_child_writes_to_its_standard_error_is_kept_and_no_failure(
 
 @pytest.mark.process
 @pytest.mark.requirement("VER-07")
-def test_a_child_that_ends_when_it_is_asked_what_it_does_not_know_is_started_once_more(
-    child: list[str], tmp_path: Path
-):
+def test_a_server_process_that_exits_at_an_unknown_method_is_restarted_once(child: list[str], tmp_path: Path):
     async def main() -> str:
         command = [*child, "leave", str(tmp_path / "left")]
         async with asyncio.timeout(LIMIT), Client(command) as client:

@@ -71,5 +71,5 @@ def test_a_result_that_is_no_object_is_not_valid(era: Any, result: Any):
         ({"_meta": None}, ("", "")),
     ],
 )
-def test_what_a_server_says_of_itself_is_optional(result: Any, expected: Any):
+def test_server_info_fields_are_optional(result: Any, expected: Any):
     assert server_info(result) == expected

@@ -85,7 +85,7 @@ def test_a_list_is_read_when_somebody_wants_it_and_at_no_other_time():
 
 
 @pytest.mark.requirement("CACHE-12")
-def test_a_list_that_has_changed_is_read_anew_whatever_time_it_had_left():
+def test_a_list_changed_notification_invalidates_a_cached_list_before_its_ttl_ends():
     async def test(client: Client, loop: StillLoop) -> list[str]:
         await client.list_tools()
         server.answers["tools/list"] = page("b", ttlMs=60_000)
@@ -111,7 +111,7 @@ def test_a_list_that_changes_while_it_is_read_is_not_kept():
     assert len(asked(server, "tools/list")) == 2
 
 
-def test_a_list_is_read_again_where_that_is_wanted_and_what_is_kept_is_nobodys_to_change():
+def test_a_cached_list_is_reread_on_refresh_and_callers_cannot_change_the_cache():
     async def test(client: Client, loop: StillLoop) -> list[str]:
         (await client.list_tools()).clear()
         server.answers["tools/list"] = page("b", ttlMs=60_000)
@@ -268,7 +268,7 @@ def test_a_text_is_a_value_where_a_text_was_asked_for():
 
 
 @pytest.mark.requirement("SUB-05", "STDIO-07")
-def test_a_modern_resource_is_followed_by_one_subscription_that_names_what_is_wanted_now():
+def test_a_modern_client_follows_resources_with_one_subscription_that_lists_the_current_uris():
     def listening(params: Any) -> None:
         stamp = {"io.modelcontextprotocol/subscriptionId": server.heard[-1]["id"]}
         server.say({"method": "notifications/subscriptions/acknowledged", "params": {"_meta": stamp}})
@@ -313,7 +313,7 @@ def test_a_legacy_resource_is_followed_by_a_request_of_its_own():
     assert asked(server, "resources/subscribe") == asked(server, "resources/unsubscribe") == [{"uri": "test://a"}]
 
 
-def test_what_a_server_does_not_tell_of_cannot_be_followed():
+def test_a_client_cannot_subscribe_to_a_resource_without_the_subscribe_capability():
     async def test(client: Client, loop: StillLoop) -> None:
         await client.subscribe("test://a", lambda uri: None)
 
@@ -324,7 +324,7 @@ def test_what_a_server_does_not_tell_of_cannot_be_followed():
 
 @pytest.mark.requirement("LOG-05")
 @pytest.mark.parametrize("answers", [LEGACY, {}], ids=["legacy", "modern"])
-def test_a_server_says_what_it_wants_to_be_known_from_the_level_that_was_asked_for(answers: Any):
+def test_a_client_requests_its_log_level_and_receives_the_log_messages(answers: Any):
     async def test(client: Client, loop: StillLoop) -> None:
         for params in ({"level": "error", "data": {"a": 1}, "logger": "x"}, {"level": 7, "logger": 7}):
             server.say({"method": "notifications/message", "params": params})
@@ -341,7 +341,7 @@ def test_a_server_says_what_it_wants_to_be_known_from_the_level_that_was_asked_f
         assert levels == ["warning"] * 2
 
 
-def test_a_level_that_nobody_knows_is_refused_before_anything_is_sent():
+def test_an_unknown_log_level_is_refused_before_the_client_sends_a_message():
     with pytest.raises(ConfigurationError):
         Client(Scripted(), on_log=lambda message: None, log_level="loud")
 

@@ -127,7 +127,7 @@ def test_a_failure_that_says_nothing_of_eras_is_the_callers(error: Exception):
 
 @pytest.mark.requirement("LIFE-13")
 @pytest.mark.parametrize("revision", [versions.LATEST, "1999-01-01", None, 7])
-def test_a_handshake_that_settles_on_what_nobody_knows_is_given_up(revision: Any):
+def test_a_handshake_that_settles_on_an_unknown_revision_is_aborted(revision: Any):
     answers = {"server/discover": MethodNotFound("x"), "initialize": {**INITIALIZED, "protocolVersion": revision}}
     assert getattr(refused(answers), "code", "") == "TT5008"
 

@@ -19,7 +19,7 @@ def test_the_revision_that_is_named_is_spoken(revision: str):
     assert asyncio.run(main()) == revision
 
 
-def test_a_revision_that_nobody_knows_is_refused_before_anything_is_sent():
+def test_an_unknown_revision_is_refused_before_the_client_sends_a_message():
     with pytest.raises(ConfigurationError) as caught:
         Client(Server("any"), revision="1999-01-01")
     assert caught.value.code == "TT4009"

@@ -113,7 +113,7 @@ def changed(steps: str, value: Any) -> Diff:
         ("annotations.openWorldHint", False, Class.LOOSENED),
     ],
 )
-def test_a_change_belongs_to_the_class_of_what_it_can_do(steps: str, value: Any, kind: Class):
+def test_a_change_has_the_class_of_its_worst_effect(steps: str, value: Any, kind: Class):
     found = changed(steps, value)
     assert found.worst is kind, [*found.lines()]
     assert all(one.subject == "send" for one in found.changes)
@@ -129,7 +129,7 @@ def test_a_promise_that_is_left_out_is_taken_back(hint: str):
     assert diff_tools(silent, careful).worst is Class.LOOSENED
 
 
-def test_where_other_names_were_welcome_a_new_one_may_refuse_what_was_sent():
+def test_a_new_property_narrows_a_schema_that_allowed_additional_properties():
     """`additionalProperties: true` is a word: somebody may have sent that name, and of any type."""
     old = {"name": "t", "inputSchema": {"type": "object", "properties": {"a": {}}, "additionalProperties": True}}
     new = {**old, "inputSchema": {**old["inputSchema"], "properties": {"a": {}, "b": {"type": "string"}}}}
@@ -169,12 +169,12 @@ def test_no_change_is_no_diff():
     assert (found.worst, found.bump, [*found.lines()]) == (None, Bump.NONE, [])
 
 
-def test_a_diff_shows_what_would_hide():
+def test_a_diff_escapes_invisible_characters():
     said = "\n".join(changed("description", "Send.\u202e\x1b[8m\u200bx").lines())
     assert "+Send.\\u202e\\u001b[8m\\u200bx" in said
 
 
-def test_a_diff_as_data_has_what_it_was_and_what_it_is():
+def test_a_diff_as_data_has_the_values_before_and_after():
     said = changed(f"{PROPERTIES}.bcc", {"type": "string"}).data()
     assert said == {
         "changes": [
@@ -202,7 +202,7 @@ def test_a_diff_as_data_has_what_it_was_and_what_it_is():
         {"$ref": "#/a/99999999999999999999999", "$schema": {}, "default": {}, "multipleOf": 0, "format": 1},
     ],
 )
-def test_what_is_no_schema_is_compared_without_falling_over(schema: Any):
+def test_diff_tools_compares_invalid_schemas_without_an_exception(schema: Any):
     for old, new in ((schema, {"type": "object"}), ({"type": "object"}, schema), (schema, {**schema, "title": "T"})):
         before, after = ({"name": "t", "inputSchema": one} for one in (old, new))
         assert diff_tools(before, after)
@@ -229,7 +229,7 @@ def compared(old: dict[str, Any], new: dict[str, Any]) -> Diff:
     "reference", [{"$dynamicRef": "#n"}, {"$dynamicRef": "#/$defs/n"}, {"$recursiveRef": "#"}, {"$ref": "#n"}]
 )
 @pytest.mark.parametrize("around", ["properties", "not"])
-def test_what_changes_behind_any_kind_of_reference_is_not_text(reference: Any, around: str):
+def test_a_type_change_behind_any_kind_of_reference_is_not_a_text_change(reference: Any, around: str):
     def behind(kind: str) -> dict[str, Any]:
         named = {"n": {"$dynamicAnchor": "n", "$anchor": "n", "type": kind}}
         return {"$defs": named, around: {"a": reference} if around == "properties" else reference}
@@ -274,7 +274,7 @@ NAMED = "https://example.org/a"
         {"$id": NAMED, "$ref": "#/examples/0", "examples": ["?"]},
     ],
 )
-def test_what_has_its_own_address_refers_to_what_is_within(part: Any):
+def test_references_below_a_schema_id_resolve_within_that_schema(part: Any):
     old, new = (json.loads(json.dumps(part).replace('"?"', f'{{"type": "{kind}"}}')) for kind in ("integer", "string"))
     outside: dict[str, Any] = {"$defs": {"n": {"type": "boolean"}}, "examples": [True]}
     before, after = ({**outside, "properties": {"a": one}} for one in (old, new))
@@ -292,7 +292,7 @@ def test_a_part_with_an_address_and_no_reference_is_judged_as_any():
 
 
 @pytest.mark.parametrize("words", ["examples", "$comment", "description", "x-note"])
-def test_what_is_referred_to_is_no_text_wherever_it_stands(words: str):
+def test_a_referenced_schema_is_not_text_even_below_a_text_keyword(words: str):
     def said(kind: str) -> dict[str, Any]:
         return {"properties": {"a": {"$ref": f"#/{words}/0"}}, words: [{"type": kind}]}
 
@@ -301,7 +301,7 @@ def test_what_is_referred_to_is_no_text_wherever_it_stands(words: str):
     assert "$.tools.t.inputSchema.properties.a.type" in [one.place for one in found.changes]
 
 
-def test_words_of_what_is_referred_to_among_words_are_text():
+def test_descriptions_of_a_schema_referenced_from_text_keywords_are_text():
     def said(text: str) -> dict[str, Any]:
         named = {"title": {"$ref": "#/examples/0"}, "a": {"$ref": "#/properties/title"}}
         return {"properties": named, "examples": [{"type": "string", "description": text}]}
@@ -347,7 +347,7 @@ def test_a_rename_that_keeps_the_old_name_narrows_nothing():
     assert found.bump is Bump.MINOR
 
 
-def test_what_changes_with_a_rename_is_judged_beside_it():
+def test_a_schema_change_that_comes_with_a_rename_gets_its_own_class():
     new = {**renamed(), "inputSchema": {"type": "object", "required": ["to", "kind"]}}
     assert diff(Contract.of([SEND]), Contract.of([new])).worst is Class.NARROWED
 
@@ -357,7 +357,7 @@ def test_a_rename_without_the_old_name_is_one_gone_and_one_new():
     assert [one.kind for one in found.changes] == [Class.REMOVED, Class.ADDED]
 
 
-def test_who_replaces_a_tool_that_is_still_there_is_new():
+def test_a_replacement_of_a_tool_that_still_exists_is_an_added_tool():
     found = diff(Contract.of([SEND]), Contract.of([SEND, renamed()]))
     assert [(one.subject, one.kind) for one in found.changes] == [("send_message", Class.ADDED)]
 
@@ -375,6 +375,6 @@ def test_who_replaces_a_tool_that_is_still_there_is_new():
         ({}, None, [Class.NARROWED]),
     ],
 )
-def test_what_is_said_of_names_and_of_the_end_is_known(before: Any, after: Any, kinds: list[Class]):
+def test_changes_of_replaced_names_and_of_deprecations_are_classified(before: Any, after: Any, kinds: list[Class]):
     old, new = ({**SEND, "_meta": meta} for meta in (before, after))
     assert [one.kind for one in diff(Contract.of([old]), Contract.of([new])).changes] == kinds

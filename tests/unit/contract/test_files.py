@@ -22,7 +22,7 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_file_keeps_its_mode_whatever_the_umask_and_its_owner_where_that_may_be(tmp_path: Path):
+def test_a_written_file_keeps_its_mode_under_any_umask_and_its_owner_if_permitted(tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("before")
     if os.geteuid() == 0:
@@ -37,7 +37,7 @@ def test_a_file_keeps_its_mode_whatever_the_umask_and_its_owner_where_that_may_b
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
 
 
-def test_what_goes_by_two_names_is_changed_by_one_at_a_time(tmp_path: Path):
+def test_a_file_and_a_link_to_it_share_one_lock(tmp_path: Path):
     file, link, order = tmp_path / "a.txt", tmp_path / "b" / "c.txt", list[str]()
     link.parent.mkdir()
     link.symlink_to(file)
@@ -76,7 +76,7 @@ def test_behind_a_link_the_file_is_replaced(tmp_path: Path):
     assert file.read_text() == "after"
 
 
-def test_what_is_no_file_is_written_to_and_stays_what_it_is(tmp_path: Path):
+def test_a_pipe_is_written_to_and_remains_a_pipe(tmp_path: Path):
     pipe, said = tmp_path / "pipe", list[str]()
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: said.append(pipe.read_text()))
@@ -86,7 +86,7 @@ def test_what_is_no_file_is_written_to_and_stays_what_it_is(tmp_path: Path):
     assert (said, pipe.is_fifo()) == (["after"], True)
 
 
-def test_what_cannot_be_written_is_said(tmp_path: Path):
+def test_a_path_that_cannot_be_written_raises_a_configuration_error(tmp_path: Path):
     for place in (tmp_path, tmp_path / "no" / "folder.txt", Path("/dev/full")):
         with pytest.raises(ConfigurationError) as caught:
             write_whole(place, "after")

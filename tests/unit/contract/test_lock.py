@@ -34,14 +34,14 @@ LOCK = Lock(
 )
 
 
-def test_what_is_written_is_read(tmp_path: Path):
+def test_a_written_lock_file_reads_back_equal(tmp_path: Path):
     file = tmp_path / "tooltrue.lock"
     locks.write(file, LOCK)
     assert locks.read(file) == LOCK
     assert os.listdir(tmp_path) == ["tooltrue.lock"]
 
 
-def test_one_contract_has_one_file_whatever_the_order_it_came_in():
+def test_one_contract_has_one_lock_file_text_in_any_input_order():
     turned = Contract.of(
         [{"inputSchema": {"type": "object"}, "name": "b"}, dict(reversed(ADD.items()))],
         "Add before you ask.",
@@ -51,7 +51,7 @@ def test_one_contract_has_one_file_whatever_the_order_it_came_in():
     assert locks.text(Lock(turned, "sums", "1.0")) == locks.text(LOCK)
 
 
-def test_what_would_hide_from_a_reviewer_is_escaped():
+def test_a_lock_file_escapes_invisible_characters():
     said = locks.text(LOCK)
     assert "求和\\u202e.\\u007f" in said
     assert "\u202e" not in said

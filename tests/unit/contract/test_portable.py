@@ -68,7 +68,7 @@ def test_every_name_becomes_one_that_is_accepted(name: str, tool: tuple[str, str
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "a_b"]), st.text("ab_.读", max_size=6)), unique=True, max_size=30))
-def test_no_two_tools_have_one_name_whatever_the_order(tools: list[tuple[str, str]]):
+def test_no_two_tools_share_an_alias_in_any_order(tools: list[tuple[str, str]]):
     said = aliases(tools, profile("openai"))
     assert len(set(said.values())) == len(tools)
     assert aliases(reversed(tools), profile("openai")) == said
@@ -132,7 +132,7 @@ def test_too_many_tools_are_counted():
         ({"type": "integer", "exclusiveMinimum": 0}, {"type": "integer"}),
     ],
 )
-def test_a_schema_says_what_it_can_to_gemini(given_: Any, becomes: Any):
+def test_a_schema_for_gemini_keeps_the_keywords_that_gemini_supports(given_: Any, becomes: Any):
     schema = {**within(given_), "$defs": {"A": {"type": "string", "description": "A."}}, "additionalProperties": False}
     assert fitted(schema, "gemini").schema["properties"]["a"] == becomes
 
@@ -169,7 +169,7 @@ def test_every_condition_that_is_left_out_is_reported_where_it_stood():
         ("openai", None, "TT9068"),
     ],
 )
-def test_what_cannot_be_said_is_quarantined_with_the_reason(name: str, schema: Any, code: str):
+def test_a_schema_that_a_profile_cannot_express_is_quarantined_with_the_reason(name: str, schema: Any, code: str):
     found = fit({"name": "t", "inputSchema": schema}, profile(name))
     assert isinstance(found, UnportableTool)
     assert [one.code for one in found.reasons] == [code]
@@ -189,7 +189,7 @@ def test_references_that_double_are_quarantined_quickly():
     assert [one.code for one in found.reasons] == ["TT9067"]
 
 
-def test_what_a_host_asks_for_a_model_is_a_tool_again_or_an_error_with_the_reason():
+def test_fitting_returns_a_tool_or_raises_an_error_with_the_reason():
     fits = fitting(profile("kimi"))
     tool = ToolDefinition("t", within({"const": "a"}), title="T", description="Does.")
     assert fits(tool) == ToolDefinition("t", within({"type": "string", "const": "a"}), title="T", description="Does.")
@@ -220,7 +220,7 @@ def test_a_schema_that_contains_itself_gets_no_type_at_its_top():
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(schema=documents(), values=st.lists(st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3), min_size=10))
-def test_what_fitted_before_fits_after(name: str, schema: dict[str, Any], values: list[Any]):
+def test_a_value_that_is_valid_before_fitting_is_valid_after_it(name: str, schema: dict[str, Any], values: list[Any]):
     before = compiled(schema)
     if before is None:
         return
@@ -234,7 +234,7 @@ def test_what_fitted_before_fits_after(name: str, schema: dict[str, Any], values
             assert after.accepts(value), (value, found)
 
 
-def test_what_goes_with_another_keyword_is_not_looked_for_again():
+def test_fitting_removes_a_keyword_that_depends_on_another_one_without_an_error():
     """A schema of a stranger must not end in an error of ours."""
     inside: dict[str, Any] = {"$ref": "#/$defs/D", "minLength": 2}
     items: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "contains": inside, "maxContains": 1}

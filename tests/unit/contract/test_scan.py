@@ -80,7 +80,7 @@ print(json.dumps([[one.code, list(one.path), one.excerpt] for one in scan({"name
 """
 
 
-def test_findings_have_one_order_and_excerpt_whatever_the_hash_seed():
+def test_findings_have_one_order_and_excerpt_under_any_hash_seed():
     """A pin, a diff and a report of one definition are compared between processes."""
     said = {
         subprocess.run(

@@ -73,7 +73,7 @@ def test_a_tool_is_called_and_its_result_comes_back(loop: Any):
 
 
 @every_loop
-def test_what_fails_is_marked_and_says_why(loop: Any):
+def test_an_adapter_marks_a_failed_call_and_passes_on_the_reason(loop: Any):
     assert asyncio.run(loop("fail", {})) == ("The shelf is empty.", True)
 
 

@@ -43,7 +43,7 @@ def test_a18_two_servers_never_share_a_name(mark: str, name: str, other: str, an
         assert alias(mark, name) != alias(other, another)
 
 
-def test_a18_twin_a_name_stays_whatever_other_servers_there_are() -> None:
+def test_a18_twin_the_prefix_of_a_server_does_not_depend_on_the_other_servers() -> None:
     assert marks(["git", "hub"])["git"] == marks(["hub", "git", "more"])["git"] == "git"
 
 

@@ -54,7 +54,7 @@ def test_reading_runs_and_all_else_asks_where_no_rule_says_otherwise():
 @pytest.mark.requirement("SEC-02", "TOOL-08")
 @pytest.mark.parametrize("answer", [Once(), No(), None])
 @pytest.mark.parametrize("hints", [{"readOnlyHint": True}, {"readOnlyHint": True, "destructiveHint": False}, {}])
-def test_a_person_is_asked_before_a_tool_runs_whatever_its_server_says_of_it(
+def test_a_host_asks_for_approval_even_if_the_hints_of_an_untrusted_server_call_a_tool_safe(
     answer: ApprovalAnswer | None, hints: dict[str, bool]
 ):
     """The server is untrusted: its file does not say what its tools do, nor that their hints may be believed."""
@@ -99,7 +99,7 @@ def test_a_rule_for_a_server_counts_for_the_tools_of_that_server_alone():
     assert asyncio.run(place.code("put")) == ""
 
 
-def test_the_question_shows_server_tool_effect_arguments_in_full_and_what_is_otherwise_than_last_time():
+def test_an_approval_question_shows_server_tool_effect_full_arguments_and_changes():
     person = Person(Once(), Once())
     place = Place(person)
     place.add("put", effect="write")
@@ -154,7 +154,7 @@ def test_a_pattern_that_the_call_does_not_fit_is_asked_about_again():
     assert place.ran == []
 
 
-def test_edited_arguments_are_shown_again_and_the_model_learns_what_ran():
+def test_edited_arguments_are_shown_again_and_the_model_learns_the_arguments_that_ran():
     person = Person(EditedArguments({"x": "b"}), Once())
     place = Place(person)
     place.add("put", effect="write")
@@ -181,7 +181,7 @@ def test_edited_arguments_that_do_not_fit_are_for_the_person_to_mend():
     assert place.ran == [("put", {"x": "b"})]
 
 
-def test_who_edits_and_never_agrees_has_run_nothing():
+def test_edits_without_an_approval_never_run_the_tool():
     person = Person(*(EditedArguments({"x": str(number)}) for number in range(100)))
     place = Place(person)
     place.add("put", effect="write")
@@ -215,7 +215,7 @@ def test_no_answer_is_a_no(trouble: Exception):
     assert place.ran == []
 
 
-def test_a_question_that_nobody_answers_in_time_is_a_no():
+def test_an_approval_question_that_times_out_is_a_denial():
     async def silent(question: ApprovalQuestion) -> ApprovalAnswer:
         await asyncio.Event().wait()
         return Once()
@@ -341,7 +341,7 @@ def test_without_anybody_to_ask_a_call_waits_as_a_ticket():
     assert codes == ["", "TT2404"]
 
 
-def test_why_a_ticket_was_denied_is_what_the_model_reads():
+def test_the_model_reads_the_reason_for_a_denied_ticket():
     place = Place(None)
     place.add("put", effect="write")
 
@@ -391,7 +391,7 @@ def test_a_callback_says_yes_by_true_or_by_an_answer(said: object, ran: bool):
         assert bool(place.ran) is ran
 
 
-def test_what_a_tool_takes_is_the_schema_that_edits_have_to_fit():
+def test_an_approval_question_carries_the_input_schema_that_edits_must_match():
     person = Person(Once())
     place = Place(person)
     place.add("put", effect="write")

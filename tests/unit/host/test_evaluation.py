@@ -42,7 +42,7 @@ def test_the_interval_is_wilsons(right: int, of: int, low: float, high: float):
 
 
 @pytest.mark.parametrize(("right", "of"), [(29, 50), (29, 100), (57, 100), (116, 200), (29 / 3, 50 / 3)])
-def test_what_is_just_as_much_is_not_below(right: float, of: int):
+def test_an_equal_share_is_not_below_a_percentage(right: float, of: int):
     percent = round(100 * right / of)
     assert not Share(right, of).is_below(percent)
     assert Share(right, of).is_below(percent + 1)
@@ -50,12 +50,12 @@ def test_what_is_just_as_much_is_not_below(right: float, of: int):
     assert not Share(0, 0).is_below(100)
 
 
-def test_nothing_has_no_share():
+def test_a_share_of_zero_attempts_has_no_value_and_no_interval():
     assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_the_test_is_symmetric_and_counts_what_is_at_least_as_uneven(better: int, worse: int):
+def test_the_exact_test_is_symmetric_and_sums_the_outcomes_at_least_as_uneven(better: int, worse: int):
     most, rare = better + worse, min(better, worse)
     tail = sum(math.comb(most, count) for count in range(most + 1) if count <= rare or count >= most - rare)
     assert exact_p(better, worse) == exact_p(worse, better)
@@ -123,7 +123,7 @@ def test_calls_beyond_those_that_are_expected_are_not_graded():
 
 
 @pytest.mark.parametrize("arguments", [{"key": math.nan}, {"key": "\ud800"}, "\ud800", "{"])
-def test_whatever_a_model_writes_can_be_kept(tmp_path: Path, arguments: dict[str, Any] | str):
+def test_any_arguments_of_a_model_can_be_stored_and_evaluated(tmp_path: Path, arguments: dict[str, Any] | str):
     turn = Turn(ModelMessage("", (ToolUse("1", "find", arguments),)), "tools")
     answer = ModelAnswer(tuple(made(turn, ExposedTools((), {"find": "find"}))))
     StoredAnswers(tmp_path / "answers").add("key", answer)
@@ -151,7 +151,7 @@ def test_a_file_of_anything_keeps_nothing_and_takes_more(tmp_path_factory: pytes
     "answer",
     ["7", "{}", '{"calls":[],"text":1,"input":0,"output":0}', '{"calls":[{"tool":1}],"text":"","input":0,"output":0}'],
 )
-def test_what_is_no_answer_was_never_given(tmp_path: Path, answer: str):
+def test_an_invalid_line_of_stored_answers_is_ignored(tmp_path: Path, answer: str):
     file = tmp_path / "answers.jsonl"
     file.write_text(f'{{"key":"a","answer":{answer}}}\n')
     assert StoredAnswers(file).get("a") is None
@@ -225,7 +225,7 @@ def test_pauses_are_those_that_the_endpoint_wants_or_grow_and_have_a_bound():
     assert (found[0].answer, pauses) == (RIGHT, [7, 4, 8, 60])
 
 
-def test_what_will_not_pass_is_not_tried_again_and_keeps_nobody_else_from_an_answer():
+def test_a_permanent_failure_is_not_retried_and_does_not_block_other_queries():
     found, pauses = asked(Scripted(failure(400), WRONG), FIND, DROP, at_once=1)
     assert [one.answer for one in found] == [None, WRONG]
     assert pauses == []
@@ -247,7 +247,7 @@ def test_where_nothing_listens_and_nothing_has_been_heard_it_ends_at_once():
         ([ConnectionResetError(104, "reset")], False),
     ],
 )
-def test_nothing_listens_where_each_address_that_was_tried_says_so(tried: list[Exception], is_away: bool):
+def test_a_model_is_unavailable_if_each_address_of_its_name_failed_to_connect(tried: list[Exception], is_away: bool):
     """A name may stand for several: localhost does for two, on most machines."""
     failed = OSError("All connection attempts failed")
     failed.__cause__ = tried[0] if len(tried) == 1 else ExceptionGroup("several", tried)
@@ -272,12 +272,12 @@ def test_no_more_are_asked_at_once_than_was_said_and_all_come_in_their_order():
     ]
 
 
-def test_what_cannot_be_kept_ends_it(tmp_path: Path):
+def test_an_evaluation_ends_with_an_error_if_an_answer_cannot_be_stored(tmp_path: Path):
     with pytest.raises(ConfigurationError):
         asked(Scripted(RIGHT, RIGHT), FIND, DROP, kept=StoredAnswers(tmp_path / "nowhere" / "answers.jsonl"))
 
 
-def test_it_can_be_cancelled_and_what_was_answered_is_kept():
+def test_a_cancelled_evaluation_keeps_the_answers_it_has():
     kept, script = StoredAnswers(), Scripted(RIGHT)
 
     async def scenario() -> None:

@@ -59,7 +59,7 @@ tools = "disk_*"
 """
 
 
-def test_the_operators_file_says_what_only_a_host_goes_by(tmp_path: Path):
+def test_the_file_of_the_operator_configures_the_settings_of_a_host(tmp_path: Path):
     file = tmp_path / "tooltrue.toml"
     file.write_text(FILE)
     config = read_operator_config(file)
@@ -74,7 +74,7 @@ def test_the_operators_file_says_what_only_a_host_goes_by(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["[effects]\nreading = 'x'", "[budget]\ncalls = 0", "[flow]\nsends = 5", "[repair]"])
-def test_what_the_file_cannot_mean_is_refused_with_its_line(tmp_path: Path, text: str):
+def test_an_invalid_setting_in_the_file_of_the_operator_is_refused_with_its_line(tmp_path: Path, text: str):
     file = tmp_path / "tooltrue.toml"
     file.write_text(text)
     with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:"):
@@ -93,11 +93,11 @@ def test_what_the_file_cannot_mean_is_refused_with_its_line(tmp_path: Path, text
         ("destructive", ToolAnnotations(readOnlyHint=True, destructiveHint=False), "destructive"),
     ],
 )
-def test_what_a_tool_says_of_itself_only_makes_it_worse(said: Effect, hints: ToolAnnotations | None, effect: Effect):
+def test_the_hints_of_a_tool_can_only_raise_its_effect(said: Effect, hints: ToolAnnotations | None, effect: Effect):
     assert effect_of(said, hints) == effect
 
 
-def test_an_effect_that_is_declared_is_what_every_layer_sees():
+def test_each_layer_sees_the_effect_that_the_operator_declared():
     person = Person()
     place = Place(person, effects={"read": globs(["look"]), "destructive": globs(["put"])})
     place.add("look")

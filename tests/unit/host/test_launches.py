@@ -60,7 +60,7 @@ def test_a_command_is_shown_whole_and_approved_once(tmp_path: Path) -> None:
     assert "s3cret" not in launches.file.read_text()
 
 
-def test_where_an_approval_cannot_be_kept_it_is_said_and_what_was_there_stays(tmp_path: Path) -> None:
+def test_an_approval_that_cannot_be_written_raises_and_leaves_earlier_approvals_intact(tmp_path: Path) -> None:
     launches = Launches(tmp_path / "state")
     check(launches, launch(tmp_path), Person())
     kept = launches.file.read_text()
@@ -76,7 +76,7 @@ def test_where_an_approval_cannot_be_kept_it_is_said_and_what_was_there_stays(tm
     assert [path.name for path in launches.file.parent.iterdir()] == [launches.file.name]
 
 
-def test_who_approves_and_who_revokes_at_once_undo_nothing_of_each_other(tmp_path: Path) -> None:
+def test_concurrent_approvals_and_revocations_do_not_undo_each_other(tmp_path: Path) -> None:
     def request(name: str) -> LaunchRequest:
         return LaunchRequest("a", "s.json", name, "run")
 
@@ -132,7 +132,7 @@ def test_a37_twin_a_secret_that_changes_is_no_other_command(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["BASH_FUNC_ls%%", "JDK_JAVA_OPTIONS", "DOCKER_HOST", "GIT_ASKPASS", "EDITOR"])
-def test_a37_a_variable_is_shown_as_the_file_has_it_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+def test_a37_the_launch_request_shows_a_variable_of_any_name_as_the_file_has_it(tmp_path: Path, name: str) -> None:
     launches = Launches(tmp_path / "state")
     request = launches.request("a", "s.json", launch(tmp_path, env={name: "() { evil; }"}))
     assert f"{name} = () {{ evil; }}" in request.text
@@ -167,7 +167,7 @@ def with_input(
 
 @pytest.mark.parametrize("said", [{"password": True}, {}])
 @pytest.mark.parametrize("key", ["default", "options"])
-def test_a37_what_a_file_answers_for_an_input_is_shown_and_approved(
+def test_a37_the_default_and_the_options_of_an_input_are_shown_and_approved(
     tmp_path: Path, said: dict[str, Any], key: str
 ) -> None:
     launches, person = Launches(tmp_path / "state"), Person()
@@ -232,7 +232,7 @@ def test_a37_twin_an_address_that_is_sent_nothing_of_the_user_needs_no_yes(tmp_p
     asyncio.run(Launches(tmp_path / "state").check("a", "s.json", way, None))
 
 
-def test_what_was_approved_can_be_taken_back(tmp_path: Path) -> None:
+def test_an_approved_launch_can_be_revoked(tmp_path: Path) -> None:
     launches, way = Launches(tmp_path / "state"), launch(tmp_path)
     check(launches, way, Person())
     ((name, entry),) = launches.all().items()
@@ -293,7 +293,7 @@ def test_a_damaged_list_of_approvals_approves_nothing(tmp_path: Path, text: str)
         (r"C:\node\npx.cmd foo", ("foo",)),
     ],
 )
-def test_a38_a_package_that_is_whatever_is_newest_is_warned_of(command: str, packages: tuple[str, ...]) -> None:
+def test_a38_a_package_without_a_pinned_version_is_reported(command: str, packages: tuple[str, ...]) -> None:
     assert unpinned(tuple(command.split())) == packages
 
 
@@ -341,7 +341,7 @@ def test_a38_twin_a_package_of_one_release_is_not(command: str) -> None:
 
 @pytest.mark.attack("A38")
 @pytest.mark.parametrize("shell", ["sh", "/bin/bash"])
-def test_a38_what_a_shell_starts_is_seen(shell: str) -> None:
+def test_a38_an_unpinned_package_in_a_shell_command_is_reported(shell: str) -> None:
     assert unpinned((shell, "-lc", "exec npx -y foo; true")) == ("foo",)
     assert unpinned((shell, "-c", "npx foo@1.2.3 'a")) == ()
     assert unpinned((shell, "server.sh")) == ()

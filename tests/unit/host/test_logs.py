@@ -28,7 +28,7 @@ def chatty(name: str) -> Server:
     return server
 
 
-def test_what_servers_log_while_they_work_is_told_with_their_names() -> None:
+def test_log_messages_of_servers_arrive_during_a_call_with_the_server_names() -> None:
     heard: list[ServerLog] = []
 
     async def main() -> None:
@@ -74,7 +74,7 @@ def test_a_flood_is_counted_and_the_rest_is_told_later() -> None:
         (None, "null"),
     ],
 )
-def test_what_is_told_is_clean_and_short(data: Any, text: str) -> None:
+def test_a_log_message_of_a_server_is_sanitized_and_truncated(data: Any, text: str) -> None:
     ear = Ear()
     ear.hear(LogMessage("loud", data, "\x1b[1mroot" + "x" * 200))
     (log,) = ear.heard

@@ -97,7 +97,7 @@ def test_a08_twin_a_newcomer_holds_nothing_back_and_a_person_can_know(folder: Pa
 
 
 @pytest.mark.twin("A08")
-def test_a08_twin_what_was_accepted_stays_whoever_comes(tmp_path: Path) -> None:
+def test_a08_twin_an_accepted_server_stays_admitted_when_a_new_server_joins(tmp_path: Path) -> None:
     Seen(tmp_path, "mail", ("held", "calc"), mail=Late(HONEST), calc=Published(ORDER))
     host = Host(
         _config(tmp_path, {"mail": Published(), "calc": Published(ORDER)}), **OPEN, audit=False, pins=_pins(tmp_path)

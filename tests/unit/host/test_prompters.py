@@ -57,7 +57,7 @@ def scripted(*lines: str) -> tuple[Callable[[str], Awaitable[str]], list[str]]:
         (["e", "[1]", "n"], No()),
     ],
 )
-def test_what_is_typed_is_what_is_meant(typed: list[str], answer: object):
+def test_each_typed_reply_is_parsed_as_its_approval_answer(typed: list[str], answer: object):
     read, prompts = scripted(*typed)
     shown: list[str] = []
     asked = question(x="a\u202e")
@@ -90,7 +90,7 @@ def test_a_terminal_that_is_gone_is_no_answer():
         asyncio.run(_ask(read, [], question()))
 
 
-def test_what_was_typed_ahead_answers_no_question():
+def test_input_typed_before_a_prompt_does_not_answer_it():
     main, other = os.openpty()
     try:
         os.write(main, b"y\n")  # before anything was asked
@@ -109,7 +109,7 @@ def test_what_was_typed_ahead_answers_no_question():
         os.close(other)
 
 
-def test_a_question_that_nobody_waits_for_any_more_takes_no_line_from_the_next():
+def test_a_cancelled_prompt_does_not_consume_the_line_of_the_next_prompt():
     main, other = os.openpty()
     try:
         read = lines_of(other, lambda text: None)

@@ -105,7 +105,7 @@ def test_tokens_are_counted_wherever_they_are_told(usage: Any):
 
 
 @pytest.mark.parametrize("odd", [{"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, "many", [1]])
-def test_what_is_no_number_of_tokens_counts_as_none(odd: Any):
+def test_an_invalid_token_count_counts_as_zero(odd: Any):
     assert assembled(reason="stop", usage=odd).usage == Usage()
 
 
@@ -124,7 +124,7 @@ def test_a_character_that_was_cut_in_two_is_one_and_a_half_alone_can_be_sent():
     assert assembled({"content": "a\ud83d"}, reason="stop").message.text == "a\ufffd"
 
 
-def test_what_was_no_call_goes_back_in_a_form_that_can_be_read():
+def test_an_invalid_tool_call_is_sent_back_to_the_model_in_a_valid_form():
     turn = assembled(piece('{"a":', "rm -rf /", index=0, id="1"))
     function = wire_messages([UserMessage(("go",)), turn.message], sees=False)[1]["tool_calls"][0]["function"]
     assert function == {"name": "rm_-rf__", "arguments": "{}"}

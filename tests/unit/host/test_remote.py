@@ -165,7 +165,7 @@ def test_a29_twin_half_of_it_is_looked_at_and_used() -> None:
 
 
 @pytest.mark.attack("A29")
-def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
+def test_a29_other_servers_proceed_during_a_long_inspection() -> None:
     """The text is the worst that there is to read, and whoever looks at it waits until others have had their turns."""
     server, looks, others_went_on = Published(tool("t", "\n" * 150_000)), threading.Event(), threading.Event()
     judged: list[bool] = []
@@ -271,7 +271,7 @@ def test_a_refusal_of_the_server_is_told_in_its_own_words_and_clean() -> None:
     assert "In its own words: no such thing here (-32602) [TT9253]" in result.text
 
 
-def test_what_comes_back_is_marked_as_a_strangers() -> None:
+def test_a_tool_result_of_a_remote_server_is_marked_untrusted() -> None:
     assert called(Published(tool("t"))).raw["_meta"]["tooltrue/untrusted"]
 
 
@@ -370,7 +370,7 @@ def test_a_name_that_cannot_be_given_is_an_error_at_once(rename: dict[str, str])
         Host({"a": ServerConfig("a", "$", command="x", rename=rename)})
 
 
-def test_a_judge_sees_the_whole_contract_and_holds_back_what_it_will() -> None:
+def test_a_judge_sees_the_whole_contract_and_quarantines_the_tools_that_it_rejects() -> None:
     seen: list[Contract] = []
 
     def judge(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
@@ -483,7 +483,7 @@ def test_a_list_that_fails_once_takes_nothing_away(caplog: pytest.LogCaptureFixt
     assert "server a does not list its prompts" in caplog.text
 
 
-def test_a_question_that_nobody_here_can_be_asked_is_refused_with_words() -> None:
+def test_an_approval_request_without_a_prompter_is_refused_with_a_message() -> None:
     server = Server("s")
 
     @server.tool(effect="destructive", confirm=True)
@@ -501,7 +501,7 @@ class Who:
     name: str
 
 
-def test_what_a_server_asks_is_put_to_the_person_with_its_name() -> None:
+def test_an_elicitation_of_a_server_reaches_the_person_with_the_server_name() -> None:
     server = Server("s", audit=False)
     asked: list[tuple[str, str]] = []
 

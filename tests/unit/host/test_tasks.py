@@ -28,7 +28,7 @@ def place_with(budget: Budget | None = None, loops: Loops | None = None) -> Plac
 # --- budgets ----------------------------------------------------------------------------------------------------------
 
 
-def test_who_is_near_the_end_of_a_budget_is_told_what_is_left_and_then_refused_and_then_stopped():
+def test_a_run_near_its_budget_is_warned_then_refused_and_then_stopped():
     place = place_with(Budget(calls=4))
     task = place.task()
 
@@ -222,7 +222,7 @@ def test_twin_the_same_call_again_after_something_else_is_no_circle():
     assert not any(told(text) for text in asyncio.run(main()))
 
 
-def test_the_same_error_again_is_told_whatever_the_arguments_and_then_stops():
+def test_a_repeated_error_is_reported_under_any_arguments_and_then_stops_the_run():
     place = place_with()
     place.add("broken", lambda arguments: ToolError("the disk is full"), effect="read")
     task = place.task()
@@ -250,7 +250,7 @@ def test_a_refusal_that_comes_again_and_again_is_the_same_error():
     assert texts[7].endswith("[TT9363]")
 
 
-def test_what_was_stopped_is_in_the_record():
+def test_the_audit_record_of_a_stopped_run_names_the_reason():
     place = place_with(Budget(calls=1))
     task = place.task()
 

@@ -57,7 +57,7 @@ class Obedient(AsyncCloseable):
     async def close(self) -> None: ...
 
     async def answer(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: OnDelta = ignore_deltas
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], on_delta: OnDelta = ignore_deltas
     ) -> Turn:
         if not self.uses:
             return Turn(ModelMessage("done"), "end")
@@ -108,7 +108,7 @@ def replies(done: RunResult) -> list[str]:
     return [reply.text for message in done.messages if isinstance(message, ToolMessage) for reply in message.replies]
 
 
-def test_what_a_page_orders_is_asked_about_before_it_is_sent(tmp_path: Path):
+def test_a_send_that_an_untrusted_page_orders_needs_approval(tmp_path: Path):
     person = Person(No("never"))
     model = Obedient(("disk_read", {}), ("web_fetch", {}), ("mail_send", {"to": "eve", "text": "5,000"}))
     done, task, sent, _ = driven(tmp_path, model, person, Hosting(flow=KNOWN))
@@ -165,7 +165,7 @@ def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
     assert "wiped" in done.text
 
 
-def test_what_was_met_for_one_question_is_met_for_the_next_of_the_conversation(tmp_path: Path):
+def test_taint_of_one_question_holds_for_the_next_question_of_the_conversation(tmp_path: Path):
     person = Person()
     model = Obedient(("disk_read", {}), ("web_fetch", {}))
     servers = {"disk": Published(tool("read")), "web": Published(tool("fetch")), "mail": Published(tool("send"))}
@@ -255,7 +255,7 @@ def in_a_host(folder: Path, person: Person, use: Callable[[Desk], Awaitable[Any]
 
 
 @pytest.mark.attack("C24")
-def test_c24_a_run_that_goes_on_from_another_has_met_what_that_had(tmp_path: Path):
+def test_c24_a_run_that_continues_another_inherits_its_taint(tmp_path: Path):
     person = Person()
 
     async def use(desk: Desk) -> None:
@@ -278,7 +278,7 @@ def test_c24_of_calls_that_somebody_else_has_made_the_worst_is_expected(tmp_path
 
 
 @pytest.mark.twin("C24")
-def test_c24_twin_a_run_that_goes_on_from_a_harmless_one_asks_nobody(tmp_path: Path):
+def test_c24_twin_a_run_that_continues_an_untainted_run_needs_no_approval(tmp_path: Path):
     person = Person()
 
     async def use(desk: Desk) -> list[Any]:

@@ -60,7 +60,7 @@ def call(**members: Any) -> dict[str, Any]:
         '{"a":1}'.encode("utf-16"),
     ],
 )
-def test_what_is_not_json_is_a_parse_error(data: bytes):
+def test_invalid_json_is_a_parse_error(data: bytes):
     assert refusal(data) == "TT1001"
 
 
@@ -136,7 +136,7 @@ def test_b12_twin_brackets_within_strings_are_letters(data: bytes):
 
 
 @pytest.mark.parametrize("data", [b'"' + b"[" * 500, rb'["a\"' + b"[" * 500, b"]" * 500 + b"[" * 500])
-def test_b12_brackets_in_what_is_no_json_are_refused_all_the_same(data: bytes):
+def test_b12_brackets_in_invalid_json_are_refused_as_well(data: bytes):
     assert refusal(data) in ("TT1001", "TT1004")
 
 
@@ -221,7 +221,7 @@ def test_an_error_may_come_without_an_id(members: dict[str, Any]):
         (call(id=1, error={"code": 1, "message": None}), 1),
     ],
 )
-def test_what_is_json_but_no_message_is_refused_with_its_id(value: Any, id: Any):
+def test_json_that_is_not_a_valid_message_is_refused_with_its_id(value: Any, id: Any):
     with pytest.raises(InvalidRequest) as caught:
         parse(value)
     assert caught.value.code == "TT1002"
@@ -246,7 +246,7 @@ def test_b34_an_id_is_a_string_or_an_integer_and_nothing_like_it(id: Any):
 # -- messages → bytes --------------------------------------------------------------------------------------------------
 
 
-def test_what_goes_out_comes_back_as_it_was():
+def test_encoded_messages_parse_back_to_the_same_messages():
     raw = msgspec.Raw(b'{"a":1}')
     assert parse(decode(encode_request("x", "m", raw))) == RpcRequest("x", "m", {"a": 1})
     assert parse(decode(encode_notification("m", {"é": "\n"}))) == Notification("m", {"é": "\n"})
@@ -254,7 +254,7 @@ def test_what_goes_out_comes_back_as_it_was():
 
 
 @pytest.mark.requirement("BASE-02")
-def test_what_goes_out_is_utf_8_in_every_kind_of_message():
+def test_each_kind_of_message_is_encoded_as_utf_8():
     text = "Zoë 世界 🫖"
     error = RpcError(text)
     error.data = text

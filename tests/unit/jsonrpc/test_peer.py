@@ -244,14 +244,14 @@ def test_b35_a_cancelled_request_gets_no_answer_and_frees_its_id():
     conversation(test)
 
 
-def test_what_is_not_running_cannot_be_cancelled():
+def test_a_request_that_is_not_running_cannot_be_cancelled():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         assert not peer.cancel("never")
 
     conversation(test)
 
 
-def test_close_cancels_what_runs_and_writes_nothing_more():
+def test_close_cancels_running_requests_and_stops_all_writes():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(request("wait", 1))
         await turns()
@@ -263,7 +263,7 @@ def test_close_cancels_what_runs_and_writes_nothing_more():
     conversation(test)
 
 
-def test_drain_waits_for_what_runs():
+def test_drain_waits_for_running_requests():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(request("gate", 1))
         await turns()
@@ -278,7 +278,7 @@ def test_drain_waits_for_what_runs():
 
 
 @pytest.mark.twin("B33")
-def test_an_answer_reaches_the_one_who_asked():
+def test_a_response_reaches_the_request_with_its_id():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = [asyncio.ensure_future(peer.request("m", {"n": n}, timeout=LIMIT)) for n in range(2)]
         first, second = await wire.count(2)
@@ -308,7 +308,7 @@ def test_an_error_of_the_peer_is_raised():
         *(2, None, 99, 0, -1, 10**20, True, False, [1], {"id": 1}),
     ],
 )
-def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
+def test_b33_an_unsolicited_response_changes_no_pending_request(id: Any):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
         [sent] = await wire.count(1)
@@ -348,7 +348,7 @@ INVALID = {
 
 @pytest.mark.parametrize("is_batch", [False, True], ids=["alone", "in a batch"])
 @pytest.mark.parametrize("case", INVALID)
-def test_an_answer_that_is_not_valid_is_named_to_whoever_waits_for_it(case: str, is_batch: bool):
+def test_an_invalid_response_fails_its_pending_request_with_the_problem(case: str, is_batch: bool):
     answer, problem = INVALID[case]
     message = {name: value for name, value in {"jsonrpc": "2.0", **answer}.items() if (name, value) != NO_VERSION}
 
@@ -402,7 +402,7 @@ def undecoded(frame: str, problem: str) -> Callable[[Peer, Handler, Wire], Await
 
 
 @pytest.mark.parametrize("case", UNDECODED)
-def test_an_answer_that_cannot_be_decoded_is_named_to_whoever_waits_for_it(case: str):
+def test_an_undecodable_response_fails_its_pending_request_with_the_problem(case: str):
     conversation(undecoded(*UNDECODED[case]))
 
 
@@ -463,7 +463,7 @@ def test_an_array_of_anything_is_looked_at_in_one_pass(piece: str):
         '{"result":["%s],\\"id\\":1}"}'.replace("%s", DEEP),
     ],
 )
-def test_what_cannot_be_decoded_and_is_no_answer_to_a_request_ends_none(frame: str):
+def test_an_undecodable_frame_that_is_not_a_response_ends_no_pending_request(frame: str):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
         await wire.count(1)
@@ -479,7 +479,7 @@ def test_what_cannot_be_decoded_and_is_no_answer_to_a_request_ends_none(frame: s
     [{"id": 1, "method": 7}, {"id": 1, "method": "m", "params": []}, {"jsonrpc": "1.0", "id": 1, "method": "m"}],
     ids=["method", "params", "version"],
 )
-def test_a_request_that_is_not_valid_ends_none_of_ours_whatever_its_id(request_: Any):
+def test_an_invalid_request_with_the_same_id_ends_no_pending_request(request_: Any):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
         await wire.count(1)
@@ -503,7 +503,7 @@ def test_a_request_that_is_not_valid_ends_none_of_ours_whatever_its_id(request_:
         (b"7", "not an object"),
     ],
 )
-def test_what_came_instead_of_an_answer_stands_in_the_text_of_a_time_out(frame: bytes, reason: str):
+def test_the_text_of_a_timeout_quotes_the_frame_that_came_instead_of_a_response(frame: bytes, reason: str):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(b"before")
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=0.01))
@@ -557,7 +557,7 @@ def test_a_cancelled_wait_is_told_to_the_other_end_too():
     conversation(test)
 
 
-def test_a_carrier_that_fails_fails_everyone_who_waits():
+def test_a_lost_connection_fails_all_pending_requests():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = [asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT)) for _ in range(2)]
         await wire.count(2)
@@ -627,7 +627,7 @@ def test_an_element_that_is_cancelled_leaves_the_answers_of_the_others():
 
 
 @pytest.mark.requirement("CANC-06", "CANC-08")
-def test_b35_nothing_is_heard_of_a_cancelled_request_although_it_goes_on():
+def test_b35_a_cancelled_request_that_goes_on_sends_no_messages():
     async def main() -> list[Any]:
         wire, finished = Wire(), asyncio.Event()
 

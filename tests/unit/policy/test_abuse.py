@@ -59,7 +59,7 @@ def sulk() -> str:
     raise ToolError("not today")
 
 
-def test_who_guesses_at_names_is_paused_and_nobody_else():
+def test_a_principal_that_guesses_tool_names_is_paused_and_other_principals_are_not():
     world = World()
     assert [world.ask(f"guess{number}") for number in range(5)] == ["TT1010"] * 4 + ["TT2103"]
     assert world.ask("double", number=2) == "TT2103"
@@ -101,7 +101,7 @@ def test_a_pause_holds_at_every_worker_within_a_second():
     assert world.ask("double", worker=1, number=1) == "TT2103"
 
 
-def test_what_is_asked_in_a_pause_does_not_make_it_longer():
+def test_requests_during_a_pause_do_not_extend_it():
     world = World()
     for number in range(4):
         world.ask(f"guess{number}")
@@ -116,7 +116,7 @@ class Broken(MemoryFacts):
         raise StateError.of("TT7005", path="x")
 
 
-def test_b57_where_nobody_can_say_who_is_paused_nothing_is_called():
+def test_b57_a_failed_look_up_of_paused_principals_blocks_all_calls():
     tools = LocalToolset()
     tools.add(double)
     provider = abuse(LIMITS, Broken(), AbuseEvents())(tools)

@@ -60,12 +60,12 @@ def test_text_keeps_its_lines():
 
 
 @given(ARGUMENTS, ARGUMENTS)
-def test_what_looks_the_same_is_the_same(one: dict[str, Any], other: dict[str, Any]):
+def test_two_sets_of_arguments_display_alike_only_if_they_are_equal(one: dict[str, Any], other: dict[str, Any]):
     assert (display_arguments(one) == display_arguments(other)) == (list(one.items()) == list(other.items()))
 
 
 @given(ARGUMENTS)
-def test_nothing_that_cannot_be_seen_is_left(arguments: dict[str, Any]):
+def test_a_display_of_arguments_has_no_invisible_characters(arguments: dict[str, Any]):
     said = re.sub("\u2068([^\u2066-\u2069]+)\u2069", r"\1", display_arguments(arguments))
     assert {unicodedata.category(sign) for sign in said.replace("\n", "")} & {
         "Cc",

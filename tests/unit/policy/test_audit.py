@@ -70,7 +70,7 @@ def echo(text: str = "a") -> str:
 # --- one record an operation ------------------------------------------------------------------------------------------
 
 
-def test_a_call_is_one_record_that_says_who_what_and_how_it_ended():
+def test_one_call_makes_one_record_with_principal_tool_and_outcome():
     server = server_with(echo, effect="read")
     [record] = recorded(server, lambda client: client.call_tool("tool", {"text": "hello"}))
     assert record.pop("ms") >= 0
@@ -149,7 +149,7 @@ def test_a_record_says_how_a_call_ended(
     assert "hunter2" not in str(record)
 
 
-def test_what_does_not_exist_is_a_refusal_that_is_recorded():
+def test_a_call_of_an_unknown_tool_is_recorded_as_a_refusal():
     [record] = recorded(Server("t"), lambda client: client.call_tool("nowhere", {"a": 1}))
     assert of(record, "subject", "outcome", "code", "decision", "effect") == (
         "nowhere",
@@ -160,7 +160,7 @@ def test_what_does_not_exist_is_a_refusal_that_is_recorded():
     )
 
 
-def test_the_reading_of_what_does_not_exist_is_a_refusal_too():
+def test_a_read_of_an_unknown_resource_or_prompt_is_recorded_as_a_refusal():
     server = Server("t")
     server.resource("docs://{text}")(echo)
     server.prompt(echo)
@@ -259,7 +259,7 @@ def test_a_call_that_asks_is_one_record_in_all(revision: str):
     assert [of(record, "outcome", "rounds") for record in records] == [("ok", 3)]
 
 
-def test_what_is_asked_and_never_answered_is_recorded_once_its_time_is_over():
+def test_a_call_with_an_unanswered_question_is_recorded_once_after_its_deadline():
     now = 1_000_000.0
     audit = Audit(log := MemoryLog())
     recorder = Recorder(audit, clock=lambda: now)
@@ -286,7 +286,7 @@ def test_what_is_asked_and_never_answered_is_recorded_once_its_time_is_over():
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
-def test_arguments_are_recorded_as_they_came_whatever_the_tool_makes_of_them():
+def test_arguments_are_recorded_as_received_even_if_the_tool_mutates_them():
     tools, log = LocalToolset(), MemoryLog()
 
     def handler(arguments: dict[str, Any]) -> str:
@@ -321,7 +321,7 @@ def sign_in(
     return "in"
 
 
-def test_what_is_secret_by_its_schema_or_its_name_is_masked_and_nothing_else():
+def test_only_arguments_that_are_secret_by_schema_or_name_are_masked():
     said = {"user": "ann", "password": "s1", "pin": "s2", "notes": ["s3"], "max_tokens": 5, "author": "bob"}
     provider, log = provider_of(sign_in)
     asyncio.run(provider.call_tool(ToolCall("tool", said, RequestContext(LOCAL, SILENT))))
@@ -386,7 +386,7 @@ SECRET = "ghp_" + "a1B2" * 9
     ],
     ids=range(9),
 )
-def test_j02_no_secret_is_recorded_whatever_it_is_the_name_of(does: Does):
+def test_j02_a_secret_in_any_recorded_field_is_masked(does: Does):
     server = server_with(echo, effect="read")
     server.resource("docs://{text}")(echo)
 
@@ -400,7 +400,7 @@ def test_j02_no_secret_is_recorded_whatever_it_is_the_name_of(does: Does):
     assert "masked" in shown
 
 
-def test_j02_twin_what_hides_no_secret_is_recorded_as_it_came():
+def test_j02_twin_arguments_without_a_secret_are_recorded_unchanged():
     said = {"text": "na\u200bïve", "k\u200bey": 1}
     [record] = recorded(server_with(echo, effect="read"), lambda client: client.call_tool("tool", said))
     assert of(record, "arguments", "masked") == (said, None)
@@ -425,7 +425,7 @@ def test_a_detector_of_ones_own_takes_the_place_of_ours():
     assert of(record, "arguments", "masked") == ({"text": "… was here"}, ["/text"])
 
 
-def test_what_a_detector_fails_at_costs_no_other_record_and_is_not_written(tmp_path: Path):
+def test_a_failing_detector_hides_the_arguments_of_one_record_only(tmp_path: Path):
     def mask(text: str) -> str:
         if "bad" in text:
             raise RuntimeError(text)
@@ -446,7 +446,7 @@ def test_what_a_detector_fails_at_costs_no_other_record_and_is_not_written(tmp_p
 
 
 @pytest.mark.parametrize("text", ["naïve 名 \u2028", "\ud800", 'a\n{"decision":"allow"}', "\x7f\x00\x1b[2J"])
-def test_a_record_is_one_line_of_ascii_whatever_was_said(text: str):
+def test_a_record_of_any_text_is_one_line_of_ascii(text: str):
     provider, log = provider_of(echo)
     with_any = ToolCall("tool", {"text": text}, RequestContext(LOCAL, SILENT))
     asyncio.run(provider.call_tool(with_any))
@@ -543,7 +543,9 @@ EFFECTS = ("read", "write", "open-world", "destructive")
     ("on_failure", "runs"),
     [("refuse", ()), ("refuse writes", ("read",)), ("go on", ("read", "write", "open-world"))],
 )
-def test_what_runs_while_nothing_can_be_recorded(on_failure: OnFailure, runs: tuple[str, ...]):
+def test_on_failure_decides_which_effects_run_while_the_audit_log_is_broken(
+    on_failure: OnFailure, runs: tuple[str, ...]
+):
     ran: list[str] = []
     server = Server("t", audit=Audit(Broken(), on_failure=on_failure))
     for effect in EFFECTS:
@@ -559,7 +561,7 @@ def test_what_runs_while_nothing_can_be_recorded(on_failure: OnFailure, runs: tu
     assert tuple(ran) == runs
 
 
-def test_what_is_destructive_runs_once_that_is_recorded_and_not_before():
+def test_a_destructive_call_runs_only_after_its_write_ahead_audit_record():
     log = MemoryLog()
     server = Server("t", audit=log)
     seen: list[Record] = []
@@ -629,7 +631,7 @@ def test_records_are_kept_until_the_last_of_those_that_serve_has_ended(tmp_path:
     assert asyncio.run(scenario()) == ["ok", "ok"]
 
 
-def test_nothing_is_recorded_where_the_author_says_so():
+def test_a_server_with_audit_false_records_no_calls():
     server = Server("t", audit=False)
     server.add_tool(echo, name="tool", effect="read")
     assert recorded(server, lambda client: client.call_tool("tool")) == []

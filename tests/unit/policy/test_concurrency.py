@@ -89,7 +89,7 @@ def test_no_more_of_a_tool_run_than_may_and_the_next_one_comes_in():
     run(test)
 
 
-def test_who_waits_for_one_tool_is_not_in_the_way_of_another():
+def test_a_queue_for_one_tool_does_not_block_calls_of_another():
     async def test() -> None:
         room = Room(Concurrency(tool=1, caller=3), "a", "b")
         slow = [room.call("a") for _ in range(3)]
@@ -131,7 +131,7 @@ def test_as_many_may_wait_as_may_run_and_the_rest_is_told_to_come_back():
     run(test)
 
 
-def test_who_waits_too_long_is_told_to_come_back():
+def test_a_call_that_waits_too_long_for_a_slot_is_refused_as_busy():
     async def test() -> None:
         room = Room(Concurrency(tool=1, seconds=0.01), "a")
         running = room.call("a")
@@ -193,7 +193,7 @@ def test_a_thread_that_was_given_up_keeps_its_place_until_it_ends(caplog: pytest
         max_size=40,
     ),
 )
-def test_whatever_comes_goes_or_is_given_up_no_place_is_lost_and_none_is_given_twice(
+def test_no_slot_is_lost_or_granted_twice_under_any_sequence_of_calls_and_cancellations(
     limits: tuple[int, int, int], steps: list[tuple[str, Any, str]]
 ):
     async def test() -> None:

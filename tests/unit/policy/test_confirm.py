@@ -227,13 +227,13 @@ def test_a_yes_to_one_server_is_none_to_another_of_its_name(scope: Scope):
     assert asyncio.run(main()) == [scope, None]
 
 
-def test_who_calls_from_elsewhere_is_not_told_where_a_server_lies():
+def test_a_remote_caller_does_not_see_the_path_of_the_server():
     here, elsewhere = (approval_message(wanted(principal=id, instance="/a"), "en") for id in ("local", "somebody"))
     assert here.startswith("attic (/a) asks")
     assert elsewhere.startswith("attic asks")
 
 
-def test_a_ticket_says_how_a_server_was_started_where_nobody_said_which_it_is():
+def test_a_ticket_names_the_start_of_a_server_without_an_instance_name():
     unsaid = replaced(wanted(), started="/a.py #1")
     assert (unsaid.whose, unsaid.key == wanted().key) == ("attic (/a.py #1)", False)
     assert approval_message(unsaid, "en").startswith("attic asks")
@@ -330,7 +330,7 @@ def test_a_ticket_that_is_denied_is_no_and_no_new_one():
     assert asyncio.run(main()) == ["TT2415", "TT2415", [], "TT2403"]
 
 
-def test_a_ticket_and_what_it_allows_end():
+def test_tickets_and_grants_expire():
     attic = Attic()
 
     async def main() -> list[Any]:
@@ -400,7 +400,7 @@ def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> A
     return ApprovalRequest("attic", principal, "burn", "destructive", "pin", {"box": box}, instance=instance)
 
 
-def test_nobody_takes_the_places_of_others_and_what_was_allowed_takes_none():
+def test_the_ticket_limit_of_one_caller_and_its_grants_take_no_places_of_other_callers():
     attic = Attic()
 
     async def main() -> None:
@@ -418,7 +418,7 @@ def test_nobody_takes_the_places_of_others_and_what_was_allowed_takes_none():
     asyncio.run(main())
 
 
-def test_all_who_ask_have_so_many_places_together():
+def test_all_callers_share_a_total_limit_of_tickets():
     attic = Attic()
 
     async def main() -> None:
@@ -432,7 +432,7 @@ def test_all_who_ask_have_so_many_places_together():
 
 @pytest.mark.parametrize("end", ["give_back", "settle"])
 @pytest.mark.parametrize("said", ["denied", "session"])
-def test_what_a_person_says_during_a_run_holds_after_it(end: str, said: str):
+def test_a_decision_made_during_a_run_holds_after_it(end: str, said: str):
     attic = Attic()
 
     async def main() -> Ticket | None:
@@ -526,7 +526,7 @@ class Down(MemoryFacts):
 
 
 @eras
-def test_nothing_runs_while_the_store_is_down(revision: str, caplog: pytest.LogCaptureFixture):
+def test_no_call_that_needs_approval_runs_while_the_store_is_down(revision: str, caplog: pytest.LogCaptureFixture):
     attic = Attic()
     attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
     assert asyncio.run(attic.code("maps", yes, revision)) == "TT2410"
@@ -534,7 +534,7 @@ def test_nothing_runs_while_the_store_is_down(revision: str, caplog: pytest.LogC
     assert "gone" in caplog.text
 
 
-def test_what_asks_nobody_runs_while_the_store_is_down():
+def test_a_call_that_needs_no_approval_runs_while_the_store_is_down():
     attic = Attic()
     attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
     attic.tools.add(attic.burn, name="other", effect="write")

@@ -29,14 +29,14 @@ def test_a_tool_needs_all_the_scopes_that_it_requires():
     assert required_only(tool("a", "b"), ANN, {}) == Deny(scopes=frozenset({"a", "b"}))
 
 
-def test_who_cannot_get_a_token_holds_every_scope_unless_it_is_said_which():
+def test_a_local_principal_holds_every_scope_unless_the_configuration_limits_it():
     assert required_only(tool("a"), HERE, None) == ALLOW
     assert decision(None, allow_all, {"local": frozenset()})(tool("a"), HERE, None) == Deny(hidden=True)
     assert decision(None, allow_all, {"local": frozenset({"a"})})(tool("a"), HERE, None) == ALLOW
     assert decision(None, allow_all, {"local:http": frozenset()})(tool("a"), HERE, None) == ALLOW
 
 
-def test_where_nobody_has_said_anything_only_scopes_count():
+def test_only_scopes_count_without_a_configured_decision():
     assert decision(None, allow_all, {}) is required_only
 
 
@@ -59,7 +59,7 @@ def test_the_stricter_of_two_counts(one: int, other: int):
 
 
 @pytest.mark.parametrize("wrong", [None, True, "allow", Allow])
-def test_what_is_no_verdict_is_a_no(wrong: Any, caplog: pytest.LogCaptureFixture):
+def test_an_invalid_verdict_is_a_denial(wrong: Any, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.CRITICAL, "tooltrue"):
         verdict = fail_closed(lambda *_: wrong)(tool(), ANN, {})
     assert isinstance(verdict, Deny)

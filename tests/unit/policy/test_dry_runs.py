@@ -65,7 +65,7 @@ def test_each_argument_that_is_named_has_to_be_there() -> None:
 
 
 @pytest.mark.parametrize("mark", [1, "true", 1.0, None, [True]])
-def test_what_only_looks_like_the_argument_is_refused_unasked(mark: object) -> None:
+def test_a_value_that_only_resembles_the_dry_run_argument_is_refused_without_a_question(mark: object) -> None:
     async def once() -> str:
         async with Client(server_of(), elicit=lambda question: True) as client:
             return (await client.call_tool("wipe", {"name": "maps", "dry_run": mark})).text
@@ -73,7 +73,7 @@ def test_what_only_looks_like_the_argument_is_refused_unasked(mark: object) -> N
     assert "[TT2001]" in asyncio.run(once())
 
 
-def test_who_asks_about_reading_asks_about_a_dry_run() -> None:
+def test_approval_of_reads_includes_dry_runs() -> None:
     assert asked(server_of(Confirm(effects=frozenset({"read"}))), dry_run=True)
 
 
@@ -107,7 +107,7 @@ def test_a_server_of_others_cannot_say_it_of_its_tools() -> None:
     assert asyncio.run(once()) == "destructive"
 
 
-def test_what_is_no_argument_is_refused_when_the_tool_is_added() -> None:
+def test_an_invalid_dry_run_argument_is_refused_when_the_tool_is_added() -> None:
     for said, code in (({"dryrun": True}, "TT3060"), ({"dry_run": "yes"}, "TT3016"), ("dry_run", "TT3016")):
         with pytest.raises(DefinitionError) as caught:
             server_of(read_when=said)

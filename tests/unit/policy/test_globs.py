@@ -48,7 +48,7 @@ def test_all_else_stands_for_itself(text: str):
     assert globs(["*"]).match(text)
 
 
-def test_several_patterns_take_what_one_of_them_takes():
+def test_a_set_of_globs_matches_the_texts_that_one_of_its_patterns_matches():
     both = globs(["a*", "*b"])
     assert [text for text in ("a", "b", "ab", "c", "") if both.match(text)] == ["a", "b", "ab"]
     assert both.cover(["a*", "xb"])

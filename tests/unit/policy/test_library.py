@@ -65,14 +65,14 @@ def must_not_run() -> str:
 
 
 @pytest.mark.parametrize("read", READS)
-def test_what_is_allowed_is_read(read: Any):
+def test_an_allowed_resource_is_read(read: Any):
     assert "hello" in str(asyncio.run(read(guarded(lambda: "hello"))))
 
 
 @pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize(("verdict", "code"), [(Deny("not today"), "TT1029"), (Ask("sure?"), "TT1029")])
-def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, code: str):
+def test_a_denied_resource_is_refused_before_it_is_read(read: Any, verdict: Any, code: str):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(must_not_run, verdict)))
     assert caught.value.code == code
@@ -80,7 +80,7 @@ def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, co
 
 @pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
-def test_what_is_hidden_reads_like_what_is_missing(read: Any):
+def test_the_error_of_a_hidden_resource_equals_that_of_a_missing_one(read: Any):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(must_not_run, Deny("secret", hidden=True))))
     assert caught.value.code in ("TT1025", "TT1026")
@@ -88,7 +88,7 @@ def test_what_is_hidden_reads_like_what_is_missing(read: Any):
 
 
 @pytest.mark.parametrize("listed", LISTS)
-def test_what_is_hidden_is_not_listed(listed: Any):
+def test_a_hidden_resource_is_not_listed(listed: Any):
     assert len(asyncio.run(listed(guarded(must_not_run)))) == 1
     assert asyncio.run(listed(guarded(must_not_run, Deny("", hidden=True)))) == ()
 
@@ -102,7 +102,7 @@ def test_j07_the_text_of_a_crash_stays_in_the_log(read: Any, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("read", READS)
-def test_what_is_too_large_does_not_leave(read: Any):
+def test_a_resource_over_the_size_limit_is_not_returned(read: Any):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(lambda: "x" * 200)))
     assert caught.value.code == "TT2006"
@@ -140,24 +140,24 @@ def no_secrets(subject: Subject, context: RequestContext, arguments: Any) -> Any
 
 
 @pytest.mark.requirement("CACHE-18")
-def test_a_completion_does_not_name_what_may_not_be_read():
+def test_a_completion_omits_values_that_the_caller_may_not_read():
     library = docs(no_secrets)
     assert completed(library, "docs:{name}", "name") == Completion(["public", "a b"], 2, False)
     assert completed(library, "docs:{name}", "name", "s") == Completion([], 0, False)
 
 
-def test_of_many_values_nobody_is_told_how_many_are_hidden():
+def test_a_long_completion_does_not_reveal_the_count_of_hidden_values():
     got = completed(docs(no_secrets), "docs:{name}/{page}", "page", name="public")
     assert [value for value in got.values if value.startswith("9")] == []
     assert (len(got.values), got.total, got.hasMore) == (89, None, True)
 
 
-def test_what_is_not_settled_yet_is_left_to_the_one_who_completes():
+def test_a_completion_without_the_other_arguments_returns_all_values_of_the_completer():
     assert completed(docs(no_secrets), "docs:{name}/{page}", "name").values == ["public", "secret", "fixed", "a b"]
 
 
 @pytest.mark.parametrize("uri", ["docs:%73ecret", "docs:%20secret", "docs:SECRET", "docs:secret%20", "docs:./secret"])
-def test_what_is_denied_under_its_uri_is_not_read_under_another(uri: str):
+def test_a_resource_denied_under_its_uri_is_not_readable_under_an_equivalent_uri(uri: str):
     trimmed = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, to_lower=True)]
 
     async def document(name):

@@ -46,7 +46,7 @@ def test_each_table_sets_its_part_and_leaves_the_rest(tmp_path: Path):
         "[limits]\nmax_argument_bytes = 0.5",
     ],
 )
-def test_what_is_no_limit_is_refused_with_its_line(tmp_path: Path, text: str):
+def test_an_invalid_limit_is_refused_with_its_line(tmp_path: Path, text: str):
     file = tmp_path / "tooltrue.toml"
     file.write_text(text)
     with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:2"):

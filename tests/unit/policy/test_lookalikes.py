@@ -48,7 +48,7 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("name", "letter"), DISGUISED.values(), ids=DISGUISED)
-def test_a_name_that_is_not_what_it_looks_like_is_marked(name: str, letter: str):
+def test_a_lookalike_name_is_marked_as_misleading(name: str, letter: str):
     assert f"⟨MISLEADING: it has {letter} " in shown_name(name, "en")
     assert "⟨注意" in shown_name(name, "zh")
 

@@ -67,7 +67,7 @@ def test_a_no_to_one_of_them_is_none_to_the_other(revision: str):
 
 @pytest.mark.attack("B02")
 @eras
-def test_who_agreed_to_a_tool_has_not_agreed_to_those_that_it_calls(revision: str):
+def test_approval_of_a_tool_does_not_cover_its_nested_calls(revision: str):
     attic = Attic(Guard(server="attic", confirm=Confirm(frozenset({"destructive"}))))
     seen: list[bool] = []
 

@@ -87,7 +87,7 @@ def test_the_command_line_goes_before_the_file(tmp_path: Path, option: bool, ask
         "[auth.oauth]\nresource = 'https://a.example'",
     ],
 )
-def test_what_cannot_be_is_refused_with_its_line(tmp_path: Path, text: str):
+def test_an_invalid_setting_is_refused_with_its_line(tmp_path: Path, text: str):
     line = 1 if "resource" in text else 2
     with pytest.raises(ConfigurationError, match=rf"tooltrue\.toml:{line}"):
         Server("t", rules=written(tmp_path, text))
@@ -100,6 +100,6 @@ def test_a_server_for_tests_goes_before_the_file(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 3_000, "a = " + "{a = " * 3_000, "a" + ".a" * 3_000 + " = 1"])
-def test_what_is_nested_too_deep_is_refused(tmp_path: Path, text: str):
+def test_a_file_nested_too_deep_is_refused(tmp_path: Path, text: str):
     with pytest.raises(ConfigurationError, match="nested too deep"):
         Server("t", rules=written(tmp_path, text))

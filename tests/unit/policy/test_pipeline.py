@@ -55,7 +55,7 @@ def must_not_run(*_: Any, **__: Any) -> Any:
     raise AssertionError("this tool must not run")
 
 
-def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
+def test_the_pipeline_description_lists_the_layers_in_order():
     assert [name for name, _, _ in described(Guard())] == [
         "audit",
         "errors_as_results",
@@ -102,7 +102,7 @@ def hide(tool: Subject, context: RequestContext, arguments: Any) -> Any:
 
 @pytest.mark.attack("B01")
 @pytest.mark.requirement("CACHE-18", "CACHE-19", "CALL-15")
-def test_what_is_hidden_is_not_listed_not_found_and_not_called():
+def test_a_hidden_tool_is_not_listed_not_found_and_not_called():
     provider = guarded(with_tool(must_not_run_typed), hide)
     assert asyncio.run(provider.list_tools(CONTEXT)) == ()
     said: list[str] = []
@@ -122,14 +122,14 @@ def must_not_run_typed(path: str = "a") -> str:
 
 @pytest.mark.twin("B01")
 @pytest.mark.requirement("CALL-15", "TOOL-02")
-def test_what_is_hidden_from_one_is_there_for_another():
+def test_a_tool_hidden_from_one_principal_is_available_to_another():
     provider = guarded(with_tool(takes), hide)
     assert [tool.name for tool in asyncio.run(provider.list_tools(ROOT))] == ["tool"]
     assert call(provider, context=ROOT).content == [TextContent(text="a")]
 
 
 @pytest.mark.requirement("CALL-15")
-def test_what_is_denied_is_listed_and_the_reason_is_told():
+def test_a_denied_tool_is_listed_and_its_refusal_gives_the_reason():
     provider = guarded(with_tool(must_not_run_typed), lambda tool, context, arguments: Deny("not on Sundays"))
     assert len(asyncio.run(provider.list_tools(CONTEXT))) == 1
     result = call(provider)
@@ -151,7 +151,7 @@ def test_a_rule_sees_the_arguments_that_will_run_with_defaults_filled_in():
     assert seen == [None, {"path": "a"}, None, {"path": "/etc"}]
 
 
-def test_nobody_is_asked_about_arguments_that_are_wrong():
+def test_the_authorization_decision_never_sees_invalid_arguments():
     def decide(tool: Subject, context: RequestContext, arguments: Any) -> Any:
         assert arguments is None
         return ALLOW

@@ -97,7 +97,7 @@ def test_all_tools_of_a_caller_share_one_limit_and_all_callers_another():
     asyncio.run(main())
 
 
-def test_whoever_is_refused_takes_nothing_of_what_is_everybodys():
+def test_a_call_refused_for_its_principal_takes_no_token_from_the_shared_bucket():
     async def main() -> None:
         provider = limited(tools("a"), RateLimits(Rate(1, 2), WIDE, Rate(1, 5)), Clock())
         assert await granted(provider, "a", "ann", 100) == 2
@@ -280,9 +280,7 @@ class Counted(MemoryFacts):
     ("workers", "at_once", "bucket"),
     [(2, 1, Bucket("k", 50, 1_000)), (4, 4, Bucket("k", 50, 1_000)), (4, 32, Bucket("k", 2_000, 40_000))],
 )
-def test_who_asks_for_half_of_what_is_allowed_is_never_refused_wherever_it_comes_in(
-    workers: int, at_once: int, bucket: Bucket
-):
+def test_load_at_half_of_the_limit_is_never_refused_at_any_worker(workers: int, at_once: int, bucket: Bucket):
     async def main() -> None:
         clock, chance = Clock(), random.Random(1)
         facts = Counted(clock)
@@ -313,7 +311,7 @@ def test_of_calls_at_the_same_time_one_asks_the_store():
     asyncio.run(main())
 
 
-def test_where_the_store_is_down_all_who_wait_are_told_by_one_question():
+def test_one_failed_store_request_informs_all_waiting_callers():
     class Down(Broken):
         asked = 0
 
@@ -334,7 +332,7 @@ def test_where_the_store_is_down_all_who_wait_are_told_by_one_question():
     asyncio.run(main())
 
 
-def test_one_who_asks_and_goes_away_holds_up_nobody():
+def test_a_caller_that_cancels_during_a_store_request_blocks_no_other_caller():
     async def main() -> None:
         clock = Clock()
         leases = Leases(Counted(clock), clock)
@@ -368,7 +366,7 @@ def test_calls_at_the_same_time_are_never_granted_more_than_the_limit(burst: int
 
 
 @given(calls=st.integers(20, 400))
-def test_one_who_is_busy_asks_the_store_seldom(calls: int):
+def test_a_busy_caller_reaches_the_store_seldom(calls: int):
     async def main() -> None:
         clock = Clock()
         facts = Counted(clock)

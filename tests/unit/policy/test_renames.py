@@ -72,7 +72,7 @@ def test_a_renamed_tool_answers_to_both_names_and_is_listed_once():
     assert only(server, "get_note").value == only(server, "read_note").value == "text"
 
 
-def test_who_calls_by_the_old_name_is_told_and_the_content_is_as_it_was():
+def test_a_call_by_the_old_name_reports_the_deprecation_and_has_the_same_content():
     server = served(notes())
     now, then = only(server, "get_note"), only(server, "read_note")
     assert now.content == then.content
@@ -88,7 +88,7 @@ def test_a_deprecated_tool_says_so_to_models_and_programs():
     assert "Use find_note." in only(server, "get_note").raw["_meta"][DEPRECATED]
 
 
-def test_inspect_shows_old_names_and_what_will_go():
+def test_inspect_shows_old_names_and_deprecations():
     server = served(notes(deprecated="Use find_note."))
     assert asyncio.run(server.exceptions()) == [
         ("get_note", "replaces=read_note"),
@@ -145,7 +145,7 @@ def test_views_rename_old_names_too():
     assert all("Unknown tool" in str(one) for one in use(server, "read_note", "get_note", "my_get_note"))
 
 
-def test_who_is_called_so_now_goes_before_who_was():
+def test_a_current_tool_name_takes_precedence_over_a_former_one():
     other = LocalToolset()
     other.add(lambda: "other", name="read_note")
     assert only(served(combined(notes(), other)), "read_note").value == "other"
@@ -162,7 +162,7 @@ def test_two_that_had_one_name_are_called_by_those_that_they_have():
 
 
 @pytest.mark.attack("B05")
-def test_b05_what_is_allowed_to_the_tool_of_that_name_is_not_allowed_to_one_that_had_it(tmp_path: Path):
+def test_b05_a_rule_for_the_current_tool_of_a_name_does_not_allow_the_tool_that_had_it(tmp_path: Path):
     other = LocalToolset()
     other.add(lambda: "other", name="read_note", effect="read")
     rules = tmp_path / "tooltrue.toml"
@@ -226,7 +226,9 @@ def test_b05_twin_a_rule_that_allows_the_old_name_is_served_and_allows_the_tool(
 
 
 @pytest.mark.parametrize("allowed", ["get_note", "read_note"])
-def test_who_is_allowed_by_either_name_is_not_denied_by_a_last_rule_for_all(tmp_path: Path, allowed: str):
+def test_a_tool_allowed_by_its_old_or_new_name_is_not_denied_by_a_final_rule_for_all_tools(
+    tmp_path: Path, allowed: str
+):
     rules = tmp_path / "tooltrue.toml"
     rules.write_text(f'[[rules]]\ntools = "{allowed}"\nthen = "allow"\n[[rules]]\nthen = "deny"\n')
     server = served(notes(effect="read"), rules=rules)
@@ -408,7 +410,9 @@ def test_b05_all_names_of_a_tool_are_judged_as_the_page_says(
 
 
 @given(WRITTEN, st.integers(0, 3))
-def test_what_no_arguments_could_allow_is_hidden_and_names_nobody_says_change_nothing(written: list[Written], n: int):
+def test_a_tool_that_is_never_allowed_is_hidden_and_old_names_without_a_rule_change_no_verdict(
+    written: list[Written], n: int
+):
     decide = Rules(tuple(one.rule(number) for number, one in enumerate(written))).decide
     plain = [one for one in written if "*" not in one.said]
     without = Rules(tuple(one.rule(number) for number, one in enumerate(plain))).decide

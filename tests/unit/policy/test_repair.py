@@ -60,7 +60,7 @@ def tool(**settings: Any) -> Tool:
         ({"size": "2"}, {"size": 2}),
     ],
 )
-def test_what_is_spelt_wrongly_is_mended(came: dict[str, Any], runs: dict[str, Any]):
+def test_a_misspelt_argument_is_repaired(came: dict[str, Any], runs: dict[str, Any]):
     made, said = mended(tool(), came)
     assert made == runs
     assert said
@@ -84,17 +84,17 @@ def test_what_is_spelt_wrongly_is_mended(came: dict[str, Any], runs: dict[str, A
         {"size": "9"},
     ],
 )
-def test_nothing_is_guessed(came: dict[str, Any]):
+def test_an_ambiguous_argument_is_not_repaired(came: dict[str, Any]):
     assert mended(tool(), came) == (came, [])
 
 
 @pytest.mark.parametrize("came", [{"text": "5"}, {"text": "null"}, {"either": "5"}, {"any": "5"}, {"count": 5}])
-def test_what_fits_stays_as_it_came(came: dict[str, Any]):
+def test_a_valid_argument_is_not_changed_by_repair(came: dict[str, Any]):
     assert mended(tool(), came) == (came, [])
 
 
 @given(st.dictionaries(st.sampled_from([*SCHEMA["properties"], "x"]), st.text() | st.integers() | st.none()))
-def test_whatever_comes_out_otherwise_fits(came: dict[str, Any]):
+def test_repaired_arguments_match_the_schema(came: dict[str, Any]):
     one = tool()
     made, said = mended(one, came)
     assert (made == came) if not said else one.input.accepts(made)

@@ -47,7 +47,7 @@ def lost() -> Exception:
     return ConnectionLost.of("TT5001")
 
 
-def test_what_only_reads_is_tried_again_after_growing_pauses():
+def test_a_read_is_retried_with_growing_back_off():
     place, calls = broken(lost(), lost())
     assert asyncio.run(place.code("look")) == ""
     assert len(calls) == 3
@@ -70,13 +70,13 @@ def test_a_stranger_that_calls_itself_idempotent_is_not_believed():
 @pytest.mark.parametrize(
     "settings", [{"server": ""}, {"retry": Retry(idempotent=globs(["put"]))}], ids=["an author of ours", "the operator"]
 )
-def test_who_is_believed_may_say_that_it_can_be_repeated(settings: dict[str, Any]):
+def test_a_trusted_author_or_operator_may_declare_a_tool_idempotent(settings: dict[str, Any]):
     place, calls = broken(lost(), **settings)
     assert asyncio.run(place.code("put")) == ""
     assert len(calls) == 2
 
 
-def test_an_answer_is_an_answer_whatever_it_says():
+def test_a_failure_that_the_tool_answered_is_not_retried():
     place, calls = broken(ValueError("a bug"))
     assert asyncio.run(place.code("look")) == "TT2004"
     assert len(calls) == 1

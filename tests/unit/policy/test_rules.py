@@ -68,7 +68,7 @@ def test_where_no_rule_matches_it_is_no_and_there_is_nothing_to_be_seen():
         ("hide", "", Deny(hidden=True, rule="r")),
     ],
 )
-def test_what_is_never_allowed_is_hidden_unless_there_is_a_reason_to_be_told(then: str, reason: str, listed: Verdict):
+def test_a_tool_that_is_always_denied_is_hidden_unless_its_rule_has_a_reason(then: str, reason: str, listed: Verdict):
     text = f'[[rules]]\nname = "r"\nthen = "{then}"\n{reason}\n'
     assert decide(text, tool()) == listed
 
@@ -106,7 +106,7 @@ def test_a_rule_may_go_by_effect():
     assert decide(text, Prompt("p")) == Allow("rule 2")
 
 
-def test_a_rule_may_go_by_who_calls():
+def test_a_rule_may_match_the_principal():
     text = '[[rules]]\nprincipal = "https://id.example#*"\nthen = "allow"\n'
     assert decide(text, tool(), {}, ANN) == Allow("rule 1")
     assert decide(text, tool(), {}) == Deny()
@@ -121,7 +121,7 @@ def test_a_rule_may_be_for_one_server_of_several():
 SCOPED = '[[rules]]\ntools = "get"\nscopes = ["notes:read", "notes:write"]\nthen = "allow"\n'
 
 
-def test_who_lacks_a_scope_that_would_open_the_way_is_told_which():
+def test_a_principal_without_a_required_scope_learns_the_scopes_it_needs():
     needed = Deny(scopes=frozenset({"notes:read", "notes:write"}))
     assert decide(SCOPED, tool(), None, ANN) == needed
     assert decide(SCOPED, tool(), {}, ANN) == needed
@@ -168,7 +168,7 @@ def test_a_template_is_there_when_some_of_its_resources_are():
     assert decide(none, ResourceTemplate("docs://{+path}", "t")) == Allow("rule 2")
 
 
-def test_the_trace_ends_with_the_rule_that_decides_and_says_what_stopped_the_others():
+def test_the_trace_ends_with_the_deciding_rule_and_gives_the_mismatch_of_each_earlier_rule():
     text = (
         '[[rules]]\nserver = "x"\nthen = "allow"\n[[rules]]\ntools = "b"\nthen = "allow"\n'
         '[[rules]]\neffect = "write"\nthen = "allow"\n[[rules]]\nprincipal = "x"\nthen = "allow"\n'
@@ -217,7 +217,7 @@ def test_a_subject_that_comes_and_goes_does_not_fill_the_memory():
         ('[[rules]]\nthen = "allow"\n[[rules]]\nthen = "deny"\n', "TT4303", 3),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(text: str, code: str, line: int):
+def test_an_error_in_a_rules_file_is_reported_with_its_line(text: str, code: str, line: int):
     _, problems = examine("f.toml", text)
     assert [problem.code for problem in problems] == [code]
     assert problems[0].facts["place"] == f"f.toml:{line}"
@@ -288,7 +288,7 @@ def test_a_rule_that_may_match_is_left_alone(first: str, second: str):
 KEPT = ResourceDefinition("kept:abc", "result")
 
 
-def test_what_an_allowed_call_has_handed_out_is_read_unless_a_rule_names_it():
+def test_a_stored_result_of_an_allowed_call_is_readable_unless_a_rule_names_it():
     allowed = '[[rules]]\ntools = "big"\nthen = "allow"\n'
     assert decide(allowed, KEPT) == Allow()
     assert decide(allowed, ResourceDefinition("docs:abc", "result")) == HIDDEN

@@ -53,14 +53,14 @@ def test_a_pattern_takes_time_in_proportion_to_the_text(shape: SecretPattern):
 @pytest.mark.attack("C08")
 @pytest.mark.parametrize("before", ["prod-", "x_", "Bearer_", "a-long_name-of-", "密钥", "é", "\\n", "(", "k=", "/"])
 @pytest.mark.parametrize("secret", [TOKEN, JWT, AWS], ids=["github", "jwt", "aws"])
-def test_a_secret_is_found_behind_whatever_stands_before_it(before: str, secret: str):
+def test_a_secret_is_masked_behind_any_prefix(before: str, secret: str):
     text = f"see {before}{secret}, then"
     assert secret not in masked(text)
     assert masked(text).startswith(f"see {before}[")
 
 
 @pytest.mark.attack("C08")
-def test_an_encrypted_private_key_is_masked_with_what_stands_in_its_head():
+def test_an_encrypted_private_key_is_masked_together_with_its_headers():
     lines = "\n".join(["QUJD" * 16] * 8)
     head = "Comment: a note that is longer than forty characters - and goes on\nDEK-Info: AES-128-CBC,AB"
     text = f"-----BEGIN RSA PRIVATE KEY-----\n{head}\n\n{lines}\n-----END RSA PRIVATE KEY-----\nnext"
@@ -73,7 +73,7 @@ def test_an_encrypted_private_key_is_masked_with_what_stands_in_its_head():
 @pytest.mark.parametrize(
     "text", ["thread-xoxb-and-nothing-more-behind-it", "a_ghp_b_ghp_c_ghp_d_ghp_e", "re-AKIAEXAMPLE"]
 )
-def test_what_only_begins_like_a_secret_stays(text: str):
+def test_text_that_only_begins_like_a_secret_is_unchanged(text: str):
     assert masked(text) == text
 
 
@@ -81,12 +81,12 @@ def test_what_only_begins_like_a_secret_stays(text: str):
     "before", ["", " ", "\n", r"a\n", "a\\", "100% of ", "%41 ", '"', "<a href='https://example.org/?t="]
 )
 @pytest.mark.parametrize("behind", ["", " ", "\n", "'>", " %42", " and more"])
-def test_a_secret_that_is_quoted_is_masked_whatever_stands_around_it(before: str, behind: str):
+def test_a_percent_encoded_secret_is_masked_in_any_context(before: str, behind: str):
     quoted = TOKEN.replace("_", "%5F")
     assert quoted not in masked(f"{before}{quoted}{behind}")
 
 
-def test_json_within_a_text_is_json_when_what_is_quoted_in_it_is_masked():
+def test_json_in_a_text_stays_valid_json_after_its_percent_encoded_secret_is_masked():
     said = json.dumps({"log": f"one\n{TOKEN.replace('_', '%5F')}\nend"})
     assert json.loads(masked(said))["log"].startswith("one\n[secret masked: ")
 

@@ -81,7 +81,7 @@ def test_other_records_are_passed_over():
         ({"arguments": "[masked]", "masked": [""]}, "undecidable"),
     ],
 )
-def test_what_a_rule_would_have_to_read_and_a_record_does_not_hold_is_undecidable(more: Any, expected: str):
+def test_a_rule_on_arguments_that_a_record_does_not_contain_is_undecidable(more: Any, expected: str):
     assert would(LIMIT, **more) == expected
 
 
@@ -96,7 +96,7 @@ def test_what_a_rule_would_have_to_read_and_a_record_does_not_hold_is_undecidabl
         '{ "$ref" = "#/$defs/a", "$defs".a.properties.amount.maximum = 1 }',
     ],
 )
-def test_however_a_rule_reads_what_is_masked_it_is_undecidable(schema: str):
+def test_a_rule_on_a_masked_argument_is_undecidable_under_any_schema_keyword(schema: str):
     text = f'[[rules]]\narguments = {schema}\nthen = "allow"\n[[rules]]\nthen = "deny"\n'
     assert would(text, arguments={"amount": "[masked]"}, masked=["/amount"]) == "undecidable"
 

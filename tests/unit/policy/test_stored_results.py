@@ -89,7 +89,7 @@ def test_bytes_stay_bytes():
     run(Archive(b"\x00\xff"), test)
 
 
-def test_b29_what_was_kept_for_one_caller_is_nothing_to_another():
+def test_b29_a_stored_result_of_one_caller_is_unknown_to_another():
     async def test(archive: Archive) -> None:
         [link] = await archive.export(ANN)
         for uri in (link.uri, link.uri + "/2", "kept:", "kept:AAAAAAAAAAAAAAAAAAAAAA"):
@@ -100,7 +100,7 @@ def test_b29_what_was_kept_for_one_caller_is_nothing_to_another():
     run(Archive("mine"), test)
 
 
-def test_b29_twin_who_called_reads_it_again_and_at_another_worker():
+def test_b29_twin_the_caller_reads_its_stored_result_repeatedly_and_at_another_worker():
     async def test(archive: Archive) -> None:
         [link] = await archive.export()
         for worker in (archive.provider, archive.worker(())):
@@ -110,7 +110,7 @@ def test_b29_twin_who_called_reads_it_again_and_at_another_worker():
     run(Archive("mine"), test)
 
 
-def test_what_is_kept_is_gone_after_its_time():
+def test_a_stored_result_expires_after_its_ttl():
     async def test(archive: Archive) -> None:
         [link] = await archive.export()
         await archive.clock.elapse(899)
@@ -122,7 +122,7 @@ def test_what_is_kept_is_gone_after_its_time():
     run(Archive("mine"), test)
 
 
-def test_what_is_long_is_read_by_parts_that_name_the_next():
+def test_a_long_stored_result_is_read_in_chunks_that_name_the_next():
     lines = "".join(f"{number} – Zeile\n" for number in range(150_000))
 
     async def test(archive: Archive) -> None:
@@ -149,7 +149,7 @@ def test_a_caller_cannot_have_more_kept_than_the_budget_at_once():
     run(Archive(b"x" * (BUDGET - 100_000)), test)
 
 
-def test_what_could_never_be_kept_is_refused():
+def test_a_result_over_the_storage_budget_is_refused():
     async def test(archive: Archive) -> None:
         result = await archive.provider.call_tool(ToolCall("export", {}, RequestContext(ANN, SILENT)))
         assert isinstance(result, CallToolResult)

@@ -29,19 +29,19 @@ def explained(checked: Tool, arguments: dict[str, Any]) -> str:
 
 
 @pytest.mark.twin("B06")
-def test_what_fits_passes_as_the_same_object():
+def test_valid_arguments_pass_as_the_same_object():
     arguments = {"a": 1}
     assert check_arguments(tool(a={"type": "integer"}), arguments) is arguments
 
 
-def test_defaults_fill_in_what_was_left_out_and_nothing_else():
+def test_defaults_fill_in_missing_arguments_only():
     checked = tool(a={"type": "integer", "default": 5}, b={"type": ["integer", "null"], "default": 6})
     assert check_arguments(checked, {}) == {"a": 5, "b": 6}
     assert check_arguments(checked, {"b": None}) == {"a": 5, "b": None}
 
 
 @pytest.mark.parametrize("value", ["5", True, 5.5, [5], {"": 5}, None, "five"])
-def test_b07_nothing_is_made_into_an_integer(value: Any):
+def test_b07_a_value_of_another_type_is_not_coerced_to_an_integer(value: Any):
     assert "$.a" in explained(tool(a={"type": "integer"}), {"a": value})
 
 
@@ -67,7 +67,7 @@ def test_every_missing_argument_is_named():
 
 
 @pytest.mark.parametrize("count", [1, 50])
-def test_an_explanation_is_short_ends_in_what_to_do_and_echoes_no_value(count: int):
+def test_an_explanation_is_short_ends_with_an_instruction_and_echoes_no_value(count: int):
     checked = tool("n" * 128, **{f"parameter_{n}_{'x' * 40}": {"type": "integer"} for n in range(count)})
     text = explained(checked, dict.fromkeys(checked.definition.inputSchema["properties"], "hunter2" * 50))
     assert len(text) <= MAX_EXPLANATION == 600

@@ -55,7 +55,7 @@ def test_a_plain_value_is_itself(value: str):
         ("\x7f", "=?base64?fw==?="),
     ],
 )
-def test_what_a_header_cannot_carry_is_wrapped(value: str, encoded: str):
+def test_a_value_that_a_header_cannot_carry_is_encoded_and_decoded(value: str, encoded: str):
     assert encode_value(value) == encoded
     assert decode_value("X", encoded) == value
 
@@ -213,7 +213,7 @@ def test_arguments_and_their_headers_agree():
     check_params(headers, find_mirrors(MIRRORED), arguments)
 
 
-def test_what_is_absent_or_null_has_no_header():
+def test_an_absent_or_null_argument_has_no_header():
     assert param_headers(find_mirrors(MIRRORED), {"region": None, "query": 7}) == {}
 
 

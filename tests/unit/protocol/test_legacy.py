@@ -145,7 +145,7 @@ def test_an_output_schema_without_an_object_at_its_root_is_wrapped_into_one(
 
 
 @pytest.mark.parametrize("value", [1, None, [1], {"a": 1}])
-def test_what_has_such_a_schema_is_wrapped_as_it_says(value: Any):
+def test_a_value_with_an_output_schema_of_several_types_is_wrapped_like_its_schema(value: Any):
     said = json.loads(
         Projection(versions.BY_NAME[R25_11]).call(CallToolResult([], value), {"type": ["object", "integer"]})
     )
@@ -153,7 +153,7 @@ def test_what_has_such_a_schema_is_wrapped_as_it_says(value: Any):
 
 
 @pytest.mark.parametrize("revision", [R11, R03])
-def test_structured_content_is_left_out_where_nobody_knows_it(revision: str):
+def test_structured_content_is_omitted_for_a_revision_without_it(revision: str):
     said = call(revision, CallToolResult([TextContent(text="{}")], {"a": 1}))
     assert said == {"content": [{"type": "text", "text": "{}"}], "isError": False}
 
@@ -196,13 +196,13 @@ def test_blocks_that_a_revision_does_not_know_become_text():
 
 
 @pytest.mark.parametrize("revision", versions.LEGACY)
-def test_nothing_modern_is_said_to_a_legacy_client(revision: str):
+def test_a_legacy_client_receives_no_modern_fields(revision: str):
     said = json.dumps([tool(revision), call(revision, CallToolResult([], {"a": 1}))])
     for word in ("resultType", "ttlMs", "cacheScope", "io.modelcontextprotocol"):
         assert word not in said
 
 
-def test_the_answer_to_initialize_says_what_its_revision_knows():
+def test_the_initialize_result_has_only_the_fields_of_its_revision():
     info = Implementation(name="d", version="1", title="D", description="x", websiteUrl="https://x")
     known = {
         name: set(json.loads(Projection(versions.BY_NAME[name]).initialized(info, {}, "Use it."))["serverInfo"])

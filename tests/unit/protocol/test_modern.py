@@ -59,7 +59,7 @@ def test_each_fact_that_is_missing_is_named_with_the_versions_there_are(meta: An
     assert error.data == {"supported": list(versions.ALL)}
 
 
-def test_only_what_is_missing_is_named():
+def test_a_refusal_names_only_the_missing_meta_fields():
     error = refusal({"_meta": {modern.VERSION: versions.LATEST}})
     assert modern.CAPABILITIES in str(error)
     assert modern.VERSION not in str(error)
@@ -125,7 +125,7 @@ def test_arguments_of_two_calls_are_two_objects():
 
 
 @pytest.mark.requirement("BASE-09", "META-15")
-def test_a_result_says_that_it_is_complete_and_who_answers():
+def test_a_result_says_that_it_is_complete_and_names_its_server():
     said = json.loads(RESULTS.outcome(CallToolResult([TextContent(text="hi")], {"a": None})))
     assert said == {
         "resultType": "complete",
@@ -141,14 +141,14 @@ def test_structured_null_is_there_and_absent_is_absent():
     assert "structuredContent" not in json.loads(RESULTS.call(CallToolResult([])))
 
 
-def test_what_has_been_encoded_is_not_encoded_again():
+def test_an_encoded_result_is_not_encoded_again():
     said = json.loads(RESULTS.call(CallToolResult([], {"a": 1}, isError=True, encoded=b'{"once":1}')))
     assert said["structuredContent"] == {"once": 1}
     assert said["isError"] is True
 
 
 @pytest.mark.requirement("META-15")
-def test_a_tools_own_meta_is_kept_but_cannot_say_who_answers():
+def test_the_meta_of_a_tool_result_is_preserved_but_cannot_override_the_server_info():
     said = json.loads(RESULTS.call(CallToolResult([], meta={"trace": 1, modern.SERVER_INFO: "me"})))
     assert said["_meta"] == {"trace": 1, **META}
 
@@ -176,6 +176,6 @@ def test_a_page_of_tools_has_its_cache_hints():
 
 
 @pytest.mark.requirement("META-18", "SUB-07")
-def test_a_subscription_is_named_in_what_belongs_to_it():
+def test_a_message_of_a_subscription_carries_the_subscription_id():
     assert modern.stamp({"a": 1}, "s") == {"a": 1, "_meta": {modern.SUBSCRIPTION_ID: "s"}}
     assert json.loads(RESULTS.closed(7))["_meta"] == {**META, modern.SUBSCRIPTION_ID: 7}

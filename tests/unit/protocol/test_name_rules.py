@@ -9,7 +9,7 @@ from tooltrue.protocol.name_rules import check_meta, is_name
 
 
 @pytest.mark.parametrize("name", ["a", "read_file", "read-file", "files.read", "A9", "_", ".", "-", "a" * 128])
-def test_what_the_specification_allows_is_a_name(name: str):
+def test_a_name_that_the_specification_allows_is_accepted(name: str):
     assert is_name(name)
 
 
@@ -27,7 +27,7 @@ KEYS = ["x", "a.b-c_d", "9", "com.example/x", "a/1", "io.example.mcp/", "mcp/x",
 
 @pytest.mark.requirement("META-02", "META-03", "META-05")
 @pytest.mark.parametrize("key", KEYS)
-def test_what_the_specification_allows_is_a_key(key: str):
+def test_a_meta_key_that_the_specification_allows_is_accepted(key: str):
     check_meta([key])
 
 
@@ -63,6 +63,6 @@ def test_any_other_key_is_refused(key: object):
         "traceparent",
     ],
 )
-def test_what_the_protocol_keeps_to_itself_is_refused_to_authors(key: str):
+def test_a_meta_key_reserved_by_the_protocol_is_refused_to_authors(key: str):
     with pytest.raises(DefinitionError, match="belongs to the protocol"):
         check_meta([key])

@@ -137,7 +137,7 @@ def test_an_identifier_does_not_make_a_document_reachable():
 
 
 @pytest.mark.requirement("SCH-10")
-def test_a_reference_nobody_uses_is_refused_too():
+def test_an_unused_external_reference_is_refused_too():
     assert code_of({"$defs": {"x": {"$ref": "http://example.com/"}}}) == "TT3105"
 
 
@@ -147,7 +147,7 @@ def test_a_reference_to_nothing_is_refused(reference: str):
 
 
 @pytest.mark.twin("A32")
-def test_what_looks_like_a_reference_in_a_value_is_none():
+def test_a_ref_key_within_a_value_is_not_a_reference():
     assert code_of({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "http://example.com/"}}) == ""
     assert code_of({"enum": [{"$ref": "http://example.com/"}]}) == ""
 
@@ -275,13 +275,13 @@ def test_an_unknown_format_promises_nothing():
 
 
 @pytest.mark.parametrize("value", [b"x", {1}, {1: 2}, "\ud800", object()])
-def test_what_is_not_json_fits_nothing(value: Any):
+def test_a_value_that_is_not_json_matches_no_schema(value: Any):
     schema = compile_schema({})
     assert not schema.accepts(value)
     assert schema.problems(value) == (SchemaProblem("$", "json", "must be JSON"),)
 
 
-def test_what_is_not_json_is_told_wherever_it_stands():
+def test_a_value_that_is_not_json_is_reported_at_any_depth():
     schema = compile_schema(
         {"required": ["a"], "properties": {"b": {"type": "integer"}}, "additionalProperties": False}
     )
@@ -421,7 +421,7 @@ def test_a_misspelt_property_is_told_with_the_nearest():
         ({"additionalProperties": False}, {"a": 1}, "$.a is an unknown property"),
     ],
 )
-def test_a_problem_is_one_line_that_says_what_to_do(definition: dict[str, Any], value: Any, line: str):
+def test_a_schema_problem_is_one_line_with_an_instruction(definition: dict[str, Any], value: Any, line: str):
     assert told(definition, value) == [line]
 
 

@@ -24,7 +24,7 @@ def test_an_absolute_uri_is_one(text: str):
         *("a:{x}", "a:b\n", "a:<b>", 'a:"b"', "a:\\b", "a:" + "b" * MAX_URI),
     ],
 )
-def test_what_is_no_absolute_uri_is_none(text: str):
+def test_text_that_is_not_an_absolute_uri_is_refused(text: str):
     assert not is_uri(text)
 
 
@@ -65,7 +65,7 @@ def test_a_uri_gives_the_variables_of_its_template(template: str, uri: str, valu
         *("a%0A", "%1B%5B8m", "%7F", "%C2%9B", "%EF%BF%BD%FF"),
     ],
 )
-def test_what_could_be_another_file_is_no_value(value: str):
+def test_a_template_value_that_could_name_another_file_does_not_match(value: str):
     assert read_template("a:b/{x}").match(f"a:b/{value}") is None
 
 
@@ -80,7 +80,7 @@ def test_what_could_be_another_file_is_no_value(value: str):
     ],
 )
 @pytest.mark.parametrize("template", ["a:///{+path}", "a:{+path}"])
-def test_what_could_lead_out_of_its_folder_is_no_path(template: str, value: str):
+def test_a_template_path_that_could_leave_its_folder_does_not_match(template: str, value: str):
     assert read_template(template).match(template.replace("{+path}", value)) is None
 
 
@@ -113,7 +113,7 @@ def test_another_spelling_of_a_value_is_no_match(template: str, value: str):
 
 @pytest.mark.parametrize("template", ["a:{x}", "a:b/{x}/c", "a:{+x}"])
 @pytest.mark.parametrize("value", ["admin", "a b", "ä茶", "50%", "%41", "a?b#c", "a.b-c_d~e", "b@c:d,e;f=(g)*!$&'+[h]"])
-def test_what_is_expanded_is_matched(template: str, value: str):
+def test_an_expanded_uri_template_matches_its_expansion(template: str, value: str):
     read = read_template(template)
     assert read.match(read.expand({"x": value})) == {"x": value}
 
@@ -138,7 +138,7 @@ def test_what_is_expanded_is_matched(template: str, value: str):
         ("a:{+x}/{y}", "TT3023"),
     ],
 )
-def test_what_cannot_be_read_backwards_is_no_template(text: str, code: str):
+def test_a_template_that_cannot_be_matched_unambiguously_is_refused(text: str, code: str):
     with pytest.raises(DefinitionError) as caught:
         read_template(text)
     assert caught.value.code == code

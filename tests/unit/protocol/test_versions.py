@@ -18,7 +18,7 @@ def test_every_revision_is_modern_or_legacy_and_the_newest_comes_first():
 
 @pytest.mark.requirement("LIFE-09")
 @pytest.mark.parametrize("offered", versions.LEGACY)
-def test_a_handshake_settles_on_what_the_client_offers(offered: str):
+def test_a_handshake_settles_on_the_supported_revision_that_the_client_offers(offered: str):
     assert versions.agree(offered).name == offered
 
 
@@ -28,7 +28,7 @@ def test_a_handshake_that_offers_anything_else_settles_on_our_newest_legacy_revi
     assert versions.agree(offered).name == "2025-11-25"
 
 
-def test_what_a_revision_can_say_it_can_say_from_then_on():
+def test_a_feature_of_a_revision_exists_in_all_later_revisions():
     columns = ("annotations", "audio", "progress_message", "title", "structured", "resource_link", "meta", "icons")
     for column in columns:
         said = [getattr(versions.BY_NAME[name], column) for name in reversed(versions.LEGACY)]

@@ -50,7 +50,7 @@ def answered(server: Server, tool: str, arguments: dict[str, Any], revision: str
 
 
 @pytest.mark.parametrize("revision", [versions.LATEST, versions.NEWEST_LEGACY])
-def test_a_round_begins_with_what_the_caller_sent_whatever_the_last_one_did_to_it(revision: str):
+def test_a_round_starts_with_the_original_arguments_even_if_the_last_round_mutated_them(revision: str):
     server = Server("s")
     seen: list[Any] = []
 

@@ -143,7 +143,7 @@ def test_a_request_without_facts_and_without_handshake_is_told_both_ways():
     talk(test)
 
 
-def test_a_version_that_nobody_knows_is_unsupported():
+def test_an_unknown_protocol_version_is_unsupported():
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
         for version in ("9999-01-01", versions.NEWEST_LEGACY):
             error = await channel.ask("tools/list", {"_meta": {**META, modern.VERSION: version}})
@@ -324,7 +324,7 @@ def test_a_client_that_does_not_wait_for_its_handshake_hears_of_changes_too(revi
 
 
 @pytest.mark.parametrize("first", ["notifications/initialized", "ping"])
-def test_a_session_is_not_ready_by_what_was_said_before_its_handshake(first: str):
+def test_messages_before_the_handshake_do_not_make_a_session_ready(first: str):
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
         channel.say(first, None, None if first.startswith("notifications") else 0)
         channel.say("notifications/initialized")
@@ -340,7 +340,7 @@ def test_a_session_is_not_ready_by_what_was_said_before_its_handshake(first: str
     talk(test)
 
 
-def test_a_channel_leaves_nobody_listening_however_often_it_said_that_it_is_ready():
+def test_a_closed_channel_leaves_no_listeners_after_repeated_initialized_notifications():
     async def main() -> None:
         server, _ = made()
         channel = Channel(server)

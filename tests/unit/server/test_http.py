@@ -121,7 +121,7 @@ def test_a_cancellation_reaches_the_worker_that_runs_the_call():
     asyncio.run(main())
 
 
-def test_a_cancellation_of_another_session_reaches_nobody():
+def test_a_cancellation_from_another_session_does_not_reach_the_call():
     async def main() -> None:
         one, other, session = await two_workers()
         reply = await other.post({"id": 0, "method": "initialize", "params": INITIALIZE})
@@ -139,7 +139,7 @@ def test_a_cancellation_of_another_session_reaches_nobody():
 
 
 @pytest.mark.parametrize(("version", "status"), [({}, 404), (MODERN, 202)])
-def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str], status: int):
+def test_b30_a_principal_cannot_cancel_a_call_with_the_session_id_of_another(version: dict[str, str], status: int):
     async def main() -> None:
         one, other, session = await two_workers()
         call = asyncio.ensure_future(one.post(CALL, session))

@@ -28,7 +28,7 @@ def holder(keys: ApiKeys, **headers: str) -> Principal | None:
     return asyncio.run(keys.principal(Carrier("http", named, "192.0.2.1")))
 
 
-def test_who_has_a_key_is_known_by_its_name_in_either_header():
+def test_a_holder_of_a_key_is_authenticated_by_either_header():
     keys = ApiKeys({"ada": Key(ADAS, frozenset({"read"}))})
     ada = Principal("key:ada", frozenset({"read"}))
     assert [holder(keys, authorization=f"Bearer {ADA}"), holder(keys, x_api_key=ADA)] == [ada, ada]
@@ -82,7 +82,7 @@ def test_a_key_that_is_taken_out_of_the_file_ends_within_a_second(tmp_path: Path
 
 
 @pytest.mark.parametrize("what", ["broken", "gone"])
-def test_a_file_that_cannot_be_read_any_more_lets_nobody_in_and_says_so(
+def test_an_unreadable_key_file_refuses_all_callers_and_logs_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, what: str
 ):
     clock, path = Clock(), tmp_path / "keys.toml"

@@ -20,7 +20,7 @@ PROXY = TrustedProxy(["10.0.0.0/8", "::1"], scopes_header="X-Scopes")
 
 
 @pytest.mark.parametrize("peer", ["10.1.2.3", "::ffff:10.1.2.3", "::1"])
-def test_what_the_proxy_says_counts(peer: str):
+def test_the_user_and_scopes_in_the_headers_of_a_trusted_proxy_are_accepted(peer: str):
     found = caller(PROXY, peer, x_forwarded_user="ada", x_scopes="read write")
     assert found == Principal("user:ada", frozenset({"read", "write"}))
 
@@ -37,12 +37,12 @@ def test_a_name_that_is_none_is_refused(name: str):
 
 
 @pytest.mark.parametrize("name", ["", "  "])
-def test_without_a_name_nobody_has_come(name: str):
+def test_a_proxy_request_without_a_user_name_is_unauthenticated(name: str):
     assert caller(PROXY, "10.0.0.1", x_forwarded_user=name) is None
 
 
 @pytest.mark.parametrize("verified", ["NONE", "FAILED:expired", "success", ""])
-def test_a_certificate_that_the_proxy_has_not_verified_names_nobody(verified: str):
+def test_a_certificate_that_the_proxy_has_not_verified_authenticates_no_principal(verified: str):
     way = TrustedProxy(["10.0.0.1"], user_header="X-Subject", demand={"X-Verified": "SUCCESS"})
     assert caller(way, "10.0.0.1", x_subject="CN=ada,O=Acme", x_verified=verified) is None
     assert caller(way, "10.0.0.1", x_subject="CN=ada,O=Acme", x_verified="SUCCESS") == Principal("user:CN=ada,O=Acme")
@@ -66,12 +66,14 @@ def test_the_headers_of_a_proxy_may_not_stand_twice():
         (None, "", "address:unknown"),
     ],
 )
-def test_whoever_comes_is_an_address_that_nobody_can_choose(peer: str | None, forwarded: str, principal: str):
+def test_a_public_principal_is_an_address_that_the_caller_cannot_spoof(
+    peer: str | None, forwarded: str, principal: str
+):
     assert caller(Public(proxies=["10.0.0.0/8"]), peer, x_forwarded_for=forwarded) == Principal(principal)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1/8", "proxy.example", ""])
-def test_what_is_no_address_is_refused_at_once(address: str):
+def test_an_invalid_proxy_address_is_refused_at_once(address: str):
     with pytest.raises(ConfigurationError):
         TrustedProxy([address])
     with pytest.raises(ConfigurationError):
@@ -88,7 +90,7 @@ def test_of_several_ways_the_first_that_applies_counts():
     assert either("10.0.0.1") == Principal("address:10.0.0.1")
 
 
-def test_a_function_may_wait_for_what_it_finds_out():
+def test_an_authentication_function_may_be_asynchronous():
     async def ask(carrier: Carrier) -> Principal | None:
         return Principal("ada") if carrier.peer == "10.0.0.1" else None
 

@@ -62,7 +62,7 @@ def asked(questions: PushedQuestions, way: Way, principal: Principal = ADA) -> a
     return asyncio.create_task(questions.ask(way, "session", principal, "roots/list", {}, 60.0))
 
 
-def test_an_answer_that_nobody_waits_for_is_not_told_to_other_workers():
+def test_an_answer_without_a_pending_question_is_not_published_to_other_workers():
     async def scenario(facts: Heard, one: PushedQuestions, other: PushedQuestions) -> None:
         way = Way()
         task = asked(one, way)

@@ -145,7 +145,7 @@ def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: R
         pytest.param(80, [b"x" * 10_000] * 3, id="long words"),
     ],
 )
-def test_what_is_kept_takes_up_its_bound_and_no_more(streams: int, frames: list[bytes]) -> None:
+def test_stored_streams_use_memory_up_to_their_bound(streams: int, frames: list[bytes]) -> None:
     """Counted in the memory that Python has taken for it."""
 
     async def scenario() -> None:
@@ -208,7 +208,7 @@ def test_when_the_facts_fail_a_stream_goes_on_and_cannot_be_resumed(after: int, 
     run(scenario)
 
 
-def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
+def test_a_client_that_could_not_resume_stays_connected() -> None:
     async def scenario() -> None:
         wire = Wire()
         recording = ResumableStreams(Brittle(0)).record("t", wire.stream, polled=True, request=1)
@@ -220,7 +220,7 @@ def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
     run(scenario)
 
 
-def test_what_was_kept_is_forgotten_with_time_and_leaves_room() -> None:
+def test_a_recorded_stream_expires_and_frees_its_space() -> None:
     async def scenario() -> None:
         now = 0.0
         replay = ResumableStreams(MemoryFacts(lambda: now), ReplayLimits(total=5_000), clock=lambda: now)
@@ -253,7 +253,7 @@ def test_a_stream_that_is_given_up_while_it_is_written_leaves_nothing_and_takes_
     run(scenario)
 
 
-def test_a_reader_who_is_slow_is_waited_for_and_loses_nothing() -> None:
+def test_a_recording_waits_for_a_slow_reader_and_loses_no_events() -> None:
     async def scenario() -> None:
         wire, facts = Wire(), Counting()
         wire.read.clear()
@@ -318,7 +318,7 @@ def test_a_stream_with_nothing_to_say_is_followed_unless_its_writer_does_not_hea
     run(scenario)
 
 
-def test_who_follows_a_stream_with_much_to_say_tells_its_writer_now_and_then() -> None:
+def test_a_reader_of_a_long_stream_reports_to_its_writer_at_intervals() -> None:
     async def scenario() -> None:
         now = 0.0
         replay = ResumableStreams(MemoryFacts(), clock=lambda: now)
@@ -362,7 +362,7 @@ async def begun(replay: ResumableStreams, request: int | str = 7) -> tuple[Recor
 
 @pytest.mark.parametrize("store", ["sqlite", "redis"])
 @pytest.mark.parametrize("request_id", [7, "seven"])
-def test_whoever_follows_a_call_whose_worker_is_gone_gets_an_error(store: str, request_id: int | str, tmp_path: Path):
+def test_a_resumed_stream_of_a_dead_worker_ends_with_an_error(store: str, request_id: int | str, tmp_path: Path):
     async def scenario(url: str) -> None:
         clock = Clock()
         async with open_facts(url) as here:
@@ -395,7 +395,7 @@ async def killed(recording: Recording) -> None:
     await asyncio.wait([task])
 
 
-def test_whoever_follows_a_call_that_says_nothing_waits_as_long_as_its_worker_answers():
+def test_a_resumed_silent_stream_stays_open_while_its_worker_is_alive():
     async def scenario() -> None:
         clock = Clock()
         facts = Looked(silent=False)
@@ -415,7 +415,7 @@ def test_whoever_follows_a_call_that_says_nothing_waits_as_long_as_its_worker_an
     run(scenario)
 
 
-def test_whoever_follows_a_call_hears_when_its_worker_ends_later():
+def test_a_resumed_stream_ends_with_an_error_when_its_worker_dies_later():
     async def scenario() -> None:
         clock = Clock()
         replay = ResumableStreams(MemoryFacts(), clock=clock, look_seconds=0.01)

@@ -97,7 +97,7 @@ SECRET = {"type": "object", "properties": {"password": {"type": "string"}}}
     ids=str,
 )
 @pytest.mark.parametrize("is_modern", [True, False])
-def test_what_a_handler_asks_by_hand_and_may_not_is_its_own_fault_and_nobody_sees_it(
+def test_an_invalid_input_request_of_a_handler_is_an_internal_error_without_details(
     outcome: InputRequiredResult, is_modern: bool, caplog: pytest.LogCaptureFixture
 ):
     server = Server("t", version="1")
@@ -129,7 +129,7 @@ class Untouched(MemoryFacts):
 
 
 @pytest.mark.requirement("MRTR-14", "ELIC-23")
-def test_a_modern_question_leaves_nothing_behind_so_nobody_needs_to_come_back():
+def test_a_modern_question_leaves_no_state_at_the_server():
     server = Server("t", version="1", facts=Untouched())
     server.add_tool(ask)
 
@@ -143,7 +143,7 @@ def test_a_modern_question_leaves_nothing_behind_so_nobody_needs_to_come_back():
 
 
 @pytest.mark.requirement("ELIC-16", "SAMP-16")
-def test_what_was_answered_is_neither_in_the_state_to_be_read_nor_in_the_log(caplog: pytest.LogCaptureFixture):
+def test_an_answered_question_appears_neither_in_the_request_state_nor_in_the_log(caplog: pytest.LogCaptureFixture):
     server = Server("t", version="1")
 
     @server.tool
@@ -183,7 +183,7 @@ def test_a_person_has_a_quarter_of_an_hour():
 
 
 @pytest.mark.requirement("CANC-11", "CANC-12", "CANC-13", "ELIC-24")
-def test_a_question_that_nobody_answers_in_time_is_taken_back_and_the_model_is_told():
+def test_an_unanswered_question_is_cancelled_at_its_deadline_and_the_model_gets_an_error():
     server = ProtocolServer(served(question_seconds=0.0))
 
     async def test(channel: Channel) -> None:

@@ -49,7 +49,7 @@ def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level
 
 
 @pytest.mark.requirement("LOG-01")
-def test_only_what_is_offered_is_advertised():
+def test_only_offered_capabilities_are_advertised():
     always = {"tools": {"listChanged": True}, "logging": {}}  # any tool may log
     assert served().capabilities() == always
     library = LocalLibrary()
@@ -70,7 +70,7 @@ def test_a_list_that_fits_is_one_page_and_the_same_tuple():
     assert page.next_cursor is None
 
 
-def test_progress_is_told_with_what_there_is_to_say():
+def test_a_progress_notification_has_only_the_fields_that_are_set():
     said = channel(lambda c, told: (c.progress(0, None, None), c.progress(1, 2, "half")))
     assert said == [
         ("notifications/progress", {"progressToken": "t", "progress": 0}),
@@ -91,7 +91,7 @@ def test_a_revision_without_messages_is_told_none():
 
 
 @pytest.mark.requirement("LOG-02", "PROG-05")
-def test_nobody_who_did_not_ask_is_told_anything():
+def test_a_request_without_progress_token_and_log_level_gets_no_notifications():
     assert channel(lambda c, told: (c.progress(1, None, None), c.log("error", "x", None)), None, None) == []
 
 
@@ -112,7 +112,7 @@ class Clock:
 
 
 @pytest.mark.requirement("PROG-07")
-def test_progress_has_a_limit_of_rate_and_what_completes_it_is_told_all_the_same():
+def test_progress_notifications_are_rate_limited_and_the_completing_one_is_always_sent():
     clock = Clock()
 
     def test(c: RequestChannel, told: Told) -> None:
@@ -143,7 +143,7 @@ def test_of_a_flood_of_progress_the_newest_is_told_when_the_second_is_over():
     asyncio.run(main())
 
 
-def test_who_logs_without_end_is_heard_in_part_and_that_is_said():
+def test_log_messages_over_the_rate_limit_are_dropped_and_the_drop_is_reported():
     clock = Clock()
 
     def test(c: RequestChannel, told: Told) -> None:

@@ -50,7 +50,7 @@ def test_changes_of_one_turn_are_told_once():
     asyncio.run(main())
 
 
-def test_every_listener_is_told_and_who_has_left_is_not():
+def test_each_listener_is_notified_except_those_that_have_left():
     async def main() -> None:
         hub, told = Hub(), []
         hub.listen(lambda _: told.append("stays"))
@@ -77,7 +77,7 @@ def test_a_change_on_another_thread_is_told_on_the_listeners_loop():
     asyncio.run(main())
 
 
-def test_a_listener_whose_loop_has_ended_hurts_nobody():
+def test_a_listener_with_a_closed_loop_does_not_harm_other_listeners():
     hub, told = Hub(), []
 
     async def listen() -> None:
@@ -93,7 +93,7 @@ def test_a_listener_whose_loop_has_ended_hurts_nobody():
     assert told == ["lives"]
 
 
-def test_closing_wakes_who_listens_on_any_loop():
+def test_closing_a_hub_wakes_the_listeners_of_each_loop():
     hub, told = Hub(), []
 
     async def main() -> None:
@@ -175,7 +175,7 @@ def test_a_list_that_is_as_it_was_is_no_news():
     asyncio.run(main())
 
 
-def test_what_changes_before_the_lists_are_known_is_news():
+def test_a_change_before_the_first_listing_is_notified():
     async def main() -> None:
         desk = Desk()
         task = desk.hears("a", Followed())
@@ -187,7 +187,7 @@ def test_what_changes_before_the_lists_are_known_is_news():
     asyncio.run(main())
 
 
-def test_a_resource_is_news_to_who_follows_it_and_may_read_it():
+def test_a_resource_update_is_notified_only_to_subscribers_that_may_read_it():
     async def main() -> None:
         desk = Desk(hide_secrets)
         desk.library.add_resource("a:secret", lambda: "", name="secret")
@@ -207,7 +207,7 @@ def test_a_resource_is_news_to_who_follows_it_and_may_read_it():
 @pytest.mark.parametrize(
     "make", [lambda: Followed(), lambda: SharedFollowed(MemoryFacts(), "s", 60.0)], ids=["here", "shared"]
 )
-def test_what_is_followed_is_bounded(make: Any):
+def test_the_number_of_followed_resources_is_limited(make: Any):
     async def main() -> None:
         follows = make()
         for number in range(MAX_FOLLOWED):

@@ -95,7 +95,7 @@ def test_it_is_reported_once_each_time(caplog: pytest.LogCaptureFixture) -> None
     assert len(reports(caplog)) == 2
 
 
-def test_what_ends_in_time_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_that_ends_in_time_is_not_reported_by_the_watchdog(caplog: pytest.LogCaptureFixture) -> None:
     server, looks = Server("t"), Looks()
 
     @server.tool

@@ -74,7 +74,7 @@ def test_a_hidden_token_of_another_worker_is_told_of(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "AAAA", "QUFB" * 40])
-def test_what_was_never_a_token_is_not_told_of(token: str, caplog: pytest.LogCaptureFixture):
+def test_an_invalid_token_is_not_logged(token: str, caplog: pytest.LogCaptureFixture):
     with pytest.raises(BadSeal):
         Sealer([KEY], own=True, clock=lambda: 2.0**47).open("cursor", (), token)
     assert caplog.text == ""

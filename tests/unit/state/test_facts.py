@@ -132,7 +132,7 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_nobody_polls_while_nobody_listens(tmp_path: Path) -> None:
+def test_a_store_without_subscriptions_does_not_poll(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with SqliteFacts(tmp_path / "f.db") as facts:
             alone = asyncio.all_tasks()
@@ -146,7 +146,7 @@ def test_nobody_polls_while_nobody_listens(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_closing_ends_the_poller_of_those_who_still_listen(tmp_path: Path) -> None:
+def test_closing_a_store_ends_the_poller_of_its_open_subscriptions(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with SqliteFacts(tmp_path / "f.db") as facts:
             await facts.subscribe("a", print)
@@ -156,7 +156,9 @@ def test_closing_ends_the_poller_of_those_who_still_listen(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("listeners", [0, 1])
-def test_who_was_about_to_listen_as_the_store_closed_is_told_and_nothing_polls(tmp_path: Path, listeners: int) -> None:
+def test_a_subscription_started_while_the_store_closes_raises_and_leaves_no_poller(
+    tmp_path: Path, listeners: int
+) -> None:
     async def scenario() -> int:
         async with SqliteFacts(tmp_path / "f.db") as facts:
             for _ in range(listeners):
@@ -200,7 +202,7 @@ def test_a_burst_is_granted_to_the_last_one_and_then_no_more() -> None:
         assert admit(arrival, now, per_second=per_second, burst=1_000, cost=1)[1] > 0
 
 
-def test_a_clock_set_back_locks_nobody_out() -> None:
+def test_a_clock_that_is_set_back_does_not_extend_a_wait_of_the_rate_limit() -> None:
     now = 1_000 * SECOND
     arrival, _ = admit(now, now, per_second=1, burst=5, cost=5)
     earlier = now - 900 * SECOND

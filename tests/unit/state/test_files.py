@@ -52,7 +52,9 @@ def test_facts_and_log_may_share_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", STORES)
-def test_what_is_no_database_is_refused(make: Callable[[Path], SqliteFacts | SqliteLog], tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(
+    make: Callable[[Path], SqliteFacts | SqliteLog], tmp_path: Path
+) -> None:
     (tmp_path / "text").write_text("not a database, but long enough to be looked at as one " * 20)
     (tmp_path / "folder").mkdir()
     threads = {*threading.enumerate()}
@@ -66,7 +68,7 @@ def test_what_is_no_database_is_refused(make: Callable[[Path], SqliteFacts | Sql
 
 @pytest.mark.parametrize("make", STORES)
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
-def test_what_no_file_can_be_called_is_refused(
+def test_an_invalid_file_name_is_refused(
     make: Callable[[Path], SqliteFacts | SqliteLog], name: str, tmp_path: Path
 ) -> None:
     async def scenario() -> None:
@@ -95,7 +97,7 @@ class Unforeseen:
     def worded(self, error: Exception) -> None: ...
 
 
-def test_whatever_keeps_a_store_from_opening_is_told_to_who_opens_it() -> None:
+def test_an_exception_at_the_start_of_a_store_thread_reaches_the_caller() -> None:
     async def scenario() -> None:
         async with asyncio.timeout(LIMIT):
             await StoreThread(Unforeseen(), 10).start()
@@ -132,7 +134,7 @@ def test_closing_ends_the_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_store_that_nobody_closed_does_not_keep_the_process(tmp_path: Path) -> None:
+def test_an_unclosed_store_does_not_keep_the_process_alive(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys; from tooltrue.state.sqlite import SqliteFacts\n"
         "async def main(): await SqliteFacts(sys.argv[1]).__aenter__()\n"
@@ -202,7 +204,7 @@ def test_memory_has_an_url() -> None:
         "sqlite://[",
     ],
 )
-def test_an_url_without_a_row_is_refused_with_what_is_supported(url: str) -> None:
+def test_an_unknown_store_url_is_refused_with_the_supported_urls(url: str) -> None:
     for opening in (open_facts, open_log):
         with pytest.raises(ConfigurationError) as caught:
             opening(url)

@@ -29,7 +29,7 @@ def test_sqlite_keeps_the_contract(tmp_path: Path) -> None:
     asyncio.run(check_log(lambda: SqliteLog(next(paths))))
 
 
-def test_the_hash_is_what_the_documentation_says() -> None:
+def test_the_record_hash_follows_the_documented_formula() -> None:
     async def scenario() -> None:
         log = MemoryLog(writer='w"1')
         await log.append({"b": 1, "a": "名"})
@@ -199,7 +199,7 @@ def test_notes_reach_the_disk_by_themselves(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_locked_log_refuses_what_must_last_and_counts_the_rest(
+def test_a_locked_log_refuses_durable_records_and_counts_the_dropped_ones(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "log.db"

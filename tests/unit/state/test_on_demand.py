@@ -17,7 +17,7 @@ from tooltrue.state.urls import open_facts
 from tooltrue.testing.state import LIMIT
 
 
-def test_nothing_is_made_before_it_is_needed_and_what_was_put_stays(tmp_path: Path):
+def test_an_on_demand_store_is_created_at_its_first_use_and_keeps_its_values(tmp_path: Path):
     path = tmp_path / "state" / "a.db"
 
     async def main() -> list[object]:
@@ -34,7 +34,7 @@ def test_nothing_is_made_before_it_is_needed_and_what_was_put_stays(tmp_path: Pa
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_outside_of_serving_it_is_what_it_was_given_instead():
+def test_an_on_demand_store_uses_its_substitute_outside_of_serving():
     async def main() -> tuple[bytes | None, bytes | None]:
         otherwise = MemoryFacts()
         values = OnDemand(MemoryFacts, otherwise)
@@ -61,7 +61,7 @@ def test_of_two_within_the_last_closes_it():
     assert asyncio.run(main()) == [b"1", b"1", None]
 
 
-def test_what_is_being_opened_as_the_last_leaves_is_closed():
+def test_a_store_that_opens_while_its_last_user_leaves_is_closed():
     async def main() -> tuple[list[str], bytes | None]:
         seen: list[str] = []
         opening, may_open = asyncio.Event(), asyncio.Event()
@@ -88,7 +88,7 @@ def test_what_is_being_opened_as_the_last_leaves_is_closed():
     assert asyncio.run(main()) == (["opened", "closed"], None)
 
 
-def test_who_comes_while_the_last_leaves_keeps_it_open():
+def test_a_user_that_enters_while_the_last_one_leaves_keeps_the_store_open():
     async def main() -> bytes | None:
         opening, may_open = asyncio.Event(), asyncio.Event()
 
@@ -122,7 +122,7 @@ def test_one_after_the_other_event_loops_may_open_it(tmp_path: Path):
     assert [asyncio.run(main()) for _ in range(2)] == [[None] * 3] * 2
 
 
-def test_what_cannot_be_opened_is_an_error_each_time_it_is_needed(tmp_path: Path):
+def test_a_store_that_cannot_be_opened_raises_an_error_at_each_use(tmp_path: Path):
     (tmp_path / "file").write_text("")
 
     async def main() -> None:

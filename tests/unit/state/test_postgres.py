@@ -69,7 +69,7 @@ def test_writers_at_once_are_one_chain(url: str) -> None:
     asyncio.run(scenario())
 
 
-def test_what_means_something_to_the_database_is_read_as_it_was_written(url: str) -> None:
+def test_text_with_copy_syntax_is_read_back_as_written(url: str) -> None:
     """A row is a line to COPY, with tabs between columns, and `\\N` and `\\.` mean nothing and the end."""
     writer = "a\tb\\N\n\\."
 
@@ -86,7 +86,7 @@ def test_what_means_something_to_the_database_is_read_as_it_was_written(url: str
     asyncio.run(scenario())
 
 
-def test_what_was_changed_in_the_table_is_found(url: str) -> None:
+def test_a_changed_row_of_the_log_table_is_detected(url: str) -> None:
     async def scenario() -> tuple[Fault, ...]:
         async with PostgresLog(url) as log:
             for n in range(5):
@@ -161,7 +161,7 @@ def test_a_connection_that_cannot_write_any_more_is_made_again(url: str) -> None
     asyncio.run(scenario())
 
 
-def test_without_the_database_what_must_last_is_refused_and_the_rest_is_counted(url: str) -> None:
+def test_without_the_database_durable_records_are_refused_and_the_others_are_counted(url: str) -> None:
     async def scenario() -> None:
         async with PostgresLog(url, linger=0.0) as log:
             await log.append({"n": 1})
@@ -204,7 +204,7 @@ def _let_write(url: str, whether: bool) -> None:
         db.execute(SQL("ALTER DATABASE {} SET default_transaction_read_only = {}").format(Identifier(name), state))
 
 
-def test_what_cannot_be_opened_is_said_without_its_password() -> None:
+def test_a_failed_connection_is_reported_without_the_password() -> None:
     async def scenario() -> None:
         async with PostgresLog("postgresql://somebody:hunter2@127.0.0.1:1/nowhere", patience=2.0):
             raise AssertionError("nobody listens there")

@@ -119,7 +119,7 @@ def test_several_writers_make_one_chain_and_keep_their_order(tmp_path: Path) -> 
     assert len(set(positions)) == 30
 
 
-def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
+def test_an_appended_record_survives_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with started("victim", path) as (worker,):
         worker.kill()

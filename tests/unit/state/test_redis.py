@@ -104,7 +104,7 @@ def test_events_go_from_store_to_store_and_listeners_that_ended_hear_nothing() -
         asyncio.run(scenario(url))
 
 
-def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
+def test_channels_without_listeners_are_unsubscribed() -> None:
     async def scenario(url: str) -> list[int]:
         counts: list[int] = []
         with Redis.from_url(url) as client:
@@ -123,7 +123,7 @@ def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
         assert asyncio.run(scenario(server.url)) == [20, 2]
 
 
-def test_who_listens_again_after_a_quiet_time_without_listeners_is_told() -> None:
+def test_a_subscription_after_a_quiet_time_without_listeners_receives_messages() -> None:
     async def scenario(url: str, port: int) -> None:
         events = RedisEvents(lambda: Connection(port=port, protocol=2), b"", url, LIMIT, quiet=0.05)
         heard: asyncio.Queue[bytes] = asyncio.Queue()
@@ -199,7 +199,7 @@ def test_b57_a_store_that_is_gone_is_said_and_one_that_is_back_is_used(caplog: p
     asyncio.run(scenario())
 
 
-def test_nobody_waits_longer_than_said_for_a_store_that_hangs() -> None:
+def test_a_connection_to_an_unresponsive_store_times_out() -> None:
     async def scenario() -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             port = silent.getsockname()[1]
@@ -246,7 +246,7 @@ def test_a_password_is_used_and_never_shown(caplog: pytest.LogCaptureFixture) ->
             assert str(server.port) in said
 
 
-def test_what_is_no_address_is_said_without_its_password() -> None:
+def test_an_invalid_redis_url_is_reported_without_its_password() -> None:
     with pytest.raises(ConfigurationError) as caught:
         RedisFacts("redis://me:hunter2@host/name")
     assert caught.value.code == "TT7052"
@@ -284,7 +284,7 @@ def _certificate(folder: Path, name: str) -> Path:
     return key
 
 
-def test_a_missing_package_is_said_with_what_to_install() -> None:
+def test_a_missing_package_is_reported_with_its_install_command() -> None:
     program = (
         "import sys; sys.modules['redis'] = None\n"
         "from tooltrue.state.urls import open_facts\n"

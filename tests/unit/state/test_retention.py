@@ -42,7 +42,7 @@ def test_a_key_that_found_no_room_is_made_once_there_is_some(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("make", [True, False])
 @pytest.mark.parametrize("text", ["", " \n"])
-def test_what_everybody_knows_is_no_key(tmp_path: Path, text: str, make: bool) -> None:
+def test_a_well_known_text_is_refused_as_a_signing_key(tmp_path: Path, text: str, make: bool) -> None:
     (tmp_path / "key").write_text(text)
     with pytest.raises(ConfigurationError) as caught:
         signing_key(tmp_path / "key", make=make)

@@ -35,7 +35,7 @@ for position in (2, 4):
 
 
 @pytest.mark.process
-def test_however_often_a_disk_was_full_what_was_sealed_can_be_read(tmp_path: Path) -> None:
+def test_all_seals_are_readable_after_repeated_disk_full_errors(tmp_path: Path) -> None:
     words = [sys.executable, "-c", FULL, str(tmp_path / "seal")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=True)
     assert done.stdout.split() == ["TT7012", "TT7012"]
@@ -52,7 +52,7 @@ def test_a_line_that_was_cut_short_spoils_none_behind_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["", "12\n", "a poem\nof two lines\n", f"1 {'a' * 64}\nand\nmore\n"])
-def test_what_holds_something_else_is_no_seal_file(tmp_path: Path, text: str) -> None:
+def test_a_file_with_other_content_is_refused_as_a_seal_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "seal").write_text(text)
     with pytest.raises(ConfigurationError) as caught:
         read_seals(tmp_path / "seal")

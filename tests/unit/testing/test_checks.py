@@ -167,7 +167,7 @@ def _question(arguments: dict[str, Any]) -> InputRequiredResult:
         ({"effects": "write", "tools": ("*s_nothing", "w*")}, {"writes"}),
     ],
 )
-def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called: set[str]):
+def test_a_check_calls_only_tools_with_an_allowed_effect(settings: dict[str, Any], called: set[str]):
     server = Server("effects")
     ran: set[str] = set()
 
@@ -185,7 +185,7 @@ def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called
     assert excused == {"reads", "writes", "destroys", "says_nothing"} - called
 
 
-def test_what_reaches_beyond_the_server_is_left_alone():
+def test_a_check_does_not_call_an_open_world_tool_unless_allowed():
     server = Server("outside")
     ran: list[str] = []
     server.add_tool(partial(ran.append, "asked"), name="ask", description="Asks.", effect="read", open_world=True)

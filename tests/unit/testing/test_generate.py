@@ -86,7 +86,7 @@ def test_recursive_schemas_end():
     assert of(tree).valid
 
 
-def test_what_cannot_be_made_is_listed():
+def test_schema_parts_without_a_generated_value_are_listed():
     lookahead = {"type": "string", "pattern": "(?=a)b?a"}
     found = of({"type": "object", "properties": {"a": lookahead, "b": {"type": "integer"}}})
     assert Missing("pattern", "$.a") in found.missing

@@ -38,7 +38,7 @@ def test_two_clients_of_either_era_at_once(mcp_client: Connect):
     assert new.call("add", a=1, b=2).text == old.call("add", a=1, b=2).text
 
 
-def test_nothing_is_answered_after_the_end(mcp_client: Connect):
+def test_a_closed_client_refuses_requests(mcp_client: Connect):
     client = mcp_client(server)
     client.close()
     with pytest.raises(TransportError):
@@ -46,7 +46,7 @@ def test_nothing_is_answered_after_the_end(mcp_client: Connect):
     client.close()
 
 
-def test_who_cannot_connect_is_told(mcp_client: Connect):
+def test_a_failed_connection_of_a_test_client_raises_a_transport_error(mcp_client: Connect):
     with pytest.raises(TransportError):
         mcp_client([sys.executable, "-c", ""], timeout=5.0)
 
@@ -70,7 +70,7 @@ def test_a_running_loop_is_refused_at_once():
         ("from tooltrue.testing import check_server, samples, BlockingClient", ["pytest", "hypothesis", "uvicorn"]),
     ],
 )
-def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):
+def test_an_import_does_not_load_unused_modules(statement: str, unwanted: list[str]):
     before = "import pytest" if "plugin" in statement else "pass"
     loaded = f"(name for name in {unwanted!r} if name in sys.modules.keys() - had)"
     code = f"import sys; {before}; had = set(sys.modules); {statement}; print(*{loaded})"
@@ -79,7 +79,7 @@ def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str
 
 
 @pytest.mark.parametrize("name", testing.__all__)
-def test_every_export_is_what_its_module_has(name: str):
+def test_each_export_is_the_object_of_its_module(name: str):
     home = importlib.import_module(testing._EXPORTS[name])  # pyright: ignore[reportPrivateUsage]
     assert getattr(testing, name) is getattr(home, name)
     assert name in home.__all__

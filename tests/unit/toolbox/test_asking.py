@@ -27,7 +27,7 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
         ("Mon, 01 Jan 2027 00:00:00 +9999999999", None),
     ],
 )
-def test_a_wait_is_what_a_service_says_or_nothing(said: str, seconds: float | None) -> None:
+def test_a_wait_is_the_retry_after_of_the_service_or_none(said: str, seconds: float | None) -> None:
     assert wait_of({"retry-after": said}, NOON) == seconds
 
 

@@ -65,13 +65,13 @@ def test_a_better_match_comes_first() -> None:
     assert search("jacket")["matched"] == "all words"
 
 
-def test_what_has_some_of_the_words_is_shown_where_nothing_has_all_and_it_says_so() -> None:
+def test_a_search_without_full_matches_returns_partial_matches_and_reports_it() -> None:
     result = search("waterproof laptop")
     assert result["matched"] == "some words"
     assert {"E-120", "E-121", "E-150"} <= {product["id"] for product in result["products"]}
 
 
-def test_filters_leave_out_what_they_say() -> None:
+def test_a_filter_excludes_products_outside_its_bounds() -> None:
     assert ids("jacket", max_price=79) == ["C-200"]
     assert ids("jacket", max_price=78.999) == []
     assert ids("jacket", min_price=79.001) == ["C-201"]
@@ -80,7 +80,7 @@ def test_filters_leave_out_what_they_say() -> None:
     assert ids("chair", in_stock=True) == []
 
 
-def test_nothing_found_says_what_to_try() -> None:
+def test_an_empty_search_result_suggests_a_next_step() -> None:
     assert "more general" in search("submarine")["next_step"]
     assert search("jacket", max_price=1)["next_step"].startswith("2 products have such words")
     with pytest.raises(ToolError) as caught:

@@ -49,7 +49,7 @@ def code_of(server: Server, command: str, *args: str, **more: Any) -> str:
 
 
 @pytest.mark.process
-def test_a_command_says_what_it_printed_and_how_it_ended(root: Path) -> None:
+def test_the_result_of_a_command_has_its_output_and_exit_code(root: Path) -> None:
     value = call(served(root, script("both", "echo out; echo err >&2; exit 3")), "both").value
     assert value == {
         "command": "both",
@@ -77,7 +77,7 @@ def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
 
 
 @pytest.mark.process
-def test_what_was_said_before_the_time_was_over_is_there(root: Path) -> None:
+def test_the_result_of_a_timed_out_command_has_the_output_before_the_timeout(root: Path) -> None:
     """The script has to have begun before its time is over: on a busy machine it gets more of it."""
     server = served(root, script("slow", "echo begun; sleep 60", seconds=20))
     for seconds in (0.5, 4, 16):
@@ -204,7 +204,7 @@ def test_a_supervisor_that_does_not_listen_is_ended_with_all_that_it_holds(
 
 
 @pytest.mark.process
-def test_a_process_is_waited_for_by_whoever_is_cancelled_too() -> None:
+def test_a_cancelled_task_still_waits_for_its_process() -> None:
     async def main() -> int | None:
         cat = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
         assert cat.stdin
@@ -348,7 +348,7 @@ asyncio.run(main())
 
 @pytest.mark.process
 @pytest.mark.skipif(len(HOLDS) < 3, reason="needs seccomp, to take the namespaces away, and these, to see what is left")
-def test_without_namespaces_too_a_program_does_not_outlive_its_supervisor_and_nobody_waits_for_what_does(
+def test_a_program_without_namespaces_ends_with_its_supervisor_and_survivors_delay_no_call(
     root: Path,
 ) -> None:
     inside = python("inside", KILLED, arguments=[{"name": "text", "many": True}], dashes=False, seconds=180)
@@ -358,7 +358,7 @@ def test_without_namespaces_too_a_program_does_not_outlive_its_supervisor_and_no
 
 
 @pytest.mark.process
-def test_what_is_required_and_missing_ends_the_start(root: Path) -> None:
+def test_a_missing_required_sandbox_feature_ends_the_start(root: Path) -> None:
     allowed = AllowList(simple(["pwd"]).commands, ("no such hold",))
     with pytest.raises(ConfigurationError) as caught:
         toolset(allowed, [root])
@@ -451,12 +451,12 @@ OPTIONS = entry(
         (["-n1", "a"], "TT6121"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(root: Path, args: list[str], code: str) -> None:
+def test_an_invalid_command_argument_is_refused_with_its_code(root: Path, args: list[str], code: str) -> None:
     assert code_of(served(root, OPTIONS), "log", *args) == code
 
 
 @pytest.mark.process
-def test_what_fits_is_put_together_in_one_order(root: Path) -> None:
+def test_valid_command_arguments_are_assembled_in_one_order(root: Path) -> None:
     server = served(root, OPTIONS)
     for args in (["b", "-n", "3", "--since=2026-01-31"], ["-n", "3", "--since", "2026-01-31", "--", "b"]):
         assert call(server, "log", *args).value["stdout"] == "-n 3 --since=2026-01-31 -- b "

@@ -128,7 +128,7 @@ def test_a_path_deeper_than_the_limit_is_refused(folders: Folders) -> None:
         there.folder.find(there.names, there.display_path, "write", make=make)
 
 
-def test_what_the_folder_is_called_is_not_judged(tmp_path: Path) -> None:
+def test_the_name_of_the_root_folder_is_not_checked(tmp_path: Path) -> None:
     (tmp_path / "10:00").mkdir()
     with Folders([tmp_path / "10:00"]) as folders:
         assert target(folders, f"{tmp_path}/10:00/a").display_path == "a"
@@ -181,7 +181,7 @@ def test_a_closed_folder_refuses_even_when_its_number_is_used_again(root: Path) 
         os.close(other)
 
 
-def test_the_folder_is_the_one_that_was_opened_whatever_gets_its_name(folders: Folders, root: Path) -> None:
+def test_a_root_folder_stays_the_opened_one_after_a_rename(folders: Folders, root: Path) -> None:
     root.rename(root.parent / "moved")
     root.symlink_to(root.parent / "outside")
     assert read(folders, "src/main.py") == b"inside"
@@ -391,7 +391,7 @@ def test_a_file_swapped_for_a_pipe_between_look_and_open_neither_hangs_nor_reads
         read(folders, "src/main.py")
 
 
-def test_a_racing_swap_never_shows_what_is_outside(folders: Folders, root: Path) -> None:
+def test_a_racing_swap_never_shows_files_outside_the_root(folders: Folders, root: Path) -> None:
     """Bounded: 300 reads against a thread that swaps the directory for a link outward and back."""
     (root / "bait").symlink_to("../outside")
     over = threading.Event()

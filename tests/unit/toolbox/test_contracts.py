@@ -88,7 +88,9 @@ SHOWN = {"files": 8_140, "tables": 5_302}
 
 
 @pytest.mark.parametrize("family", SHOWN)
-def test_what_a_model_reads_of_a_family_stays_short(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_tool_definitions_of_a_family_stay_below_their_size_limit(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     [source] = listed(family, tmp_path, monkeypatch)
     shown = [{key: tool[key] for key in ("description", "inputSchema")} for tool in source.contract.tools.values()]
     names = sum(map(len, source.contract.tools))
@@ -146,7 +148,7 @@ def test_an_error_names_no_tool_that_is_not_served(
     assert {code: names - served for code, names in named.items() if names - served} == {}
 
 
-def test_what_a_family_says_is_looked_through():
+def test_the_sources_of_a_tool_family_are_scanned_for_error_codes():
     assert {"rooted_paths.py", "text_edits.py", "re2.py", "encodings.py"} <= {one.name for one in modules_of("files")}
     assert {"rooted_paths.py", "layout.py", "decompression.py"} <= {one.name for one in modules_of("tables")}
     assert "rooted_paths.py" in {one.name for one in modules_of("command")}

@@ -226,7 +226,7 @@ def test_a_character_that_the_encoding_does_not_have_is_refused(files: Files, ro
 
 
 @pytest.mark.parametrize("old", ["ö", "öße", "Gr", "rö", "fé"])
-def test_an_edit_that_would_divide_what_may_be_one_character_is_refused(files: Files, root: Path, old: str) -> None:
+def test_an_edit_that_may_split_a_multibyte_character_is_refused(files: Files, root: Path, old: str) -> None:
     (root / "a").write_bytes("Größe Café\n".encode("latin-1"))
     ends_within = {"ö": True, "öße": False, "Gr": False, "rö": True, "fé": False}[old]
     if ends_within:
@@ -237,7 +237,7 @@ def test_an_edit_that_would_divide_what_may_be_one_character_is_refused(files: F
         assert (root / "a").read_bytes() == "Größe Café\n".replace(old, "x").encode("latin-1")
 
 
-def test_what_does_not_come_back_to_the_byte_is_edited_as_ascii_alone(files: Files, root: Path) -> None:
+def test_a_file_that_does_not_round_trip_accepts_only_ascii_edits(files: Files, root: Path) -> None:
     data = CHINESE.encode("gbk") + b"\x81\x32\n"
     (root / "a").write_bytes(data)
     files.edit_file("a", [Edit("main ", "name ")])
@@ -309,7 +309,7 @@ BINARIES: dict[str, Callable[[Path], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", BINARIES)
-def test_what_is_binary_stays_so(files: Files, root: Path, tmp_path: Path, kind: str) -> None:
+def test_a_binary_file_is_not_read_as_text(files: Files, root: Path, tmp_path: Path, kind: str) -> None:
     data = BINARIES[kind](tmp_path)
     (root / "a").write_bytes(data)
     assert text_encoding_of(data[:HEAD]) is None
@@ -323,7 +323,7 @@ def test_what_is_binary_stays_so(files: Files, root: Path, tmp_path: Path, kind:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BINARIES if "NUL" not in kind and "small" not in kind])
-def test_a_search_counts_what_is_binary(files: Files, root: Path, tmp_path: Path, kind: str) -> None:
+def test_a_search_counts_binary_files(files: Files, root: Path, tmp_path: Path, kind: str) -> None:
     data = BINARIES[kind](tmp_path)
     (root / "a").write_bytes(data)
     assert find(files, content="zzz").get("binary", 0) == (b"\0" in data[:8192])

@@ -76,7 +76,7 @@ def test_files_and_directories_are_moved(files: Files, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("rename")
-def test_d24_nothing_is_replaced(files: Files, root: Path) -> None:
+def test_d24_a_move_replaces_no_existing_entry(files: Files, root: Path) -> None:
     (root / "a").write_text("a")
     (root / "b").write_text("b")
     (root / "d").mkdir()
@@ -110,7 +110,7 @@ def test_d24_twin_a_neighbour_whose_name_begins_alike(files: Files, root: Path) 
     assert tree(root) == ["d-old", "d-old/d"]
 
 
-def test_what_cannot_be_moved_says_why(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_that_is_impossible_gives_its_reason(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "a").touch()
     (root / "link").symlink_to("a")
     os.mkfifo(root / "pipe")
@@ -157,7 +157,7 @@ def test_d17_a_directory_with_something_protected_in_it_is_not_deleted(files: Fi
     assert tree(root) == before
 
 
-def test_d17_what_lies_above_our_own_records_is_neither_moved_nor_deleted(
+def test_d17_a_directory_that_contains_our_records_is_neither_moved_nor_deleted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "home" / "state"))
@@ -222,7 +222,7 @@ def test_d21_a_file_that_has_changed_is_not_deleted(files: Files, root: Path) ->
     assert files.delete_file("a", AGREED, if_version=files.file_info("a")["version"])["bytes"] == 17
 
 
-def test_what_is_too_much_at_once_is_not_deleted(root: Path) -> None:
+def test_a_directory_over_the_deletion_limit_is_not_deleted(root: Path) -> None:
     (root / "d").mkdir()
     for n in range(4):
         (root / "d" / str(n)).touch()
@@ -257,7 +257,7 @@ def test_a_directory_of_which_nothing_can_be_deleted_is_there_as_before(
 
 @pytest.mark.usefixtures("rename")
 @pytest.mark.parametrize("taken", [False, True])
-def test_what_is_left_of_a_directory_is_there_again_and_told(
+def test_the_rest_of_a_partially_deleted_directory_is_restored_and_reported(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, taken: bool
 ) -> None:
     (root / "b" / "d" / "in").mkdir(parents=True)
@@ -321,9 +321,7 @@ def test_a_person_is_asked_once_and_told_how_much_it_is(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["d", "large"])
-def test_where_nobody_is_asked_about_each_call_a_folder_and_a_large_file_ask_all_the_same(
-    root: Path, name: str
-) -> None:
+def test_without_approval_of_each_call_deleting_a_folder_or_large_file_still_asks(root: Path, name: str) -> None:
     (root / "d").mkdir()
     (root / "large").write_text("x" * 20)
     arguments = {"path": name}
@@ -338,13 +336,13 @@ def test_where_nobody_is_asked_about_each_call_a_folder_and_a_large_file_ask_all
     assert name not in tree(root)
 
 
-def test_where_nobody_is_asked_about_each_call_a_small_file_is_just_deleted(root: Path) -> None:
+def test_without_approval_of_each_call_a_small_file_is_deleted_without_a_question(root: Path) -> None:
     (root / "small").write_text("x")
     messages, _ = asked_of(root, lambda _: False, {"path": "small"}, confirm=Confirm.never())
     assert (messages, tree(root)) == ([], [])
 
 
-def test_a_yes_for_a_while_is_none_for_a_folder_that_nobody_has_seen(root: Path) -> None:
+def test_a_session_approval_does_not_cover_a_folder_with_other_contents(root: Path) -> None:
     messages: list[str] = []
 
     def elicit(question: Any) -> Any:
@@ -422,7 +420,7 @@ def test_d25_directories_that_are_made_on_the_way_count_as_well(root: Path) -> N
     assert tree(root) == ["a", "a/b", "a/b/c", "d", "old"]
 
 
-def test_d25_twin_what_was_deleted_makes_room(root: Path) -> None:
+def test_d25_twin_a_deleted_file_frees_its_space(root: Path) -> None:
     files = Files([root], limits=FileLimits(added_bytes=10, added_entries=1))
     files.write_file("a", "1234567890")
     files.write_file("a", "12345", mode="overwrite")
@@ -484,7 +482,7 @@ def shown(root: Path, path: str, **limits: Any) -> Any:
     return asyncio.run(call())
 
 
-def test_a_picture_and_a_sound_come_as_what_they_are_whatever_they_are_called(root: Path) -> None:
+def test_an_image_and_an_audio_file_have_their_own_media_type_under_any_name(root: Path) -> None:
     (root / "a.txt").write_bytes(PNG)
     (root / "b").write_bytes(b"RIFF....WAVE")
     result, _ = shown(root, "a.txt")
@@ -495,7 +493,7 @@ def test_a_picture_and_a_sound_come_as_what_they_are_whatever_they_are_called(ro
     assert shown(root, "b")[0].content[1].mimeType == "audio/wav"
 
 
-def test_what_is_large_comes_as_a_link_and_what_is_huge_not_at_all(root: Path) -> None:
+def test_a_large_media_file_is_returned_as_a_link_and_a_huge_one_is_refused(root: Path) -> None:
     (root / "a.png").write_bytes(PNG)
     (root / "b.pdf").write_bytes(b"%PDF-1.7")
     result, read = shown(root, "a.png", media_bytes=10)
@@ -505,7 +503,7 @@ def test_what_is_large_comes_as_a_link_and_what_is_huge_not_at_all(root: Path) -
 
 
 @pytest.mark.parametrize("data", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"text", b"", b"\0\1\2"])
-def test_d23_what_is_no_picture_is_not_shown_as_one(root: Path, data: bytes) -> None:
+def test_d23_a_file_that_is_not_an_image_is_not_shown_as_one(root: Path, data: bytes) -> None:
     (root / "a.png").write_bytes(data)
     assert "TT6075" in shown(root, "a.png")[0].text
 

@@ -195,7 +195,9 @@ def test_a_line_beyond_the_first_chunk_is_found(files: Files, root: Path) -> Non
     ("path", "code"),
     [("none", "TT6020"), ("~/x", "TT6021"), (".", "TT6023"), ("d", "TT6023"), ("f/", "TT6023"), ("f/x", "TT6022")],
 )
-def test_what_is_no_file_is_refused_with_the_next_step(files: Files, root: Path, path: str, code: str) -> None:
+def test_a_path_that_is_not_a_file_is_refused_with_the_next_step(
+    files: Files, root: Path, path: str, code: str
+) -> None:
     (root / "d").mkdir()
     (root / "f").touch()
     with refused(code):
@@ -293,7 +295,7 @@ def test_group_rights_are_not_given_to_another_group(files: Files, root: Path, m
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "TT6035"), (errno.EIO, "TT6034")])
-def test_attributes_that_find_no_room_fail_the_write_which_would_lose_who_may_read_the_file(
+def test_a_write_fails_if_the_access_attributes_of_the_file_cannot_be_stored(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
 ) -> None:
     (root / "a").write_text("old")
@@ -407,7 +409,7 @@ def test_base64_is_written_as_bytes(files: Files, root: Path) -> None:
         ("é", "base64", "TT6052"),
     ],
 )
-def test_content_that_is_not_what_it_says_is_refused_before_anything_is_made(
+def test_invalid_content_for_its_encoding_is_refused_before_a_file_is_created(
     files: Files, root: Path, content: str, encoding: typing.Literal["utf-8", "ascii", "base64"], code: str
 ) -> None:
     with refused(code):
@@ -476,7 +478,7 @@ def test_a_change_by_somebody_else_during_the_call_is_not_overwritten(
 
 
 @pytest.mark.parametrize("with_version", [False, True])
-def test_what_somebody_else_adds_while_an_edit_is_made_is_not_lost(
+def test_a_concurrent_addition_to_a_file_is_not_lost_by_an_edit(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, with_version: bool
 ) -> None:
     (root / "a").write_text("old\n")
@@ -737,7 +739,7 @@ def test_a_directory_that_may_not_be_entered_says_why(
     ]
 
 
-def test_what_is_no_directory_cannot_be_listed(files: Files, root: Path) -> None:
+def test_a_path_that_is_not_a_listable_directory_is_refused(files: Files, root: Path) -> None:
     (root / "f").touch()
     with refused("TT6022"):
         files.list_directory("f")

@@ -100,7 +100,7 @@ def test_h21_text_that_elements_hide_is_not_read(body: str):
 
 
 @pytest.mark.parametrize("body", [f"<noscript>{WORDS}</noscript>", f"<template>{WORDS}</template>"])
-def test_what_is_not_run_is_not_read(body: str):
+def test_text_in_noscript_and_template_elements_is_not_read(body: str):
     assert read("", f"{body}<p>tea</p>")[0] == "tea"
 
 
@@ -129,7 +129,7 @@ def test_what_is_not_run_is_not_read(body: str):
         "}}}.x{",
     ],
 )
-def test_h21_twin_what_a_reader_sees_is_read(css: str):
+def test_h21_twin_visible_text_is_read(css: str):
     assert read(css, "<main><p class='x open' id='y'>tea</p></main>") == ("tea", 0)
 
 

@@ -156,7 +156,7 @@ def test_the_date_is_that_of_the_clock() -> None:
     assert message["Date"].datetime == noon
 
 
-def test_a_preview_says_what_would_go_and_sends_nothing() -> None:
+def test_a_preview_shows_the_mail_and_sends_no_message() -> None:
     post = Post()
     result, asked = sent(post, {**MAIL, "body": "a\r\nb"}, tool="preview_email")
     size = result.value.pop("size")
@@ -166,7 +166,7 @@ def test_a_preview_says_what_would_go_and_sends_nothing() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")  # of the test's own server
-def test_who_signs_in_does_so_with_the_password_of_the_environment() -> None:
+def test_an_smtp_login_uses_the_password_of_the_environment() -> None:
     seen: list[Any] = []
 
     def check(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
@@ -189,7 +189,7 @@ def test_who_signs_in_does_so_with_the_password_of_the_environment() -> None:
 # What goes wrong
 
 
-def test_one_recipient_that_is_refused_means_that_nobody_gets_it() -> None:
+def test_one_refused_recipient_prevents_delivery_to_all_recipients() -> None:
     post = Post()
     post.refuses = {"eve@acme.example": "550 unknown"}
     result, _ = sent(post, {**MAIL, "cc": ["eve@acme.example"]})
@@ -372,7 +372,7 @@ def test_k03_twin_lines_that_begin_with_a_dot_arrive_whole() -> None:
     assert text_of(post.mails()[0]) == ".\n..\n.hidden\n"
 
 
-def test_k04_nothing_is_sent_that_nobody_has_agreed_to() -> None:
+def test_k04_a_mail_is_not_sent_without_approval() -> None:
     post = Post()
     refused, asked = sent(post, MAIL, agrees=False)
     assert refused.is_error
@@ -405,7 +405,9 @@ def test_k04_a_yes_for_a_while_is_none_for_the_next_mail() -> None:
         ("zh", "（5000 个字符，同上）", "是否发送这封邮件？发送后无法撤回。"),
     ],
 )
-def test_k04_what_a_person_is_asked_is_in_the_language_of_the_server(language: str, cut: str, sure: str) -> None:
+def test_k04_an_approval_question_for_a_mail_is_in_the_language_of_the_server(
+    language: str, cut: str, sure: str
+) -> None:
     answers = [{"answer": "session"}, True]
     long = {**MAIL, "body": "x" * 5_000}
     *_, asked = sent(Post(), long, long, says=lambda question: answers.pop(0), language=language)
@@ -413,7 +415,7 @@ def test_k04_what_a_person_is_asked_is_in_the_language_of_the_server(language: s
     assert asked[1].startswith(sure)
 
 
-def test_k04_where_nobody_can_be_asked_there_is_no_mail() -> None:
+def test_k04_a_client_without_elicitation_cannot_send_a_mail() -> None:
     post = Post()
 
     async def alone() -> str:
@@ -532,7 +534,7 @@ class Killing(SMTP):
 
 
 @pytest.mark.process
-def test_a_kill_sends_a_mail_to_all_or_to_nobody() -> None:
+def test_a_kill_during_sending_delivers_a_mail_to_all_recipients_or_to_no_recipient() -> None:
     """The process is killed at each of its words to the mail server in turn, until it comes to its end."""
 
     async def ended(post: Post, when: int) -> int:

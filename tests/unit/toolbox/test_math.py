@@ -58,7 +58,7 @@ def called(tool: str, **arguments: Any) -> Any:
         ("10^-30", "1E-30"),
     ],
 )
-def test_an_expression_means_what_it_means_on_paper(expression: str, expected: str) -> None:
+def test_an_expression_follows_the_conventions_of_mathematics(expression: str, expected: str) -> None:
     assert calculate(expression) == {"value": expected, "exact": True}
 
 
@@ -67,7 +67,7 @@ def test_half_is_rounded_away_from_zero() -> None:
     assert [value("round(2.675, 2)"), value("round(1250, -2)")] == ["2.68", "1300"]
 
 
-def test_what_is_rounded_says_so_and_a_fraction_is_told_beside_it() -> None:
+def test_a_rounded_value_is_marked_inexact_and_comes_with_its_fraction() -> None:
     assert calculate("2 / 3", 5) == {"value": "0.66667", "exact": False, "fraction": "2/3"}
     assert calculate("sqrt(2)^2") == {"value": "2", "exact": False}
     assert calculate("sqrt(2)", 50) == {"value": "1.4142135623730950488016887242096980785696718753769", "exact": False}
@@ -137,7 +137,7 @@ def test_any_text_has_a_value_or_is_refused(text: str) -> None:
         ("factorial(1.5)", "TT6740", 1),
     ],
 )
-def test_a_refusal_says_what_is_wrong_and_in_which_column(expression: str, code: str, column: int) -> None:
+def test_a_refused_expression_names_the_error_and_its_column(expression: str, code: str, column: int) -> None:
     with pytest.raises(ToolError) as caught:
         calculate(expression)
     assert (caught.value.code, caught.value.facts["column"]) == (code, column)
@@ -173,7 +173,7 @@ def test_k06_a_number_with_more_digits_than_are_allowed_is_not_added() -> None:
         assert result.text.startswith(f"$.numbers[{int(numbers[0] == 0)}] has more than 400 digits")
 
 
-def test_k05_what_looks_like_code_is_refused_and_not_run(tmp_path: Any) -> None:
+def test_k05_an_expression_that_resembles_code_is_refused_and_not_run(tmp_path: Any) -> None:
     place = tmp_path / "ran"
     for code in (
         f"__import__('os').mkdir('{place}')",

@@ -50,7 +50,7 @@ def text_of(toolset: Any, tool: str, **arguments: Any) -> str:
         ("/home/ann/sales.csv", "Nearest: 'sales.csv', 'README.md', 'data/'."),
     ],
 )
-def test_each_family_names_what_is_near(root: Path, path: str, near: str) -> None:
+def test_each_file_family_suggests_similar_paths(root: Path, path: str, near: str) -> None:
     for text in (
         text_of(files([root]), "read_file", path=path),
         text_of(tables([root]), "describe_csv", path=path),

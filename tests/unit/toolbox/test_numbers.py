@@ -74,7 +74,7 @@ def test_a_column_is_summed_as_it_is_written(tmp_path: Path, cells: list[str], s
         (["１２", "1,5", "(-5)", "--5", "5 5", "2"], 2, {"missed": [(5, "(-5)")]}),
     ],
 )
-def test_what_is_written_otherwise_than_its_column_is_counted(
+def test_cells_in_another_number_format_than_their_column_are_counted(
     tmp_path: Path, cells: list[str], sum: object, told: Any
 ) -> None:
     found, read = total(tmp_path, *cells)
@@ -99,7 +99,7 @@ def test_what_is_written_otherwise_than_its_column_is_counted(
         (["1.234", "0.345"], ";", 1.579, {}),
     ],
 )
-def test_what_the_file_does_not_tell_is_called_ambiguous(
+def test_a_number_format_that_the_file_does_not_determine_is_reported_as_ambiguous(
     tmp_path: Path, cells: list[str], delimiter: str, sum: object, told: Any
 ) -> None:
     assert total(tmp_path, *cells, delimiter=delimiter) == (sum, told)
@@ -122,7 +122,7 @@ def test_columns_that_disagree_decide_for_themselves_alone(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("said", "sum"), [(",", 3.579), (".", 3579)])
-def test_the_caller_decides_what_is_ambiguous(tmp_path: Path, said: str, sum: object) -> None:
+def test_the_caller_may_set_an_ambiguous_decimal_separator(tmp_path: Path, said: str, sum: object) -> None:
     for delimiter in ",;":
         found = total(tmp_path, "1,234", "2,345", delimiter=delimiter, read_as={"decimal": said})
         assert found == (sum, {**POINT, "decimal": said})

@@ -40,7 +40,7 @@ def fits(pattern: str, path: str) -> bool:
         ("**/a*/**/b*/c", "x/ab/y/z/b1/c"),
     ],
 )
-def test_a_pattern_fits_what_it_says(pattern: str, path: str) -> None:
+def test_a_glob_pattern_matches_its_paths(pattern: str, path: str) -> None:
     assert fits(pattern, path)
 
 
@@ -64,7 +64,7 @@ def test_a_pattern_does_not_fit_more(pattern: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["{a", "a}", "{a,{b,c}}", "[a-", "a\\", "{,}"])
-def test_what_is_no_pattern_is_refused(pattern: str) -> None:
+def test_an_invalid_glob_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ToolError) as caught:
         Glob.of(pattern)
     assert caught.value.code == "TT6061"
@@ -156,5 +156,5 @@ def test_git_leaves_out_the_same(repository: Path, lines: list[str], paths: list
         ("dir/*\n!dir/keep\n", "dir/keep", False),
     ],
 )
-def test_a_gitignore_means_what_git_means(text: str, path: str, out: bool) -> None:
+def test_a_gitignore_matches_like_git(text: str, path: str, out: bool) -> None:
     assert ignored_by_us(text, path.split("/")) is out

@@ -58,7 +58,7 @@ def test_lines_are_found_with_their_numbers(files: Files) -> None:
     }
 
 
-def test_names_are_found_with_what_they_are(files: Files) -> None:
+def test_a_search_by_name_returns_the_type_of_each_entry(files: Files) -> None:
     assert find(files, name="*{deep,.md}")["matches"] == [
         {"path": "notes.md", "type": "file", "size": 20},
         {"path": "src/deep", "type": "directory"},
@@ -94,7 +94,7 @@ def test_regular_expressions_are_those_of_lines(files: Files) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a", "(?=x)", r"(a)\1", "(a{1000}){1000}"])
-def test_what_is_no_linear_expression_is_refused(files: Files, pattern: str) -> None:
+def test_a_regex_without_linear_time_matching_is_refused(files: Files, pattern: str) -> None:
     with refused("TT6063"):
         find(files, content=pattern, regex=True)
 
@@ -138,7 +138,7 @@ def test_a_file_larger_than_a_part_is_found_in_to_its_end(files: Files, root: Pa
     ]
 
 
-def test_what_gitignore_names_is_left_out(files: Files, root: Path) -> None:
+def test_a_search_skips_files_that_gitignore_names(files: Files, root: Path) -> None:
     (root / ".gitignore").write_text("*.log\n/build/\n")
     (root / "src" / ".gitignore").write_text("deep/*.py\n!*.log\n")
     (root / "build").mkdir()
@@ -265,7 +265,7 @@ def test_a_cursor_of_another_search_is_refused(files: Files, cursor: str) -> Non
         find(files, path="src", name="*", cursor=cursor)
 
 
-def test_nothing_to_search_for_is_refused(files: Files) -> None:
+def test_a_search_without_criteria_is_refused(files: Files) -> None:
     with refused("TT6077"):
         find(files)
     with refused("TT6020"):
@@ -307,7 +307,7 @@ def test_a_search_tells_how_far_it_is(root: Path) -> None:
     assert seen == [(1000, "1000 entries looked at, 0 matches"), (2000, "2000 entries looked at, 0 matches")]
 
 
-def test_a_search_that_nobody_waits_for_ends(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_search_ends(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reached, go_on, ended = threading.Event(), threading.Event(), threading.Event()
     looked: list[int] = []
     real = file_search.Search.run

@@ -284,7 +284,7 @@ def called(server: Server, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     return asyncio.run(conversation())
 
 
-def test_a_model_sees_what_it_needs_to_go_on(place: Path) -> None:
+def test_the_results_of_the_settings_tools_tell_a_model_the_next_step(place: Path) -> None:
     server = Server("settings", toolsets=[toolset(place)])
     made, missing, wrong, added, deleted = called(
         server,

@@ -118,7 +118,7 @@ def test_without_columns_those_with_numbers_are_counted(root: Path) -> None:
         ("note > 5", []),
     ],
 )
-def test_a_filter_lets_through_what_it_says(root: Path, filter: str, cities: list[str]) -> None:
+def test_a_filter_selects_the_matching_rows(root: Path, filter: str, cities: list[str]) -> None:
     found = ask(root, "query_csv", path="sales.csv", columns=["city"], filter=filter)
     assert [row[0] for row in found["rows"]] == cities
 
@@ -317,7 +317,7 @@ def test_dates_are_grouped_by_their_parts(tmp_path: Path, bin: str, groups: list
         (["2024-13-01", "123456789"], ["123456789", "2024-13-01"]),
     ],
 )
-def test_what_is_no_certain_date_is_a_group_of_its_own(tmp_path: Path, cells: list[str], groups: list[str]) -> None:
+def test_cells_without_a_certain_date_form_their_own_group(tmp_path: Path, cells: list[str], groups: list[str]) -> None:
     (tmp_path / "t.csv").write_text("\n".join(["at\tn", *(f"{cell}\t1" for cell in cells)]))
     found = ask(
         tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["n"], group_by=["at:month"], sort="key"
@@ -379,7 +379,7 @@ def test_no_descriptor_and_no_thread_is_left(root: Path) -> None:
     assert threading.active_count() <= before[1] + 2
 
 
-def test_a_call_that_nobody_waits_for_stops_working(tmp_path: Path) -> None:
+def test_a_cancelled_call_stops_its_work(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{n},{n * 7919 % 1000003}\n" for n in range(1_000_000)))
     ended = threading.Event()
 
@@ -452,7 +452,9 @@ def test_where_no_thread_can_be_started_no_descriptor_is_left() -> None:
         ({"encoding": "gb18030", "quotes": False}, ["k|n", "m"]),
     ],
 )
-def test_what_the_caller_says_of_a_file_is_followed(tmp_path: Path, said: dict[str, Any], columns: list[str]) -> None:
+def test_the_read_as_options_of_the_caller_are_applied(
+    tmp_path: Path, said: dict[str, Any], columns: list[str]
+) -> None:
     (tmp_path / "t.csv").write_text("k|n;m\na|1;x\n")
     assert ask(tmp_path, "query_csv", path="t.csv", read_as=said)["columns"] == columns
 
@@ -467,7 +469,9 @@ def test_what_the_caller_says_of_a_file_is_followed(tmp_path: Path, said: dict[s
         ({"encoding": True}, "utf-8, utf-16, "),
     ],
 )
-def test_what_cannot_be_said_of_a_file_is_told_with_what_can(root: Path, said: dict[str, Any], accepted: str) -> None:
+def test_an_invalid_read_as_option_is_refused_with_the_accepted_ones(
+    root: Path, said: dict[str, Any], accepted: str
+) -> None:
     result = result_of(root, "query_csv", path="sales.csv", read_as=said)
     assert result.is_error
     assert accepted in result.text

@@ -15,7 +15,7 @@ from tooltrue_toolbox.files import Edit, FileLimits, Files
 from tooltrue_toolbox.files.text_edits import TextChange, apply_changes, unified_diff
 
 
-def test_an_edit_replaces_and_shows_what_it_did(files: Files, root: Path) -> None:
+def test_an_edit_replaces_the_text_and_returns_a_diff(files: Files, root: Path) -> None:
     (root / "a").write_text("1\n2\n3\n4\n5\n6\n7\n8\n")
     result = files.edit_file("a", [Edit("5\n", "five\nfive and a half\n")])
     assert (root / "a").read_text() == "1\n2\n3\n4\nfive\nfive and a half\n6\n7\n8\n"
@@ -79,7 +79,7 @@ def test_a_missing_file_is_not_made(files: Files, root: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_what_is_no_text_and_what_is_too_large_is_refused(root: Path) -> None:
+def test_a_binary_or_too_large_file_is_refused_by_an_edit(root: Path) -> None:
     (root / "a").write_bytes(b"x\0y")
     (root / "b").write_bytes(b"x" * 20)
     files = Files([root], limits=FileLimits(write_bytes=16))
@@ -117,7 +117,7 @@ def test_a_long_diff_is_cut_and_says_so(root: Path) -> None:
     assert result["diff"].count("\n") + result.get("diff_cut", 0) == 203
 
 
-def test_an_edit_keeps_the_mode_and_refuses_what_a_write_refuses(files: Files, root: Path) -> None:
+def test_an_edit_preserves_the_file_mode_and_refuses_the_paths_that_a_write_refuses(files: Files, root: Path) -> None:
     (root / "run").write_text("exit 1\n")
     (root / "run").chmod(0o755)
     files.edit_file("run", [Edit("1", "0")])
@@ -175,7 +175,7 @@ def applied(text: str, diff: list[str]) -> str:
 
 
 @given(changed())
-def test_a_diff_says_what_was_changed(case: tuple[str, list[TextChange]]) -> None:
+def test_a_diff_applied_to_the_old_text_gives_the_new_text(case: tuple[str, list[TextChange]]) -> None:
     text, found = case
     assert applied(text, unified_diff(text, found, "a")) == apply_changes(text, found)
 

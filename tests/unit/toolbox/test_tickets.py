@@ -67,7 +67,7 @@ def state_of(root: Path) -> dict[str, str]:
         (Confirm.never(), "delete_file", {"path": "build", "recursive": True}),
     ],
 )
-def test_what_needs_agreement_waits_for_its_ticket_and_runs_once(
+def test_a_call_that_needs_approval_waits_for_its_ticket_and_runs_once(
     root: Path, confirm: Confirm, tool: str, arguments: dict[str, Any]
 ) -> None:
     before = state_of(root)
@@ -102,7 +102,7 @@ def test_a_ticket_is_for_one_call_and_no_other(root: Path) -> None:
     asyncio.run(once())
 
 
-def test_a_yes_for_a_while_is_a_yes_to_what_was_shown(root: Path) -> None:
+def test_a_session_approval_covers_repeated_calls_with_the_shown_arguments(root: Path) -> None:
     async def once() -> None:
         desk = Desk(root, Confirm.never())
         await desk.approvals.allow(await desk.approvals.find(await desk.ticket("write_file", WRITE)), "session")

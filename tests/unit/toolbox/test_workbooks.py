@@ -124,7 +124,7 @@ def test_numbers_that_the_workbook_types_are_never_ambiguous(tmp_path: Path) -> 
     assert found["read_as"]["numbers"] == [{"columns": ["b"], "decimal": ",", "unit": "EUR"}]
 
 
-def test_what_is_no_workbook_is_told_apart(tmp_path: Path) -> None:
+def test_each_file_that_is_not_a_workbook_has_its_own_error(tmp_path: Path) -> None:
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
     (tmp_path / "t.csv").write_text("a\n1\n")
     book(tmp_path / "empty.xlsx", Data=[], More=[["a"]])

@@ -128,7 +128,7 @@ def test_nested_objects_are_closed_unless_they_say_otherwise():
     assert schema["properties"]["free"]["additionalProperties"] == {"type": "integer"}
 
 
-def test_titles_that_nobody_wrote_are_not_published():
+def test_generated_titles_are_not_published():
     class Named(pydantic.BaseModel):
         title: str
         value: Annotated[int, Field(title="The value")]
@@ -332,7 +332,7 @@ def test_a_return_type_with_a_shape_has_a_schema():
     }
 
 
-def test_a_list_of_texts_has_a_schema_whatever_is_said_of_the_texts():
+def test_a_list_of_strings_has_an_output_schema_under_any_annotation_of_its_items():
     def some() -> list[str | None]: ...
     def named() -> list[Annotated[str, Field(min_length=1)]]: ...
 
@@ -350,7 +350,7 @@ def test_text_blocks_and_nothing_have_none(returns: Any):
     assert output(tool) is None
 
 
-def test_a_result_with_blocks_of_its_own_has_the_schema_of_what_stands_beside_it():
+def test_a_result_with_its_own_content_blocks_has_the_schema_of_its_structured_value():
     def picture() -> dict[str, int] | wire.CallToolResult:
         return wire.CallToolResult([TextContent(text="two")], {"points": 2})
 
@@ -454,7 +454,7 @@ def test_a_raw_schema_that_is_not_an_objects_is_refused(schema: Any):
 
 
 @pytest.mark.requirement("SCH-05")
-def test_a_raw_schema_of_a_dialect_that_nobody_supports_is_refused_by_name():
+def test_a_raw_schema_of_an_unsupported_dialect_is_refused_by_name():
     with pytest.raises(DefinitionError) as caught:
         raw({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"})
     assert caught.value.code == "TT3103"
@@ -502,7 +502,7 @@ def test_effects_become_hints_and_nothing_declared_says_nothing():
     assert hints(effect="write", idempotent=True).idempotentHint is True
 
 
-def test_what_cannot_be_stopped_says_so():
+def test_a_plain_function_is_marked_as_not_stoppable():
     assert not bound(plain).tool.stoppable
     assert bound(plain, blocking=False).tool.stoppable
     assert bound(coroutine).tool.stoppable

@@ -31,12 +31,12 @@ def test_text_is_text_and_nothing_else():
     assert present("null") == CallToolResult([TextContent(text="null")])
 
 
-def test_nothing_is_an_empty_result():
+def test_none_is_an_empty_result():
     assert present(None) == CallToolResult([])
 
 
 @pytest.mark.parametrize("make", [present, structured])
-def test_an_outcome_stays_what_it_is_and_its_value_is_held_to_the_same_rules(make: Any):
+def test_an_explicit_result_passes_unchanged_and_its_value_is_validated(make: Any):
     question, failure = InputRequiredResult(requestState="s"), CallToolResult([], isError=True)
     assert make(question) is question
     assert make(failure) == failure
@@ -77,7 +77,7 @@ def test_blocks_among_other_values_are_values():
     "value",
     [float("nan"), [float("inf")], {"a": -float("inf")}, [None, float("nan")], object(), {"a": object()}, "\ud800"],
 )
-def test_what_json_does_not_have_is_an_invalid_result(value: Any):
+def test_a_value_without_a_json_form_is_an_invalid_result(value: Any):
     with pytest.raises(InvalidResult):
         structured(value)
 

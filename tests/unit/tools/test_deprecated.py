@@ -26,7 +26,7 @@ def log() -> object:
 
 @pytest.mark.requirement("VER-19")
 @pytest.mark.parametrize("use", [sample, roots, log])
-def test_whoever_uses_it_is_warned_once_for_each_place(use: Callable[[], object]):
+def test_a_deprecated_feature_warns_once_for_each_place_of_use(use: Callable[[], object]):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         use()
@@ -36,5 +36,5 @@ def test_whoever_uses_it_is_warned_once_for_each_place(use: Callable[[], object]
 
 @pytest.mark.requirement("VER-19")
 @pytest.mark.parametrize("marked", [Sampling, Roots, Context.log])
-def test_it_is_marked_for_type_checkers_and_says_what_to_do_instead(marked: object):
+def test_a_deprecated_feature_is_marked_for_type_checkers_with_its_replacement(marked: object):
     assert "is deprecated by the protocol: " in getattr(marked, "__deprecated__", "")

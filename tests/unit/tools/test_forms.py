@@ -96,7 +96,7 @@ def test_a_model_keeps_its_own_rules_although_a_form_cannot_say_them():
 
 @pytest.mark.requirement("ELIC-23", "ELIC-24")
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_what_was_not_accepted_has_no_value_and_is_false(action: str):
+def test_an_answer_that_was_not_accepted_has_no_value_and_is_falsy(action: str):
     answer = Form("?", All).read({"action": action})
     assert not answer
     assert (answer.action, answer.value) == (action, None)
@@ -147,7 +147,7 @@ BAD = [
 
 @pytest.mark.requirement("ELIC-06", "ELIC-31")
 @pytest.mark.parametrize("schema", BAD, ids=str)
-def test_what_no_form_can_hold_is_refused_where_it_is_written(schema: dict[str, Any]):
+def test_a_schema_that_a_form_cannot_express_is_refused_at_its_definition(schema: dict[str, Any]):
     with pytest.raises(DefinitionError, match="form cannot be asked so"):
         check_form(schema)
 
@@ -183,7 +183,7 @@ def test_a_field_that_only_sounds_like_a_secret_is_asked_for(name: str):
         "https://",
     ],
 )
-def test_nobody_is_sent_to_a_page_that_is_no_page_or_not_safe(url: str):
+def test_a_link_with_an_invalid_or_unsafe_url_is_refused(url: str):
     with pytest.raises(DefinitionError, match="cannot be sent"):
         Link("?", url)
 
@@ -252,7 +252,9 @@ CONTEXT = Sampling("?", 5, {"includeContext": "allServers"}).request
         ([FORM], {"elicitation": True}, {"elicitation": {"form": {}}}),
     ],
 )
-def test_what_a_client_would_have_to_declare(requests: list[Any], declared: dict[str, Any], missing: dict[str, Any]):
+def test_the_capabilities_that_a_client_lacks_for_a_request_are_listed(
+    requests: list[Any], declared: dict[str, Any], missing: dict[str, Any]
+):
     assert lacking(requests, declared) == missing
 
 
@@ -271,7 +273,7 @@ SAID = {"role": "user", "content": TEXT}
 
 
 @pytest.mark.parametrize("request_", [FORM, VISIT, TOOLS, CONTEXT, Roots().request, sample(SAID)], ids=str)
-def test_what_was_made_of_a_question_may_leave(request_: Any):
+def test_a_request_built_from_a_question_is_valid(request_: Any):
     check_request(request_)
 
 
@@ -298,7 +300,7 @@ def test_what_was_made_of_a_question_may_leave(request_: Any):
     ],
     ids=str,
 )
-def test_nothing_else_does_whoever_made_it(request_: Any):
+def test_a_request_that_matches_no_kind_of_question_is_refused(request_: Any):
     with pytest.raises(DefinitionError):
         check_request(request_)
 

@@ -45,7 +45,7 @@ def test_an_async_function_is_called_in_another_process():
     assert call(served(workshop.later), "later", {"word": "child"}).text == f"child of {os.getpid()}"
 
 
-def test_what_the_author_says_and_what_nobody_foresaw_are_told_apart(caplog: pytest.LogCaptureFixture):
+def test_a_tool_error_shows_its_message_and_an_unexpected_exception_hides_it(caplog: pytest.LogCaptureFixture):
     server = served(workshop.fails, workshop.crashes, workshop.falls)
     assert call(server, "fails").text == "no more wood"
     crashed = call(server, "crashes").text
@@ -100,7 +100,7 @@ def test_a_call_that_is_cancelled_ends_its_process(tmp_path: Path):
     asyncio.run(main())
 
 
-def test_what_a_call_has_left_running_ends_with_it(tmp_path: Path):
+def test_processes_that_an_isolated_call_started_end_with_it(tmp_path: Path):
     note = tmp_path / "pid"
     assert call(served(workshop.leaves), "leaves", {"note": str(note)}).text == "done"
     asyncio.run(until(lambda: gone(int(note.read_text()))))
@@ -128,7 +128,7 @@ def asks(context: Context) -> str:
 
 
 @pytest.mark.parametrize("function", [lambda: "", asks])
-def test_what_another_process_could_not_call_is_refused_at_registration(function: Callable[..., Any]):
+def test_a_function_that_another_process_cannot_call_is_refused_at_registration(function: Callable[..., Any]):
     with pytest.raises(DefinitionError, match="isolation"):
         Server("t").add_tool(function, name="tool", isolation="process")
 

@@ -78,7 +78,7 @@ BLOB = BlobResource(uri="a:2", blob="AAA=", mimeType="image/png")
         (ReadResourceResult([BLOB]), [BLOB]),
     ],
 )
-def test_a_resource_reads_as_what_its_function_returns(value: Any, contents: Any):
+def test_a_resource_has_the_contents_that_its_function_returns(value: Any, contents: Any):
     assert read(with_resource(value), "a:b") == contents
 
 
@@ -88,7 +88,7 @@ def test_the_declared_type_goes_before_the_one_of_the_value():
 
 
 @pytest.mark.parametrize("value", [None, ReadResourceResult([])])
-def test_what_returns_nothing_is_not_there(value: Any):
+def test_a_resource_function_that_returns_none_makes_an_unknown_entry(value: Any):
     with pytest.raises(UnknownEntry) as caught:
         read(with_resource(value), "a:b")
     assert (caught.value.number, caught.value.data) == (-32602, {"uri": "a:b"})
@@ -106,7 +106,7 @@ def test_what_returns_nothing_is_not_there(value: Any):
         [TextResource(uri="a:b", text="", meta={"x y": 1})],
     ],
 )
-def test_what_has_no_form_never_leaves(value: Any):
+def test_a_resource_value_without_a_content_form_is_an_invalid_result(value: Any):
     with pytest.raises(InvalidResult):
         read(with_resource(value), "a:b")
 
@@ -115,7 +115,7 @@ def made(context: Context) -> str:
     return context.principal.id
 
 
-def test_a_template_gets_its_variables_as_its_types_and_what_is_injected():
+def test_a_template_function_receives_its_typed_variables_and_injected_dependencies():
     library = LocalLibrary()
 
     @library.resource("a:{number}/{+path}")
@@ -242,11 +242,11 @@ IMAGE = ImageContent(data="AAAA", mimeType="image/png")
         ([], []),
     ],
 )
-def test_a_prompt_says_what_its_function_returns(value: Any, messages: Any):
+def test_a_prompt_contains_the_messages_of_its_function(value: Any, messages: Any):
     assert get(with_prompt(lambda: value, description="D")) == PromptResult(messages, "D")
 
 
-def test_a_whole_result_keeps_what_it_says():
+def test_a_complete_prompt_result_passes_unchanged():
     result = PromptResult([PromptMessage("user", X)], "own", {"m": 1})
     assert get(with_prompt(lambda: result, description="D")) == result
 
@@ -266,7 +266,7 @@ def test_a_whole_result_keeps_what_it_says():
         TextContent(text="x", meta={"x y": 1}),
     ],
 )
-def test_what_is_no_message_never_leaves(value: Any):
+def test_an_invalid_prompt_message_is_an_invalid_result(value: Any):
     with pytest.raises(InvalidResult):
         get(with_prompt(lambda: value))
 
@@ -338,7 +338,7 @@ async def kinds(prefix: str) -> tuple[str, ...]:
     return (prefix + "!",)
 
 
-def test_a_function_gives_values_and_sees_what_is_settled():
+def test_a_completion_function_receives_the_settled_arguments_and_returns_values():
     def many(prefix: str, arguments: Mapping[str, str]) -> list[str]:
         return [f"{prefix}-{arguments['kind']}-{number}" for number in range(101)]
 
@@ -347,7 +347,7 @@ def test_a_function_gives_values_and_sees_what_is_settled():
     assert complete(completed_by(kinds), "a", "b").values == ["b!"]
 
 
-def test_what_completes_may_ask_who_wants_to_know():
+def test_a_completion_function_may_read_the_principal_of_its_caller():
     def mine(prefix: str, arguments: Mapping[str, str], context: Context) -> list[str]:
         return [f"{prefix}-{context.principal.id}"]
 
@@ -371,7 +371,7 @@ def test_the_variables_of_a_template_are_completed():
 
 
 @pytest.mark.parametrize("values", [None, "abc", [1], {"a": 1}])
-def test_what_completes_with_anything_else_is_at_fault(values: Any):
+def test_an_invalid_return_value_of_a_completion_function_is_an_invalid_result(values: Any):
     with pytest.raises(InvalidResult):
         complete(completed_by(lambda prefix: values), "a", "")
 
@@ -423,7 +423,7 @@ def of_text(a: str) -> str:
         (lambda library: library.add_prompt(of_text, meta={"-x": 1}), "TT3035"),
     ],
 )
-def test_what_is_wrong_is_refused_at_registration_and_changes_nothing(register: Any, code: str):
+def test_an_invalid_entry_is_refused_at_registration_and_leaves_the_library_unchanged(register: Any, code: str):
     library = LocalLibrary()
     library.add_resource("taken:a", lambda: "")
     library.add_resource("taken:{a}", of_text)
@@ -441,7 +441,7 @@ def test_the_error_of_a_function_says_where_it_is():
         LocalLibrary().add_prompt(of_list)
 
 
-def test_what_is_declared_is_published():
+def test_the_declared_settings_of_an_entry_are_published():
     settings: Any = {"name": "n", "title": "t", "description": "d", "icons": [wire.Icon("i:i")], "meta": {"m": 1}}
     marked = Annotations(priority=0.5)
     library = LocalLibrary()
@@ -478,7 +478,7 @@ def test_lists_are_sorted_and_the_same_tuple_until_something_changes():
         library.remove_resource("a:b")
 
 
-def test_what_comes_and_goes_is_told_until_one_leaves():
+def test_a_watcher_is_notified_of_added_and_removed_entries_until_it_leaves():
     library, told = LocalLibrary(), list[ProviderChange]()
     leave = library.watch(told.append)
     library.add_resource("a:b", lambda: "")
@@ -496,7 +496,7 @@ def test_what_comes_and_goes_is_told_until_one_leaves():
     assert told == [resources, resources, ProviderChange("resource", "a:b"), resources, prompts, prompts]
 
 
-def test_what_has_been_offered_once_stays_offered():
+def test_a_capability_that_a_library_once_offered_stays_offered():
     library = LocalLibrary()
     assert library.offers() == frozenset()
     library.add_resource("a:{a}", of_text)

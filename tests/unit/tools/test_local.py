@@ -66,7 +66,7 @@ def test_a_tool_that_was_removed_is_unknown_and_its_name_free():
     assert names(tools) == ["one"]
 
 
-def test_whoever_watches_is_told_of_each_change_until_they_leave():
+def test_a_watcher_is_notified_of_each_change_until_it_leaves():
     tools, told = LocalToolset(), []
     leave = tools.watch(lambda _: told.append(names(tools)))
     tools.add(one)
@@ -122,7 +122,7 @@ def varying() -> LocalToolset:
     return tools
 
 
-def test_what_a_caller_may_not_see_is_neither_listed_nor_found_nor_called():
+def test_a_tool_invisible_to_a_caller_is_neither_listed_nor_found_nor_called():
     tools = varying()
     assert seen(tools, ADMIN) == ["one", "two"]
     assert seen(tools, LOCAL) == ["one"]
@@ -143,7 +143,7 @@ def test_each_caller_has_the_same_tuple_while_nothing_changes_for_them():
     assert [one is other for one, other in zip(first, second, strict=True)] == [True, True]
 
 
-def test_a_flag_takes_effect_for_list_and_call_at_once_and_whoever_watches_can_be_told():
+def test_a_visibility_flag_applies_at_once_to_lists_and_calls_and_watchers_can_be_notified():
     tools, flags, told = LocalToolset(), set[str](), list[int]()
     tools.add(one, visible=lambda principal: "on" in flags)
     tools.watch(lambda change: told.append(1))

@@ -100,7 +100,7 @@ def test_so_it_is_within_lists_and_objects(value: Any, returns: Any, plain: Any)
     ("value", "returns"),
     [({1, 2}, None), ({1, 2}, set[int]), (frozenset({1, 2}), None), (frozenset({1, 2}), frozenset[int])],
 )
-def test_a_set_is_a_list_of_what_it_holds(value: Any, returns: Any) -> None:
+def test_a_set_becomes_a_list_of_its_items(value: Any, returns: Any) -> None:
     assert sorted(called(value, returns).structured) == [1, 2]
 
 
@@ -162,7 +162,7 @@ def test_a_coroutine_that_a_plain_function_returns_is_awaited(returns: Any) -> N
     assert outcome(tool).structured == 1
 
 
-def test_one_that_nobody_awaits_is_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_coroutine_that_was_not_awaited_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with contextlib.closing(later()) as coroutine:
 
         async def tool() -> Any:
@@ -247,7 +247,7 @@ ODD = [
 
 @pytest.mark.parametrize(("value", "fix"), ODD)
 @pytest.mark.parametrize("returns", [None, Any, float, dict[str, float]])
-def test_the_log_says_what_to_return_instead(
+def test_the_log_of_an_odd_result_gives_the_value_to_return_instead(
     value: Any, fix: str, returns: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     if returns is float and isinstance(value, numpy.ndarray):

@@ -69,7 +69,7 @@ def test_an_answer_counts_for_the_question_that_was_put_and_for_no_other(other: 
     assert question_of(second, other, "a").inputRequests == {"a": other.request}
 
 
-def test_an_answer_that_nobody_asked_for_means_nothing():
+def test_an_answer_without_a_question_is_ignored():
     assert question_of(Rounds(None, {"a": YES}), SURE, "a").inputRequests == {"a": SURE.request}
 
 
@@ -94,7 +94,7 @@ def test_all_that_is_missing_is_asked_for_together_and_only_that():
 
 @pytest.mark.requirement("MRTR-15", "MRTR-16")
 @pytest.mark.parametrize("answer", [5, None, [], {}, {"action": "maybe"}, {"action": "accept", "content": 1}])
-def test_what_is_no_answer_at_all_breaks_the_protocol(answer: Any):
+def test_a_malformed_answer_is_a_protocol_error(answer: Any):
     first = Rounds()
     second = next_round(question_of(first, SURE, "a"), first, a=answer)
     with pytest.raises(InputRequired) as raised:
@@ -118,7 +118,7 @@ MISFIT = {"action": "accept", "content": {"name": 1}}
 
 
 @pytest.mark.requirement("ELIC-42")
-def test_nobody_is_asked_the_same_again_once_three_answers_did_not_fit():
+def test_a_question_is_not_asked_again_after_three_invalid_answers():
     rounds = next_round(question_of(first := Rounds(), NAME, "a"), first, a=MISFIT)
     for _ in range(MAX_MISFITS - 1):
         rounds = next_round(question_of(rounds, NAME, "a"), rounds, a=MISFIT)
@@ -164,7 +164,7 @@ def test_once_is_awaited_in_each_round_where_it_was_in_the_first():
     asyncio.run(main())
 
 
-def test_what_cannot_be_kept_is_said_in_the_first_round():
+def test_a_once_value_that_cannot_be_serialized_is_refused_in_the_first_round():
     with pytest.raises(DefinitionError, match="once"):
         Rounds().once("k", object)
 
@@ -182,7 +182,7 @@ def test_a_question_is_not_swallowed_by_a_body_that_catches_exceptions():
     assert not issubclass(InputRequired, Exception)
 
 
-def test_what_is_put_side_by_side_is_put_one_after_the_other():
+def test_concurrent_questions_are_asked_one_at_a_time():
     first, second = Rounds(), Rounds()
     one, two = question_of(first, SURE, "a"), question_of(second, NAME, "b")
     group = BaseExceptionGroup("", [BaseExceptionGroup("", [InputRequired(one)]), InputRequired(two)])
@@ -191,7 +191,7 @@ def test_what_is_put_side_by_side_is_put_one_after_the_other():
         how_it_ended(BaseExceptionGroup("", [InputRequired(one), ValueError()]))
 
 
-def test_what_once_gave_is_not_changed_by_what_became_of_it():
+def test_a_once_value_is_not_changed_by_later_mutation():
     first = Rounds()
     first.once("k", list).append(1)
     second = next_round(question_of(first, SURE, "a"), first, a=YES)

@@ -39,7 +39,7 @@ def test_a_thread_that_is_free_is_used_again():
     run(test)
 
 
-def test_never_more_threads_than_the_size_and_whoever_waits_gets_a_turn():
+def test_a_thread_pool_never_exceeds_its_size_and_each_queued_call_gets_a_turn():
     async def test() -> None:
         pool, gate, lock = ThreadPool(2), threading.Event(), threading.Lock()
         running, most, two = 0, 0, threading.Semaphore(0)
@@ -91,7 +91,7 @@ def test_an_exception_is_the_callers():
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), StopIteration(1)])
-def test_what_would_end_the_loop_is_an_error_of_the_tool(error: BaseException):
+def test_an_exception_that_would_end_the_loop_becomes_an_error_of_the_tool(error: BaseException):
     async def test() -> None:
         with pytest.raises(RuntimeError, match=type(error).__name__):
             await ThreadPool().run(raises(error))
@@ -99,7 +99,7 @@ def test_what_would_end_the_loop_is_an_error_of_the_tool(error: BaseException):
     run(test)
 
 
-def test_a_call_that_nobody_waits_for_any_more_hurts_nobody():
+def test_a_cancelled_call_does_not_harm_the_next_call_of_a_thread_pool():
     async def test() -> None:
         pool, gate = ThreadPool(1), threading.Event()
         abandoned = pool.run(lambda: gate.wait(LIMIT))
@@ -162,7 +162,7 @@ def test_a_lane_has_its_share_of_the_threads_and_another_is_never_without():
 
 
 @pytest.mark.parametrize("silent", [False, True])
-def test_a_lane_counts_the_threads_that_run_for_nobody(silent: bool, caplog: pytest.LogCaptureFixture):
+def test_a_lane_counts_the_threads_of_abandoned_calls(silent: bool, caplog: pytest.LogCaptureFixture):
     async def test() -> None:
         pool, gate, begun = ThreadPool(2), threading.Event(), threading.Event()
         lane = pool.lane("a", silent=silent)

@@ -58,7 +58,7 @@ def test_a_hidden_tool_reads_like_a_missing_one():
     assert texts[0] == texts[1]
 
 
-def test_what_is_visible_may_depend_on_the_caller():
+def test_the_visibility_of_a_tool_may_depend_on_the_caller():
     view = filtered(toolset("wipe"), lambda tool, context: context.principal.id == "root")
     root = RequestContext(Principal("root"), SILENT)
     assert (names(view), names(view, root), names(view)) == ([], ["wipe"], [])

@@ -27,7 +27,7 @@ def test_b54_there_is_an_end_of_places_for_all_together():
     assert entered(ConnectionLimit(2), "192.0.2.1", "192.0.2.2", "192.0.2.3") == [True, True, False]
 
 
-def test_b54_twin_who_has_left_makes_room():
+def test_b54_twin_a_closed_connection_frees_its_slot():
     connections = ConnectionLimit(2, 1)
     for _ in range(1_000):
         caller = connections.enter("192.0.2.1")

@@ -119,7 +119,7 @@ def test_an_answer_that_does_not_come_is_not_waited_for(answer: bytes):
         fetched(answer, seconds=0.05)
 
 
-def test_what_cannot_be_found_is_not_fetched():
+def test_an_unresolvable_host_is_not_fetched():
     async def nowhere(host: str, port: int) -> list[str]:
         raise OSError("Name or service not known")
 
@@ -165,6 +165,6 @@ def test_all_of_a_64_are_one_caller(address: object, host: int):
 
 
 @pytest.mark.parametrize("url", ["https://a@b/", "https://", "ftp://a/", "https://ä.example/", "https://a:x/", "a"])
-def test_what_is_no_plain_url_leads_nowhere(url: str):
+def test_an_invalid_url_has_no_origin(url: str):
     with pytest.raises(ValueError):  # noqa: PT011 - of the standard library, or ours
         origin_of(url)

@@ -104,17 +104,17 @@ def test_a_connection_is_used_again_once_its_answer_has_been_read_and_no_sooner(
     ],
     ids=["nothing", "short", "chunks", "head", "another protocol", "two lengths", "endless", "trailers", "upgrade"],
 )
-def test_what_is_no_whole_answer_is_a_broken_connection(answer: list[bytes]):
+def test_an_incomplete_response_is_a_broken_connection(answer: list[bytes]):
     with pytest.raises(Broken):
         run([answer], asked)
 
 
-def test_what_follows_a_body_changes_nothing_of_its_head():
+def test_trailers_of_a_chunked_body_do_not_change_the_response_headers():
     answer = CHUNKED[:-2] + b"x-thing: c\r\nmcp-session-id: other\r\n\r\n"
     assert run([[answer]], asked) == ((200, {"transfer-encoding": "chunked"}, b"hello"), 1)
 
 
-def test_an_answer_that_nobody_asked_for_is_given_to_nobody():
+def test_an_unsolicited_response_is_discarded():
     smuggled = WHOLE + WHOLE.replace(b"hello", b"wrong")
     assert run([[smuggled], [WHOLE], [WHOLE]], asked_twice) == ([b"hello", b"hello"], 2)
 

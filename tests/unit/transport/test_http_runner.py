@@ -26,14 +26,14 @@ def test_an_address_is_read_and_shown(text: str, address: Address, shown: str):
 @pytest.mark.parametrize(
     "text", ["", "8000", "localhost", "localhost:", "a:b", ":65536", ":-1", ":+1", ": 1", ":1_0", ":²"]
 )
-def test_what_is_no_address_is_refused_with_the_forms_there_are(text: str):
+def test_an_invalid_address_is_refused_with_the_accepted_forms(text: str):
     with pytest.raises(ConfigurationError) as caught:
         parse_address(text)
     assert caught.value.code == "TT4003"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost", "::1"])
-def test_loopback_needs_nobody_to_authenticate(host: str):
+def test_a_loopback_address_needs_no_authentication(host: str):
     check_bind(Address(host, 1), authenticates=False)
 
 

@@ -160,7 +160,7 @@ def test_a_listener_whose_body_never_ends_leaves_the_loop_its_turns():
 
 
 @pytest.mark.parametrize("before", [[], [{"type": "http.request"}], [{"type": "http.request", "more_body": True}] * 9])
-def test_a_client_that_leaves_ends_its_request_whatever_came_before(before: list[Mapping[str, Any]]):
+def test_a_client_disconnect_ends_its_request_after_any_earlier_events(before: list[Mapping[str, Any]]):
     async def main() -> list[Mapping[str, Any]]:
         events = [part(b"{}", more=False), *before, {"type": "http.disconnect"}]
         return await answers(events, endpoint=Slow(asyncio.Event()))
@@ -207,7 +207,7 @@ def test_two_lengths_are_refused():
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-def test_whoever_is_unknown_is_told_so_before_a_body_is_read(method: str):
+def test_an_unauthenticated_request_is_refused_before_its_body_is_read(method: str):
     """No event ever comes: whoever waited for one would not answer."""
     closed = ProtocolServer(SERVED).http(lambda carrier: None)
     sent = asyncio.run(answers([], endpoint=closed, method=method))
@@ -286,7 +286,7 @@ def test_a_stream_that_was_abandoned_never_begins():
     assert asyncio.run(main()) == []
 
 
-def test_what_is_asked_outside_of_the_lifespan_runs_nothing_and_is_told_what_to_do():
+def test_a_request_outside_of_the_lifespan_runs_no_tool_and_gets_an_instruction():
     server, wiped = Server("t", confirm=Confirm.never()), list[int]()
     server.add_tool(lambda: wiped.append(1), name="wipe", description="Destroy.", effect="destructive")
     app = server.http_app()

@@ -67,7 +67,7 @@ def test_b13_a_line_that_never_ends_is_reported_before_its_end(size: int, before
     assert seen == [*([b"ok"] if before else []), TOO_LONG]
 
 
-def test_b13_what_is_too_long_is_not_kept():
+def test_b13_the_rest_of_an_overlong_line_is_not_buffered():
     splitter = LineSplitter(lambda line: None, lambda: None, 10)
     for _ in range(1_000):
         splitter.feed(b"x" * 100)

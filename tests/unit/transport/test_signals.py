@@ -88,7 +88,7 @@ def test_a_signal_without_a_handler_of_the_server_gets_none(handler: signal.Hand
     asyncio.run(main())
 
 
-def test_nothing_is_installed_outside_the_main_thread(before: Heard):
+def test_signal_handlers_are_not_installed_outside_the_main_thread(before: Heard):
     seen: list[Any] = []
 
     async def main() -> None:

@@ -72,7 +72,7 @@ AWAYS = {
 @pytest.mark.attack("E09")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the process group is all that is known")
 @pytest.mark.parametrize("way", AWAYS)
-def test_e09_what_has_left_the_process_group_is_killed_too(way: str) -> None:
+def test_e09_a_process_that_left_the_process_group_is_killed_too(way: str) -> None:
     async def main() -> None:
         ear = Ear()
         link = StdioLink([sys.executable, "-c", AWAYS[way]])
@@ -87,7 +87,7 @@ def test_e09_what_has_left_the_process_group_is_killed_too(way: str) -> None:
 
 
 @pytest.mark.twin("E09")
-def test_e09_twin_what_was_not_started_here_lives() -> None:
+def test_e09_twin_a_process_of_another_connection_stays_alive() -> None:
     async def main() -> bool:
         ears, links = [Ear(), Ear()], [StdioLink([sys.executable, "-c", STUBBORN]) for _ in range(2)]
         async with asyncio.timeout(LIMIT):
@@ -122,7 +122,7 @@ async def end_of(process: int) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="an end is seen by a descriptor")
 @pytest.mark.parametrize("is_cancelled", [True, False])
-def test_a_child_that_does_not_want_to_end_is_killed_though_nobody_waits(
+def test_a_child_process_that_ignores_termination_is_killed_even_if_the_close_is_cancelled(
     is_cancelled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stdio_client, "_PATIENCE_SECONDS", 0.05)

@@ -1,7 +1,7 @@
 """The wording of messages: code → one English and one Chinese sentence.
 
-Each package has a catalogue, ``wording.py``, with a constant for each of its messages; call sites name the constant. The
-messages that several packages share stand here.
+Each package has a catalogue, ``wording.py``, with a constant for each of its messages; call sites name the constant.
+Messages of several packages stand here.
 
 Codes are stable: a sentence may be improved, a code never changes its meaning and is never reused.
 

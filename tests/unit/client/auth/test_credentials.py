@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "credentials"
 
 
-def test_what_was_written_last_is_read_until_it_is_taken_away(credentials: Credentials):
+def test_the_last_written_credential_is_read_until_it_is_removed(credentials: Credentials):
     async def scenario() -> list[str | None]:
         seen = [await credentials.read("a key of «https://issuer.example/é»")]
         for text in ("one", "two ✓", None, None):
@@ -90,7 +90,7 @@ def test_one_at_a_time_is_alone_with_a_key(credentials: Credentials):
     assert order == ["first", "second"]
 
 
-def test_who_waits_and_gives_up_leaves_no_lock_behind(folder: Path):
+def test_a_cancelled_waiter_leaves_no_lock_behind(folder: Path):
     async def scenario() -> None:
         async with InFiles(folder).alone("key"):
             with pytest.raises(TimeoutError):
@@ -104,7 +104,7 @@ def test_who_waits_and_gives_up_leaves_no_lock_behind(folder: Path):
 
 @pytest.mark.requirement("AUTHC-47")
 @pytest.mark.parametrize("umask", [0o000, 0o077])
-def test_files_are_their_owners_alone_whatever_the_umask(folder: Path, umask: int):
+def test_files_are_private_to_their_owner_under_any_umask(folder: Path, umask: int):
     before = os.umask(umask)
     try:
         folder.parent.joinpath("credentials").mkdir(mode=0o755)
@@ -138,7 +138,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(folder: Path, tmp_path: P
     assert asyncio.run(InFiles(folder).read("key")) == "new"
 
 
-def test_a_write_that_fails_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_write_leaves_the_old_content(folder: Path, monkeypatch: pytest.MonkeyPatch):
     asyncio.run(InFiles(folder).write("key", "old"))
 
     def full(number: int) -> None:

@@ -102,13 +102,13 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 
 @pytest.mark.attack("F18")
 @pytest.mark.parametrize(("source", "place"), [(s, p) for s in SOURCES for p in PLACES if not is_query_of_a_view(s, p)])
-def test_f18_no_change_copies_what_is_hidden(source: str, place: str, held: str):
+def test_f18_no_change_copies_hidden_data(source: str, place: str, held: str):
     check_refused(place.format(source=source), held)
 
 
 @pytest.mark.attack("F18")
 @pytest.mark.parametrize("sql", WRITES)
-def test_f18_no_change_writes_what_is_hidden(sql: str, held: str):
+def test_f18_no_change_writes_to_hidden_data(sql: str, held: str):
     check_refused(sql, held)
 
 
@@ -129,7 +129,7 @@ def test_f18_twin_ordinary_changes_pass_both_walls(tmp_path: Path):
             session.close()
 
 
-def test_a_wrong_text_is_answered_with_what_is_wrong_with_it(tmp_path: Path):
+def test_an_invalid_statement_raises_the_error_of_the_database(tmp_path: Path):
     with shop("duckdb", tmp_path) as url:
         session = engine_of(url, HIDING, PATIENT).open(writes=True)
         with pytest.raises(duckdb.BinderException, match="nope"):

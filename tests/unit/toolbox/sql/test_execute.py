@@ -130,7 +130,7 @@ def test_a_dry_run_changes_nothing(engine: str, tmp_path: Path):
         "WITH x AS (SELECT id FROM orders) DELETE FROM orders WHERE id IN (SELECT id FROM x)",
     ],
 )
-def test_at_most_holds_whatever_the_statement_says(engine: str, tmp_path: Path, sql: str):
+def test_the_at_most_limit_holds_for_any_statement(engine: str, tmp_path: Path, sql: str):
     with shop(engine, tmp_path) as url:
         shown = Shown(url)
         assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6229]")
@@ -146,7 +146,7 @@ def test_at_most_holds_for_truncate(tmp_path: Path):
         assert shown.orders() == BEFORE
 
 
-def test_at_most_is_refused_where_nobody_counts(tmp_path: Path):
+def test_at_most_is_refused_for_a_statement_without_a_row_count(tmp_path: Path):
     with shop("sqlite", tmp_path) as url:
         shown = Shown(url)
         sql = "ALTER TABLE orders DROP COLUMN customer"
@@ -186,7 +186,7 @@ def test_a_number_beyond_the_database_is_told(tmp_path: Path):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_what_ends_after_it_was_given_up_changes_nothing(engine: str, tmp_path: Path):
+def test_a_statement_that_ends_after_its_timeout_changes_no_row(engine: str, tmp_path: Path):
     """An engine that cannot be stopped in the middle: who was told that nothing is changed was told right."""
 
     async def once(url: str) -> None:
@@ -326,7 +326,7 @@ def test_a_commit_that_is_refused_changes_nothing_and_that_is_told(engine: str, 
         assert shown.call("run_sql_query", sql="SELECT * FROM parts").structured["rows"] == []
 
 
-def test_who_writes_waits_for_who_reads(tmp_path: Path):
+def test_a_writing_statement_waits_for_a_reading_one(tmp_path: Path):
     """DuckDB opens a file to read or to write: the one waits for the other, as with every lock."""
 
     async def once(url: str) -> list[Result[Any]]:
@@ -367,7 +367,7 @@ def test_a_constraint_is_told_and_nothing_is_changed(engine: str, tmp_path: Path
         ("INSERT INTO orders SELECT id, pg_read_file('x'), 1, 'x' FROM users", "TT6214"),
     ],
 )
-def test_what_is_no_change_of_a_table_that_is_shown_is_refused(engine: str, tmp_path: Path, sql: str, code: str):
+def test_a_statement_that_does_not_change_a_visible_table_is_refused(engine: str, tmp_path: Path, sql: str, code: str):
     if engine in ("postgresql", "mysql") and code not in ("TT6232", "TT6215"):
         pytest.skip("the same lines of the parser, seen with the two that need no server")
     with shop(engine, tmp_path) as url:

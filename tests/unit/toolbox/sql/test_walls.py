@@ -87,7 +87,7 @@ def other(url: str, made: str, gone: str) -> Generator[None]:
 
 @SERVERS
 @pytest.mark.attack("F18")
-def test_f18_a_role_that_reaches_what_is_hidden_is_refused(engine: str, tmp_path: Path):
+def test_f18_a_role_with_access_to_hidden_data_is_refused(engine: str, tmp_path: Path):
     with shop(engine, tmp_path) as url:
         run_as_owner(url, *ending(url, HIDING))
         check_that_it_stands(url)
@@ -116,7 +116,7 @@ def test_f18_tables_that_no_pattern_names_are_hidden_too(engine: str, tmp_path: 
 
 @SERVERS
 @pytest.mark.attack("F18")
-def test_f18_with_writes_other_rights_on_what_is_hidden_count_too(engine: str, tmp_path: Path):
+def test_f18_with_writes_other_privileges_on_hidden_tables_count_too(engine: str, tmp_path: Path):
     writing = Access(writes=True, hidden=HIDING.hidden)
     with shop(engine, tmp_path) as url:
         run_as_owner(url, *ending(url, HIDING))
@@ -248,7 +248,7 @@ def test_f18_every_way_to_a_right_of_mysql_is_found_and_ended(path: str, tmp_pat
 
 
 @SERVERS
-def test_names_that_have_to_be_quoted_are_quoted_in_what_is_printed(engine: str, tmp_path: Path):
+def test_printed_statements_quote_names_that_need_quotes(engine: str, tmp_path: Path):
     quote = "`" if engine == "mysql" else '"'
     table = f"{quote}the {quote * 2} ledger; x{quote}"
     with shop(engine, tmp_path, (f"CREATE TABLE {table} ({table} integer, id integer)",)) as url:

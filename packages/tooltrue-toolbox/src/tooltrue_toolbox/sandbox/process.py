@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import tooltrue
+import tooltrue_toolbox
 from tooltrue._internal.processes import kill_tree
 from tooltrue_toolbox.completion import wait_until_done
 
@@ -26,8 +28,9 @@ __all__ = ["ProcessOutcome", "SandboxBounds", "SandboxJob", "run", "what_holds"]
 
 Cause = Literal["exit", "signal", "time", "output", "processes", "start", "confinement", "lost"]
 
-_MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from tooltrue_toolbox.sandbox.supervisor import main; main()"
-_SOURCE = str(Path(__file__).parents[3])
+_MAIN = "import sys; sys.path[:0] = sys.argv[1:]; from tooltrue_toolbox.sandbox.supervisor import main; main()"
+_SOURCES = tuple({str(Path(module.__path__[0]).parent) for module in (tooltrue, tooltrue_toolbox)})
+"""The folders of the packages that the supervisor imports: one where they are installed, two in a checkout."""
 _CHUNK = 1 << 16
 _GRACE_SECONDS = 5.0
 
@@ -217,7 +220,7 @@ def _scratch_and_pipe() -> Generator[tuple[str, int, int]]:
 
 
 def _command() -> list[str]:
-    return [sys.executable, "-I", "-S", "-c", _MAIN, _SOURCE]
+    return [sys.executable, "-I", "-S", "-c", _MAIN, *_SOURCES]
 
 
 def _line(job: SandboxJob, status: int, scratch: str) -> bytes:

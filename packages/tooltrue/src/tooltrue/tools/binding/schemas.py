@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.tools.binding.signature import MISSING, Signature, ToolParameter, is_depends
+from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, is_depends
 from tooltrue.tools.wording import (
     DEPENDS_WITHIN_TYPE,
     PARAMETER_TYPE_BYTES,
@@ -78,7 +78,7 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
         raise
 
 
-def _check_type(parameter: ToolParameter) -> None:
+def _check_type(parameter: FunctionParameter) -> None:
     """Raise ``DefinitionError`` with the name of the parameter if its type has no JSON form."""
     try:
         adapter_of(parameter.type)
@@ -187,7 +187,7 @@ def _of_bytes(signature: Signature) -> str:
     return next(name for name, schema in schemas if _holds_bytes(schema))
 
 
-def _publish_default(parameter: ToolParameter, property: dict[str, Any]) -> None:
+def _publish_default(parameter: FunctionParameter, property: dict[str, Any]) -> None:
     try:
         property["default"] = to_jsonable_python(parameter.default)
     except PydanticSerializationError:

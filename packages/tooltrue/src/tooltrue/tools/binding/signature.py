@@ -32,8 +32,8 @@ from tooltrue.tools.wording import (
 
 __all__ = [
     "MISSING",
+    "FunctionParameter",
     "Signature",
-    "ToolParameter",
     "dependency_of",
     "is_context",
     "is_depends",
@@ -47,7 +47,7 @@ __all__ = [
 MISSING = inspect.Parameter.empty
 
 
-class ToolParameter(Value, frozen=True):
+class FunctionParameter(Value, frozen=True):
     """``key`` is the name on the wire: the alias, if there is one."""
 
     name: str
@@ -61,7 +61,7 @@ class Signature(Value, frozen=True):
     ``positional`` are the positional-only parameters, in their order.
     """
 
-    parameters: tuple[ToolParameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     context: str | None
     depends: Mapping[str, Depends]
     positional: tuple[str, ...]
@@ -77,7 +77,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         raise DefinitionError.of(GENERATOR_AS_TOOL)
     hints = _hints(target)
     description, described = read_docstring(inspect.getdoc(_documented(function)))
-    parameters: list[ToolParameter] = []
+    parameters: list[FunctionParameter] = []
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
     declared = parameters_of(function)
@@ -201,7 +201,7 @@ def _defaults_of_field(item: Any) -> tuple[Any, ...]:
     return (*_defaults(item), *item.metadata) if isinstance(item, FieldInfo) else ()
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> ToolParameter:
+def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> FunctionParameter:
     metadata: list[Any] = []
     if get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
@@ -218,7 +218,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     parts = [part for item in rest for part in _without_default(item)]
     type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
     key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
-    return ToolParameter(parameter.name, key, type_, default)
+    return FunctionParameter(parameter.name, key, type_, default)
 
 
 def _words_within(annotation: Any) -> list[str]:

@@ -21,7 +21,7 @@ from tooltrue.protocol.uris import MAX_URI
 from tooltrue.tools.binding.bind import caller, located
 from tooltrue.tools.binding.dependencies import injector, refuse_dependencies, standing_alone
 from tooltrue.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
-from tooltrue.tools.binding.signature import MISSING, Signature, ToolParameter, plain, read_signature, required
+from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import Completes
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import ThreadPool
@@ -138,7 +138,7 @@ def _arguments(signature: Signature, schema: Mapping[str, Any], pool: ThreadPool
 
 
 def _argument(
-    parameter: ToolParameter, schema: Mapping[str, Any], definitions: Mapping[str, Any], pool: ThreadPool
+    parameter: FunctionParameter, schema: Mapping[str, Any], definitions: Mapping[str, Any], pool: ThreadPool
 ) -> Argument:
     choices = tuple(map(_spelt, _choices(schema, definitions)))
     if not (_all_fit(choices, parameter.type) if choices else _is_text(schema, definitions)):
