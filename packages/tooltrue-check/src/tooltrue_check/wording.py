@@ -6,11 +6,6 @@ from typing import Final
 
 from tooltrue.wording import message
 
-REASON_NOT_UTF8: Final = message(
-    "TT4039",
-    "it is not UTF-8",
-    "它不是 UTF-8 文本",
-)
 FILE_WITHOUT_DEFINITIONS: Final = message(
     "TT9007",
     "{file} holds no definitions: expected a lock file, the result of tools/list, or an array of tools.",

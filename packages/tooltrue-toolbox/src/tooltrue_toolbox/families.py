@@ -18,12 +18,11 @@ from tooltrue.extras import required
 from tooltrue.policy.consent.approvals import place_of
 from tooltrue.state.places import without_password
 from tooltrue.tools.local import LocalToolset
-from tooltrue.wording import SETTING_INVALID, Worded
+from tooltrue.wording import LABEL_ONE_OR_OTHER, SETTING_INVALID, Worded
 from tooltrue_toolbox.distribution import DISTRIBUTION
 from tooltrue_toolbox.wording import (
     CONFIG_WRITABLE_BY_TOOLS,
     LABEL_EITHER_OR,
-    LABEL_ONE_OR_OTHER,
     OPTION_REQUIRED,
     TOOLBOX_PACKAGE_MISSING,
 )

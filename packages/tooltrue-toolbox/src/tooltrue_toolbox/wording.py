@@ -12,11 +12,6 @@ OPTION_REQUIRED: Final = message(
     "{name} needs {option}.",
     "{name} 需要 {option}。",
 )
-LABEL_ONE_OR_OTHER: Final = message(
-    "TT4040",
-    "{one} or {other}",
-    "{one} 或 {other}",
-)
 LABEL_EITHER_OR: Final = message(
     "TT4041",
     "either {one} or {other}",

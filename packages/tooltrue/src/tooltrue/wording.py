@@ -114,3 +114,33 @@ HINT_CRASH_TRACEBACK_SHORTENED: Final = message(
     '（要告诉模型出了什么问题，请 raise ToolError("…")。已省略 {hidden} 个 tooltrue 内部栈帧；用 tooltrue --debug '
     "或 TOOLTRUE_DEBUG=1 查看。）",
 )
+LABEL_NUMBER_ABOVE_ZERO: Final = message(
+    "TT4048",
+    "a number above 0",
+    "大于 0 的数值",
+)
+REASON_NOT_UTF8: Final = message(
+    "TT4039",
+    "it is not UTF-8",
+    "它不是 UTF-8 文本",
+)
+LABEL_ONE_OR_OTHER: Final = message(
+    "TT4040",
+    "{one} or {other}",
+    "{one} 或 {other}",
+)
+REASON_LARGER_THAN: Final = message(
+    "TT9080",
+    "it is larger than {limit} bytes",
+    "它超过 {limit} 字节",
+)
+REASON_FILE_NOT_FOUND: Final = message(
+    "TT4030",
+    "there is no such file",
+    "没有这个文件",
+)
+REASON_NO_OBJECT: Final = message(
+    "TT4054",
+    "it is not an object",
+    "它不是对象",
+)

@@ -29,7 +29,7 @@ from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Model
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.protocol.types import ToolDefinition
-from tooltrue.wording import Worded, sentence
+from tooltrue.wording import REASON_NOT_UTF8, Worded, sentence
 from tooltrue_check.cli.check_sources import sources_of
 from tooltrue_check.cli.dumps import bytes_of
 from tooltrue_check.evaluation.grades import Evaluation
@@ -41,7 +41,9 @@ from tooltrue_check.evaluation.report_text import EvaluationReport, as_json, as_
 from tooltrue_check.evaluation.tool_choice import ToolChoice
 from tooltrue_check.evaluation.tool_conversation import ToolConversation
 from tooltrue_check.source import ToolSource
-from tooltrue_check.wording import EVALUATION_EXPECTED_TOOL_MISSING, REASON_NOT_UTF8
+from tooltrue_check.wording import (
+    EVALUATION_EXPECTED_TOOL_MISSING,
+)
 
 __all__ = ["command"]
 

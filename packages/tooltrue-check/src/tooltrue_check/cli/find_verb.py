@@ -17,7 +17,7 @@ from tooltrue.cli.printing import one_line, tell, with_own_output
 from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_NOT_UTF8, Worded
 from tooltrue_check.cli.check_sources import sources_of
 from tooltrue_check.findability import Findability, find, findability
 from tooltrue_check.findability_text import hit_lines, lines
@@ -25,7 +25,6 @@ from tooltrue_check.question_files import corpus_in, questions_in
 from tooltrue_check.report import Unjudged
 from tooltrue_check.search import SearchHit
 from tooltrue_check.subject import Subject, subjects
-from tooltrue_check.wording import REASON_NOT_UTF8
 
 __all__ = ["command"]
 

@@ -13,7 +13,10 @@ import click
 from tooltrue.cli.audit_log import records_in
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell
-from tooltrue.cli.wording import AUDIT_LINE_NOT_RECORD, CONFIG_WITHOUT_RULES, REASON_FILE_NOT_FOUND
+from tooltrue.cli.wording import (
+    AUDIT_LINE_NOT_RECORD,
+    CONFIG_WITHOUT_RULES,
+)
 from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.log_queries import entries, record_of
@@ -23,7 +26,7 @@ from tooltrue.policy.rules.rule import Rules
 from tooltrue.policy.rules.simulate import Reconsidered, replay
 from tooltrue.state.places import beside
 from tooltrue.state.urls import open_log
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
 
 __all__ = ["command"]
 

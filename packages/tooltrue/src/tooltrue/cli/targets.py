@@ -20,7 +20,6 @@ from tooltrue.cli.families import FamilyOptions, families_of
 from tooltrue.cli.plugins import FAMILIES, names_of
 from tooltrue.cli.wording import (
     OPTION_FOR_TOOLBOX_ONLY,
-    REASON_FILE_NOT_FOUND,
     REASON_MODULE_NOT_FOUND,
     REASON_NOT_PYTHON_FILE,
     REASON_SERVER_AMBIGUOUS,
@@ -39,7 +38,7 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import renamed
 from tooltrue.version import __version__
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
 
 if TYPE_CHECKING:
     from tooltrue.policy.config import OperatorConfig

@@ -149,11 +149,6 @@ UNKNOWN_COMMAND: Final = message(
     "There is no command {name!r}. There are: {verbs}.",
     "没有命令 {name!r}。现有命令：{verbs}。",
 )
-REASON_FILE_NOT_FOUND: Final = message(
-    "TT4030",
-    "there is no such file",
-    "没有这个文件",
-)
 REASON_NOT_PYTHON_FILE: Final = message(
     "TT4031",
     "it is not a Python file",

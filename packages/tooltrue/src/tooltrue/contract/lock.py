@@ -25,14 +25,13 @@ from tooltrue.contract.wording import (
     LOCK_FILE_TOO_NEW,
     REASON_KEY_MISSING,
     REASON_KEY_UNKNOWN,
-    REASON_LARGER_THAN,
     REASON_MEMBERS_MISSING,
     REASON_NAME_MISMATCH,
     REASON_NOT_AN_OBJECT,
 )
 from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_LARGER_THAN, Worded
 
 __all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
 

@@ -249,11 +249,6 @@ TOOL_NOT_OFFERED_TO_CLIENT: Final = message(
     "{name} cannot be offered to {profile}. {reasons}",
     "无法向 {profile} 提供 {name}。{reasons}",
 )
-REASON_LARGER_THAN: Final = message(
-    "TT9080",
-    "it is larger than {limit} bytes",
-    "它超过 {limit} 字节",
-)
 REASON_KEY_MISSING: Final = message(
     "TT9081",
     "it has no {key!r}",

@@ -23,7 +23,15 @@ from tooltrue.jsonrpc.wording import (
     MESSAGE_NOT_JSON,
     MESSAGE_NOT_JSONRPC,
     MESSAGE_TOO_MANY_CONTAINERS,
+    REASON_ERROR_INVALID,
+    REASON_ID_INVALID,
+    REASON_METHOD_NOT_TEXT,
+    REASON_NO_CALL_OR_ANSWER,
+    REASON_NO_JSONRPC_VERSION,
+    REASON_PARAMS_NO_OBJECT,
+    REASON_RESULT_AND_ERROR,
 )
+from tooltrue.wording import REASON_NO_OBJECT, Worded
 
 __all__ = [
     "MAX_CONTAINERS",
@@ -207,7 +215,7 @@ def parse(value: Json) -> Message:
     as do invalid ones of a notification, which is never answered, not even with an error.
     """
     if not is_object(value):
-        raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem="it is not an object")
+        raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_NO_OBJECT, {}))
     try:
         return _message(value)
     except InvalidRequest as error:
@@ -220,16 +228,16 @@ def parse(value: Json) -> Message:
 def _message(value: dict[str, Json]) -> Message:
     id = _read_id(value)
     if value.get("jsonrpc") != "2.0":
-        raise _invalid('"jsonrpc" must be "2.0"', id)
+        raise _invalid(REASON_NO_JSONRPC_VERSION, id)
     if "method" in value:
         return _call(value, id)
     if "result" in value and "error" in value:
-        raise _invalid('it has both "result" and "error", where exactly one belongs', id)
+        raise _invalid(REASON_RESULT_AND_ERROR, id)
     if "result" in value and id is not None:
         return RpcResponse(id, value["result"])
     if "error" in value:
         return Failure(id, _received(value["error"], id))
-    raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
+    raise _invalid(REASON_NO_CALL_OR_ANSWER, id)
 
 
 def _id_value(id: Json) -> Id | None:
@@ -305,23 +313,23 @@ def _read_id(message: dict[str, Json]) -> Id | None:
         return id
     is_unreadable = id is None and "error" in message and "method" not in message
     if "id" in message and not is_unreadable:
-        raise _invalid('"id" must be a string or an integer', None)
+        raise _invalid(REASON_ID_INVALID, None)
     return None
 
 
 def _call(message: dict[str, Json], id: Id | None) -> RpcRequest | Notification:
     method, params = message["method"], message.get("params", {})
     if not isinstance(method, str):
-        raise _invalid('"method" must be a string', id)
+        raise _invalid(REASON_METHOD_NOT_TEXT, id)
     if id is None:
         return Notification(method, params if is_object(params) else {})
     if not is_object(params):
-        raise _invalid('"params" must be an object', id)
+        raise _invalid(REASON_PARAMS_NO_OBJECT, id)
     return RpcRequest(id, method, params)
 
 
-def _invalid(problem: str, id: Id | None) -> InvalidRequest:
-    error = InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=problem)
+def _invalid(reason: str, id: Id | None) -> InvalidRequest:
+    error = InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(reason, {}))
     error.id = id
     return error
 
@@ -330,7 +338,7 @@ def _received(error: Json, id: Id | None) -> RpcError:
     members = error if is_object(error) else {}
     code, message = members.get("code"), members.get("message", "")
     if type(code) is not int or not isinstance(message, str):
-        raise _invalid('"error" must be an object with an integer "code" and a string "message"', id)
+        raise _invalid(REASON_ERROR_INVALID, id)
     return RpcError.received(code, message, members.get("data"))
 
 

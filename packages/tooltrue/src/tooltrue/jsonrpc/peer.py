@@ -82,6 +82,7 @@ from tooltrue.jsonrpc.wording import (
     BATCH_TOO_LARGE,
     CONNECTION_CLOSED,
     INTERNAL_SERVER_ERROR,
+    REASON_ID_TYPE_DIFFERS,
     REQUEST_ID_IN_USE,
     REQUEST_TIMEOUT,
     REQUEST_TOTAL_TIMEOUT,
@@ -89,6 +90,7 @@ from tooltrue.jsonrpc.wording import (
     TIMEOUT_WITH_DROPPED_MESSAGES,
     TOO_MANY_CONCURRENT_REQUESTS,
 )
+from tooltrue.wording import Worded
 
 __all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Handler", "NotificationChannel", "Peer", "internal_error"]
 
@@ -254,11 +256,11 @@ class Peer:
     def _misread(self, error: RpcError) -> None:
         """Fail the pending request that an invalid message was intended to answer, if it can be identified."""
         if isinstance(error, InvalidRequest) and error.answers is not None and error.answers in self._waiting:
-            self._refuse(error.answers, str(error.facts.get("problem", error)))
+            self._refuse(error.answers, error.facts.get("problem", str(error)))
         else:
             self._drop(str(error))
 
-    def _refuse(self, id: Id, problem: str) -> None:
+    def _refuse(self, id: Id, problem: str | Worded) -> None:
         """Fail a pending request at once because its answer is invalid."""
         self.fail(id, InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=self._waiting[id].method, problem=problem))
 
@@ -329,7 +331,7 @@ class Peer:
         _log.info("dropped an answer that nobody asked for")
         similar = next((waiting for waiting in self._waiting if str(waiting) == id), None)
         if similar is not None:
-            self._refuse(similar, f"its id is the string {id!r}, and that of the request a number")
+            self._refuse(similar, Worded(REASON_ID_TYPE_DIFFERS, {"id": id}))
         elif id is None:
             self._drop(f"an error without an id: {error}")
         elif isinstance(id, str) or not 0 < id <= self._last_id:  # otherwise late: its request no longer waits

@@ -89,3 +89,43 @@ TIMEOUT_WITH_DROPPED_MESSAGES: Final = message(
     "{problem} Meanwhile {count} messages came that are no answer to it and were dropped; the last: {last}.",
     "{problem} 其间收到 {count} 条并非其应答的消息，均已丢弃；最后一条：{last}。",
 )
+REASON_NO_CALL_OR_ANSWER: Final = message(
+    "TT1200",
+    'it needs "method", or exactly one of "result" and "error"',
+    '需要 "method"，或 "result" 与 "error" 中的恰好一个',
+)
+REASON_NO_JSONRPC_VERSION: Final = message(
+    "TT1201",
+    '"jsonrpc" must be "2.0"',
+    '"jsonrpc" 必须是 "2.0"',
+)
+REASON_RESULT_AND_ERROR: Final = message(
+    "TT1202",
+    'it has both "result" and "error", where exactly one belongs',
+    '同时含有 "result" 和 "error"，而只能有其中一个',
+)
+REASON_ID_INVALID: Final = message(
+    "TT1203",
+    '"id" must be a string or an integer',
+    '"id" 必须是字符串或整数',
+)
+REASON_METHOD_NOT_TEXT: Final = message(
+    "TT1204",
+    '"method" must be a string',
+    '"method" 必须是字符串',
+)
+REASON_PARAMS_NO_OBJECT: Final = message(
+    "TT1205",
+    '"params" must be an object',
+    '"params" 必须是对象',
+)
+REASON_ERROR_INVALID: Final = message(
+    "TT1206",
+    '"error" must be an object with an integer "code" and a string "message"',
+    '"error" 必须是对象，含整数 "code" 和字符串 "message"',
+)
+REASON_ID_TYPE_DIFFERS: Final = message(
+    "TT1207",
+    "its id is the string {id!r}, and that of the request a number",
+    "其 id 是字符串 {id!r}，而请求的 id 是数字",
+)

@@ -15,10 +15,9 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.policy.rules.rule import Decide, LocalScopes, Rules, allow_all
-from tooltrue.policy.wording import LABEL_NUMBER_ABOVE_ZERO
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.tools.vocabulary import Personal, Secrets
-from tooltrue.wording import SETTING_INVALID, Worded
+from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
 
 __all__ = ["Guard", "Limits"]
 

@@ -392,11 +392,6 @@ APPROVAL_PATTERN_MISMATCH: Final = message(
     "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
     "该参数架构与工单 {ticket} 的调用本身不符；请写一个其参数符合的架构。",
 )
-LABEL_NUMBER_ABOVE_ZERO: Final = message(
-    "TT4048",
-    "a number above 0",
-    "大于 0 的数值",
-)
 LABEL_WHOLE_NUMBER_ABOVE_ZERO: Final = message(
     "TT4049",
     "a whole number above 0",

@@ -17,12 +17,15 @@ from typing import TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
-from tooltrue.policy.wording import CONCURRENCY_LIMIT_EXCEEDED, LABEL_NUMBER_ABOVE_ZERO, LABEL_WHOLE_NUMBER_ABOVE_ZERO
+from tooltrue.policy.wording import (
+    CONCURRENCY_LIMIT_EXCEEDED,
+    LABEL_WHOLE_NUMBER_ABOVE_ZERO,
+)
 from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.tools.threads import HELD, SlotHold
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import SETTING_INVALID, Worded
+from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
 
 __all__ = ["Concurrency", "concurrency"]
 

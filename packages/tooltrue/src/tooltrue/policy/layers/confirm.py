@@ -30,7 +30,6 @@ from tooltrue.policy.wording import (
     APPROVED_CALL_IN_PROGRESS,
     ARGUMENTS_TOO_LONG_FOR_APPROVAL,
     IDENTICAL_CALL_DENIED,
-    LABEL_NUMBER_ABOVE_ZERO,
     LABEL_SET_OF,
     TOOL_CHANGED_SINCE_APPROVAL,
 )
@@ -39,7 +38,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.tools.rounds import InputRequired, Rounds, how_it_ended
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import EFFECTS, Effect, Grant, Tool, ToolCall
-from tooltrue.wording import SETTING_INVALID, Worded
+from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
 
 __all__ = ["Confirm", "Confirming", "confirm", "consume_grant", "previewed"]
 
