@@ -16,9 +16,19 @@ from tooltrue.protocol.wording import (
     HEADER_BODY_MISMATCH,
     HEADER_NOT_DECODABLE,
     HEADER_NUMBER_OUT_OF_RANGE,
+    LABEL_NO_VALUE,
+    LABEL_VALUE_OF_ARGUMENT,
     MCP_HEADER_SETTING_INVALID,
     MISSING_HEADER,
+    REASON_HEADER_INTEGER_TOO_LARGE,
+    REASON_HEADER_NAME_NO_TOKEN,
+    REASON_HEADER_NAME_TWICE,
+    REASON_HEADER_NOT_ASCII,
+    REASON_HEADER_NOT_BASE64,
+    REASON_HEADER_PLACE,
+    REASON_HEADER_TYPE,
 )
+from tooltrue.wording import Worded
 
 __all__ = [
     "METHOD_HEADER",
@@ -66,14 +76,14 @@ def decode_value(header: str, value: str) -> str:
     sentinel = _SENTINEL.fullmatch(value)
     if sentinel is None:
         if not _PLAIN.fullmatch(value):
-            raise HeaderMismatch.of(
-                HEADER_NOT_DECODABLE, header=header, problem="it holds characters beyond printable ASCII"
-            )
+            raise HeaderMismatch.of(HEADER_NOT_DECODABLE, header=header, problem=Worded(REASON_HEADER_NOT_ASCII, {}))
         return value
     try:
         return base64.b64decode(sentinel[1], validate=True).decode()
     except (binascii.Error, ValueError):
-        raise HeaderMismatch.of(HEADER_NOT_DECODABLE, header=header, problem="not the base64 of UTF-8 text") from None
+        raise HeaderMismatch.of(
+            HEADER_NOT_DECODABLE, header=header, problem=Worded(REASON_HEADER_NOT_BASE64, {})
+        ) from None
 
 
 def check_present(headers: Mapping[str, str], method: str) -> None:
@@ -116,11 +126,9 @@ def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
     mirrors = tuple(_reachable(schema, ()))
     suffixes = [suffix.lower() for suffix, _, _ in mirrors]
     if len(set(suffixes)) < len(suffixes):
-        raise DefinitionError.of(MCP_HEADER_SETTING_INVALID, problem="two properties have the same header name")
+        raise DefinitionError.of(MCP_HEADER_SETTING_INVALID, problem=Worded(REASON_HEADER_NAME_TWICE, {}))
     if _count(schema) != len(mirrors):
-        raise DefinitionError.of(
-            MCP_HEADER_SETTING_INVALID, problem="only properties reachable through 'properties' may have it"
-        )
+        raise DefinitionError.of(MCP_HEADER_SETTING_INVALID, problem=Worded(REASON_HEADER_PLACE, {}))
     return mirrors
 
 
@@ -138,11 +146,11 @@ def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tupl
     suffix, kind = schema["x-mcp-header"], schema.get("type")
     if not isinstance(suffix, str) or not _TOKEN.fullmatch(suffix):
         raise DefinitionError.of(
-            MCP_HEADER_SETTING_INVALID, problem=f"the name at {'.'.join(path)} is not an HTTP token"
+            MCP_HEADER_SETTING_INVALID, problem=Worded(REASON_HEADER_NAME_NO_TOKEN, {"path": ".".join(path)})
         )
     if kind not in ("string", "integer", "boolean"):
         raise DefinitionError.of(
-            MCP_HEADER_SETTING_INVALID, problem=f"{'.'.join(path)} must be a string, integer or boolean"
+            MCP_HEADER_SETTING_INVALID, problem=Worded(REASON_HEADER_TYPE, {"path": ".".join(path)})
         )
     return suffix, path, kind
 
@@ -213,19 +221,21 @@ def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mappin
         if value is None:
             if header in headers:
                 raise HeaderMismatch.of(
-                    HEADER_BODY_MISMATCH, header=spelt, got=headers[header][:80], expected="no value"
+                    HEADER_BODY_MISMATCH, header=spelt, got=headers[header][:80], expected=Worded(LABEL_NO_VALUE, {})
                 )
         elif header not in headers:
             raise HeaderMismatch.of(MISSING_HEADER, header=spelt)
         elif _is_too_large(value):
             raise HeaderMismatch.of(
-                HEADER_NOT_DECODABLE, header=spelt, problem=f"an integer may be {_MAX_INTEGER} at the most"
+                HEADER_NOT_DECODABLE,
+                header=spelt,
+                problem=Worded(REASON_HEADER_INTEGER_TOO_LARGE, {"limit": _MAX_INTEGER}),
             )
         else:
             got = decode_value(spelt, headers[header])
             if got != _header_text(value) and not (kind == "integer" and _same_number(got, value)):
                 raise HeaderMismatch.of(
-                    HEADER_BODY_MISMATCH, header=spelt, got=got[:80], expected="the argument's value"
+                    HEADER_BODY_MISMATCH, header=spelt, got=got[:80], expected=Worded(LABEL_VALUE_OF_ARGUMENT, {})
                 )
 
 

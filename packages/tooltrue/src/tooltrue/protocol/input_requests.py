@@ -22,8 +22,39 @@ from tooltrue.protocol.wording import (
     ELICITATION_FORM_ASKS_SECRET,
     ELICITATION_FORM_INVALID,
     ELICITATION_URL_INVALID,
+    REASON_ANSWER_ACTION,
+    REASON_ANSWER_CONTENT,
+    REASON_ANSWER_MODEL,
+    REASON_ANSWER_ROLE,
+    REASON_ANSWER_ROOTS,
+    REASON_FIELD_CHOICE_NAMES,
+    REASON_FIELD_CHOICES_NOT_TEXT,
+    REASON_FIELD_CHOICES_UNTITLED,
+    REASON_FIELD_FORMAT,
+    REASON_FIELD_KEYWORD,
+    REASON_FIELD_LINK,
+    REASON_FIELD_NO_CHOICES,
+    REASON_FIELD_NO_OBJECT,
+    REASON_FIELD_TYPE,
+    REASON_FORM_FIELD,
+    REASON_FORM_FIELD_MISSING,
+    REASON_FORM_NO_OBJECT,
+    REASON_LAST_MESSAGE,
+    REASON_MAX_TOKENS,
+    REASON_MESSAGE_PARTS,
+    REASON_QUESTION_METHOD,
+    REASON_QUESTION_MODE,
+    REASON_TOOL_RESULTS_ALONE,
+    REASON_TOOL_USE_UNANSWERED,
+    REASON_URL_ACTION,
+    REASON_URL_CREDENTIALS,
+    REASON_URL_INNER,
+    REASON_URL_NO_PAGE,
+    REASON_URL_NOT_HTTPS,
+    REASON_URL_TOKEN,
     SAMPLING_MESSAGES_INVALID,
 )
+from tooltrue.wording import REASON_NO_OBJECT, Worded
 
 __all__ = [
     "ELICIT",
@@ -133,14 +164,18 @@ def check_form(schema: Mapping[str, Json]) -> None:
     """
     properties = schema.get("properties")
     if schema.get("type") != "object" or not is_object(properties):
-        raise DefinitionError.of(ELICITATION_FORM_INVALID, problem='it needs "type": "object" and "properties"')
+        raise DefinitionError.of(ELICITATION_FORM_INVALID, problem=Worded(REASON_FORM_NO_OBJECT, {}))
     unknown = [name for name in schema.get("required", ()) if name not in properties]
     if unknown:
-        raise DefinitionError.of(ELICITATION_FORM_INVALID, problem=f"{unknown[0]!r} is required, and is not there")
+        raise DefinitionError.of(
+            ELICITATION_FORM_INVALID, problem=Worded(REASON_FORM_FIELD_MISSING, {"name": unknown[0]})
+        )
     check_words("", schema)
     for name, field in properties.items():
         if problem := _field_problem(field):
-            raise DefinitionError.of(ELICITATION_FORM_INVALID, problem=f"the field {name!r} {problem}")
+            raise DefinitionError.of(
+                ELICITATION_FORM_INVALID, problem=Worded(REASON_FORM_FIELD, {"name": name, "problem": problem})
+            )
 
 
 def check_words(message: str, schema: Mapping[str, Json]) -> None:
@@ -199,18 +234,18 @@ def _choices(values: Iterable[Json]) -> Iterator[str]:
             yield from (_text(one, "const"), _text(one, "title"))
 
 
-def _field_problem(field: Json) -> str | None:
+def _field_problem(field: Json) -> Worded | None:
     if not is_object(field):
-        return "is not an object"
+        return Worded(REASON_FIELD_NO_OBJECT, {})
     keywords = _KINDS.get(field.get("type", ""))
     if keywords is None:
-        return f"is of type {field.get('type')!r}; a field is one of {', '.join(_KINDS)}"
+        return Worded(REASON_FIELD_TYPE, {"type": field.get("type"), "kinds": ", ".join(_KINDS)})
     if extra := sorted(field.keys() - keywords - _ALWAYS):
-        return f"has {extra[0]!r}, which a form of {field['type']} does not have"
+        return Worded(REASON_FIELD_KEYWORD, {"keyword": extra[0], "type": field["type"]})
     if field.get("format", "email") not in _FORMATS:
-        return f"has the format {field['format']!r}; one of {', '.join(sorted(_FORMATS))}"
+        return Worded(REASON_FIELD_FORMAT, {"format": field["format"], "formats": ", ".join(sorted(_FORMATS))})
     if any("://" in str(field.get(word, "")) for word in ("title", "description")):
-        return "leads to a page; ask for a visit instead"
+        return Worded(REASON_FIELD_LINK, {})
     if field["type"] == "array":
         return _choices_problem(field.get("items"), several=True)
     if "enum" in field or "oneOf" in field:
@@ -218,18 +253,18 @@ def _field_problem(field: Json) -> str | None:
     return None
 
 
-def _choices_problem(choices: Json, *, several: bool) -> str | None:
+def _choices_problem(choices: Json, *, several: bool) -> Worded | None:
     if not is_object(choices):
-        return "has no choices to take several of"
+        return Worded(REASON_FIELD_NO_CHOICES, {})
     titled = choices.get("anyOf" if several else "oneOf")
     if titled is not None:
         fits = is_array(titled) and all(is_object(one) and {"const", "title"} <= one.keys() for one in titled)
-        return None if fits and titled else "has choices without a const and a title"
+        return None if fits and titled else Worded(REASON_FIELD_CHOICES_UNTITLED, {})
     plain = choices.get("enum")
     if not is_array(plain) or not plain or not all(isinstance(one, str) for one in plain):
-        return "has choices that are not text"
+        return Worded(REASON_FIELD_CHOICES_NOT_TEXT, {})
     names = choices.get("enumNames", plain)
-    return None if is_array(names) and len(names) == len(plain) else "has not as many names as choices"
+    return None if is_array(names) and len(names) == len(plain) else Worded(REASON_FIELD_CHOICE_NAMES, {})
 
 
 def check_request(request: InputRequest) -> None:
@@ -238,10 +273,11 @@ def check_request(request: InputRequest) -> None:
     mode = params.get("mode", "form")
     if method not in METHODS:
         raise DefinitionError.of(
-            CLIENT_QUESTION_INVALID, problem=f'"method" is {method!r}, and not one of {", ".join(METHODS)}'
+            CLIENT_QUESTION_INVALID,
+            problem=Worded(REASON_QUESTION_METHOD, {"method": method, "methods": ", ".join(METHODS)}),
         )
     if method == ELICIT and (not isinstance(params.get("message"), str) or mode not in ("form", "url")):
-        raise DefinitionError.of(CLIENT_QUESTION_INVALID, problem='it needs a message, and "mode" is form or url')
+        raise DefinitionError.of(CLIENT_QUESTION_INVALID, problem=Worded(REASON_QUESTION_MODE, {}))
     if method == ELICIT and mode == "form":
         schema = params.get("requestedSchema")
         check_words(params["message"], schema if is_object(schema) else {})
@@ -251,7 +287,7 @@ def check_request(request: InputRequest) -> None:
     if method == SAMPLE:
         messages, limit = params.get("messages"), params.get("maxTokens")
         if not isinstance(limit, int) or isinstance(limit, bool):
-            raise DefinitionError.of(CLIENT_QUESTION_INVALID, problem='"maxTokens" is not an integer')
+            raise DefinitionError.of(CLIENT_QUESTION_INVALID, problem=Worded(REASON_MAX_TOKENS, {}))
         check_messages(messages if is_array(messages) and all(map(is_object, messages)) else [])
 
 
@@ -269,11 +305,11 @@ def check_url(url: str) -> None:
     outside internal networks, without a token; on the loopback host it must not name an action."""
     parts, host = check_page(url)
     if host in _LOOPBACK and (word := _action(parts)):
-        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=f"it names an action on this machine, {word!r}")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_ACTION, {"word": word}))
     if host not in _LOOPBACK and _is_inner(host):
-        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="its host is an address of an inner network")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_INNER, {}))
     if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
-        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it holds a token")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_TOKEN, {}))
 
 
 def _action(parts: SplitResult) -> str:
@@ -292,11 +328,11 @@ def check_page(url: str) -> tuple[SplitResult, str]:
     except ValueError:
         parts, host = None, None
     if parts is None or not host or not url.isascii() or any(sign <= " " for sign in url):
-        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it is not the URL of a page")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_NO_PAGE, {}))
     if parts.username is not None or parts.password is not None:
-        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it holds credentials")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_CREDENTIALS, {}))
     if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        raise DefinitionError.of(ELICITATION_URL_INVALID, problem="it is not https")
+        raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_NOT_HTTPS, {}))
     return parts, host
 
 
@@ -334,20 +370,14 @@ def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:
         blocks = _blocks(message)
         results = {block.get("toolUseId", "") for block in blocks if block.get("type") == "tool_result"}
         if message.get("role") not in ("user", "assistant") or not blocks:
-            raise DefinitionError.of(
-                SAMPLING_MESSAGES_INVALID, problem='each needs a role, "user" or "assistant", and content'
-            )
+            raise DefinitionError.of(SAMPLING_MESSAGES_INVALID, problem=Worded(REASON_MESSAGE_PARTS, {}))
         if results and (message["role"] != "user" or len(results) != len(blocks)):
-            raise DefinitionError.of(
-                SAMPLING_MESSAGES_INVALID, problem="results of tools stand alone in a message of the user"
-            )
+            raise DefinitionError.of(SAMPLING_MESSAGES_INVALID, problem=Worded(REASON_TOOL_RESULTS_ALONE, {}))
         if results != open_uses:
-            raise DefinitionError.of(
-                SAMPLING_MESSAGES_INVALID, problem="each use of a tool is answered in the message that follows"
-            )
+            raise DefinitionError.of(SAMPLING_MESSAGES_INVALID, problem=Worded(REASON_TOOL_USE_UNANSWERED, {}))
         open_uses = {block.get("id", "") for block in blocks if block.get("type") == "tool_use"}
     if open_uses or not messages:
-        raise DefinitionError.of(SAMPLING_MESSAGES_INVALID, problem="the last message is one that a model can answer")
+        raise DefinitionError.of(SAMPLING_MESSAGES_INVALID, problem=Worded(REASON_LAST_MESSAGE, {}))
 
 
 def _is_block(block: Json) -> bool:
@@ -366,27 +396,27 @@ def _blocks(message: Mapping[str, Json]) -> list[dict[str, Json]]:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def malformed(request: InputRequest, answer: Json) -> str | None:
+def malformed(request: InputRequest, answer: Json) -> Worded | None:
     """The reason why ``answer`` cannot be a result of this question, or ``None``. Its content is checked elsewhere."""
     if not is_object(answer):
-        return "it is not an object"
+        return Worded(REASON_NO_OBJECT, {})
     match request.get("method"):
         case "elicitation/create":
             if answer.get("action") not in ("accept", "decline", "cancel"):
-                return '"action" is one of accept, decline and cancel'
+                return Worded(REASON_ANSWER_ACTION, {})
             if "content" in answer and not is_object(answer["content"]):
-                return '"content" is not an object'
+                return Worded(REASON_ANSWER_CONTENT, {})
         case "sampling/createMessage":
             content = answer.get("content")
             blocks = content if is_array(content) else [content]
             if answer.get("role") not in ("user", "assistant") or not blocks or not all(map(_is_block, blocks)):
-                return "it needs a role and content"
+                return Worded(REASON_ANSWER_ROLE, {})
             if not isinstance(answer.get("model"), str):
-                return '"model" is not a string'
+                return Worded(REASON_ANSWER_MODEL, {})
         case _:
             roots = answer.get("roots")
             if not is_array(roots) or not all(is_object(one) and isinstance(one.get("uri"), str) for one in roots):
-                return '"roots" is not a list of objects with a "uri"'
+                return Worded(REASON_ANSWER_ROOTS, {})
     return None
 
 

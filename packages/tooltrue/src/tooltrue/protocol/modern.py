@@ -23,7 +23,18 @@ from tooltrue.protocol.types import (
     ReadOutcome,
     ToolOutcome,
 )
-from tooltrue.protocol.wording import INVALID_METHOD_PARAMS, REQUEST_META_MISSING, UNKNOWN_LOG_LEVEL
+from tooltrue.protocol.wording import (
+    INVALID_METHOD_PARAMS,
+    LABEL_BOTH,
+    LABEL_MEMBER_OBJECT,
+    LABEL_MEMBER_STRING,
+    LABEL_THE_REQUEST,
+    REASON_META_NO_OBJECT,
+    REASON_PROGRESS_TOKEN_INVALID,
+    REQUEST_META_MISSING,
+    UNKNOWN_LOG_LEVEL,
+)
+from tooltrue.wording import Worded
 
 __all__ = [
     "CAPABILITIES",
@@ -180,9 +191,12 @@ def read_facts(params: Mapping[str, Json]) -> RequestFacts:
 
 
 def _missing(version: Json, capabilities: Json) -> InvalidParams:
-    wrong = [VERSION + " (a string)"] * (not isinstance(version, str))
-    wrong += [CAPABILITIES + " (an object)"] * (not isinstance(capabilities, dict))
-    error = InvalidParams.of(REQUEST_META_MISSING, missing=" and ".join(wrong), supported=", ".join(versions.ALL))
+    missing = Worded(LABEL_MEMBER_OBJECT, {"name": CAPABILITIES})
+    if not isinstance(version, str):
+        lacks_version = Worded(LABEL_MEMBER_STRING, {"name": VERSION})
+        lacks_both = Worded(LABEL_BOTH, {"one": lacks_version, "other": missing})
+        missing = lacks_version if is_object(capabilities) else lacks_both
+    error = InvalidParams.of(REQUEST_META_MISSING, missing=missing, supported=", ".join(versions.ALL))
     error.data = {"supported": list(versions.ALL)}
     return error
 
@@ -191,7 +205,9 @@ def _client_info(meta: Mapping[str, Json]) -> Mapping[str, Json]:
     info = meta.get(CLIENT_INFO, {})
     if not is_object(info):
         raise InvalidParams.of(
-            INVALID_METHOD_PARAMS, method="the request", problem=f'_meta["{CLIENT_INFO}"] must be an object'
+            INVALID_METHOD_PARAMS,
+            method=Worded(LABEL_THE_REQUEST, {}),
+            problem=Worded(REASON_META_NO_OBJECT, {"key": CLIENT_INFO}),
         )
     return info
 
@@ -200,7 +216,9 @@ def _token(meta: Mapping[str, Json]) -> Id | None:
     token = meta.get("progressToken")
     if token is not None and not is_id(token):
         raise InvalidParams.of(
-            INVALID_METHOD_PARAMS, method="the request", problem="_meta.progressToken must be a string or integer"
+            INVALID_METHOD_PARAMS,
+            method=Worded(LABEL_THE_REQUEST, {}),
+            problem=Worded(REASON_PROGRESS_TOKEN_INVALID, {}),
         )
     return token
 

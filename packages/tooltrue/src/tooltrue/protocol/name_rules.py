@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterable
 
 from tooltrue.errors import DefinitionError
-from tooltrue.protocol.wording import META_KEY_INVALID
+from tooltrue.protocol.wording import (
+    META_KEY_INVALID,
+    REASON_META_KEY_NOT_A_NAME,
+    REASON_META_KEY_RESERVED,
+    REASON_META_PREFIX_RESERVED,
+)
+from tooltrue.wording import Worded
 
 __all__ = ["DEPRECATED", "REPLACES", "check_meta", "is_name"]
 
@@ -36,12 +42,12 @@ def check_meta(keys: Iterable[object]) -> None:
             raise DefinitionError.of(META_KEY_INVALID, key=key, problem=problem)
 
 
-def _key_problem(key: object) -> str | None:
+def _key_problem(key: object) -> Worded | None:
     match = _KEY.fullmatch(key) if isinstance(key, str) else None
     if match is None or not key:
-        return "it is not a name, with labels and a slash before it or without"
+        return Worded(REASON_META_KEY_NOT_A_NAME, {})
     labels = (match["prefix"] or "").split(".")
     # The second label decides: com.example.mcp/ belongs to its owner, dev.mcp.tools/ is reserved.
     if labels[1:2] and labels[1].lower() in _RESERVED_LABELS:
-        return "its prefix belongs to the protocol"
-    return "it belongs to the protocol" if key in _RESERVED_NAMES else None
+        return Worded(REASON_META_PREFIX_RESERVED, {})
+    return Worded(REASON_META_KEY_RESERVED, {}) if key in _RESERVED_NAMES else None

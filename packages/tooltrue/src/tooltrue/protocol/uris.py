@@ -13,7 +13,15 @@ from urllib.parse import quote, unquote_to_bytes
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
-from tooltrue.protocol.wording import URI_NOT_ABSOLUTE, URI_TEMPLATE_AMBIGUOUS
+from tooltrue.protocol.wording import (
+    REASON_URI_DEEP_VARIABLE_NOT_LAST,
+    REASON_URI_EXPRESSION_INVALID,
+    REASON_URI_VARIABLE_TWICE,
+    REASON_URI_VARIABLES_ADJACENT,
+    URI_NOT_ABSOLUTE,
+    URI_TEMPLATE_AMBIGUOUS,
+)
+from tooltrue.wording import Worded
 
 __all__ = ["MAX_URI", "Template", "is_template", "is_uri", "read_template"]
 
@@ -108,12 +116,14 @@ def read_template(text: str) -> Template:
     if not _STARTS_WITH_SCHEME.match(literals[0]) or not is_uri("x".join(literals)):
         raise DefinitionError.of(URI_NOT_ABSOLUTE, uri=text)
     if len(set(names)) < len(names):
-        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem="a variable stands in it twice")
+        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem=Worded(REASON_URI_VARIABLE_TWICE, {}))
     if "" in literals[1:-1]:
-        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem="nothing separates two of its variables")
+        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem=Worded(REASON_URI_VARIABLES_ADJACENT, {}))
     # Followed by another variable it could end in many places, and finding the right one could take unbounded time.
     if any(plus for plus, _ in variables[:-1]):
-        raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem="only its last variable may be a {+path}")
+        raise DefinitionError.of(
+            URI_TEMPLATE_AMBIGUOUS, uri=text, problem=Worded(REASON_URI_DEEP_VARIABLE_NOT_LAST, {})
+        )
     parts = [_part(plus, name, after) for (plus, name), after in zip(variables, literals[1:], strict=True)]
     pattern = re.escape(literals[0]) + "".join(parts)
     deep = frozenset(name for plus, name in variables if plus)
@@ -124,7 +134,7 @@ def _variable(text: str, expression: str) -> tuple[str, str]:
     match = _VARIABLE.fullmatch(expression)
     if match is None:
         raise DefinitionError.of(
-            URI_TEMPLATE_AMBIGUOUS, uri=text, problem=f"{{{expression}}} is neither {{name}} nor {{+name}}"
+            URI_TEMPLATE_AMBIGUOUS, uri=text, problem=Worded(REASON_URI_EXPRESSION_INVALID, {"expression": expression})
         )
     return match[1], match[2]
 

@@ -11,6 +11,7 @@ from tooltrue.protocol.schema.dialects import HERE, THERE, Dialect, dialect_of, 
 from tooltrue.protocol.schema.words import Node, Path, json_path, kind, printable
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wording import (
+    LABEL_KEY_OF_TYPE,
     SCHEMA_EXTERNAL_REFERENCE,
     SCHEMA_MIXED_DIALECTS,
     SCHEMA_NESTED_TOO_DEEPLY,
@@ -25,6 +26,7 @@ from tooltrue.protocol.wording import (
     SCHEMA_VALIDATION_TOO_COSTLY,
     SCHEMA_VALUE_NOT_JSON,
 )
+from tooltrue.wording import Worded
 
 
 class SchemaBounds(Value, frozen=True):
@@ -91,7 +93,9 @@ def private_copy(definition: Any, bounds: SchemaBounds) -> Node:
 def _plain_name(key: Any, path: Path) -> str:
     if isinstance(key, str):
         return str.__str__(key)
-    return refuse(SCHEMA_VALUE_NOT_JSON, path=json_path(path), kind=f"a key of type {type(key).__name__}")
+    return refuse(
+        SCHEMA_VALUE_NOT_JSON, path=json_path(path), kind=Worded(LABEL_KEY_OF_TYPE, {"type": type(key).__name__})
+    )
 
 
 def _plain_scalar(value: Any, path: Path) -> Any:

@@ -13,7 +13,13 @@ from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.dialects import Dialect, refuse
 from tooltrue.protocol.schema.survey import BASE, SchemaBounds, SchemaPlace, Targets, absolute
 from tooltrue.protocol.schema.words import ARTICLE, Node, Path, json_path, printable
-from tooltrue.protocol.wording import SCHEMA_INVALID, SCHEMA_NOT_COMPILABLE, SCHEMA_PATTERN_UNSAFE
+from tooltrue.protocol.wording import (
+    REASON_SCHEMA_TYPE_INVALID,
+    SCHEMA_INVALID,
+    SCHEMA_NOT_COMPILABLE,
+    SCHEMA_PATTERN_UNSAFE,
+)
+from tooltrue.wording import Worded
 
 _Make = Callable[..., jsonschema_rs.Validator]
 _ENGINES: Final[dict[str, tuple[_Make, int]]] = {
@@ -55,7 +61,7 @@ def _refuse_as(error: jsonschema_rs.ValidationError, dialect: Dialect) -> NoRetu
         case jsonschema_rs.ValidationErrorKind.Format(format="regex") | jsonschema_rs.ValidationErrorKind.Pattern():
             refuse(_PATTERN, path=json_path(path))
         case _ if path[-1:] == ("type",):
-            problem = f"type is one of {', '.join(ARTICLE)}, or a list of them"
+            problem = Worded(REASON_SCHEMA_TYPE_INVALID, {"names": ", ".join(ARTICLE)})
         case _:
             problem = printable(error.message.partition("\n")[0])
     refuse(SCHEMA_INVALID, dialect=dialect.name, path=json_path(path), problem=problem)
