@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value, field, replaced
-from tooltrue.server.wording import ALLOWED_CALLERS_SET_TWICE, AUTH_SETTING_INVALID, CLIENT_SECRET_NOT_AVAILABLE
+from tooltrue.server.wording import (
+    ALLOWED_CALLERS_SET_TWICE,
+    AUTH_SETTING_INVALID,
+    CLIENT_SECRET_NOT_AVAILABLE,
+    REASON_SECRET_ABSENT,
+    REASON_SECRET_NAMED_NOWHERE,
+    REASON_SECRET_NAMED_TWICE,
+)
+from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # loaded on first use
     from tooltrue.server.identity import Authentication
@@ -151,10 +159,10 @@ def _secret(table: Mapping[str, Any]) -> str:
         return table[_SECRET]
     variable, file = table.get("client_secret_env"), table.get("client_secret_file")
     if (variable is None) == (file is None):
-        raise _no_secret(table, "it is named nowhere" if file is None else "it is named twice")
+        raise _no_secret(table, Worded(REASON_SECRET_NAMED_NOWHERE if file is None else REASON_SECRET_NAMED_TWICE, {}))
     secret = os.environ.get(variable, "") if variable is not None else _text(table, Path(str(file)))
     if not secret:
-        raise _no_secret(table, f"{file or variable} is empty or not there")
+        raise _no_secret(table, Worded(REASON_SECRET_ABSENT, {"source": file or variable}))
     return secret
 
 
@@ -166,5 +174,5 @@ def _text(table: Mapping[str, Any], path: Path) -> str:
         raise _no_secret(table, f"{path}: {problem}") from None
 
 
-def _no_secret(table: Mapping[str, Any], problem: str) -> ConfigurationError:
+def _no_secret(table: Mapping[str, Any], problem: str | Worded) -> ConfigurationError:
     return ConfigurationError.of(CLIENT_SECRET_NOT_AVAILABLE, client=table["client_id"], problem=problem)

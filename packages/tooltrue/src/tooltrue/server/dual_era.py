@@ -47,8 +47,10 @@ from tooltrue.protocol.types import Value, replaced
 from tooltrue.server.legacy import LegacyHandler, LegacySession
 from tooltrue.server.modern import ModernHandler
 from tooltrue.server.service import ServedProvider, log_cancellation
+from tooltrue.server.wording import REASON_ALREADY_INITIALIZED
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
+from tooltrue.wording import Worded
 
 __all__ = ["Era", "Handlers", "Opening", "ServerConnection", "era_of"]
 
@@ -188,7 +190,7 @@ class ServerConnection:
 
     def _initialize(self, request: RpcRequest) -> bytes:
         if self._session is not None:
-            raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem="the session has been initialized already")
+            raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_ALREADY_INITIALIZED, {}))
         self._session, answer = self._handlers.legacy.initialize(request)
         if self._is_ready_ahead:
             self._begin(self._session)

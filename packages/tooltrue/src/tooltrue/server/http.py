@@ -56,11 +56,12 @@ from tooltrue.server.replay import ResumableStreams
 from tooltrue.server.service import log_cancellation, unsupported
 from tooltrue.server.standalone_stream import StandaloneStream, announce_end
 from tooltrue.server.subscriptions import Relay
-from tooltrue.server.wording import TOO_MANY_STREAMS, UNKNOWN_SESSION
+from tooltrue.server.wording import REASON_INITIALIZE_IN_BATCH, TOO_MANY_STREAMS, UNKNOWN_SESSION
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply, Stream, needs_http_1_1
 from tooltrue.transport.wording import SERVER_SHUTTING_DOWN
+from tooltrue.wording import Worded
 
 __all__ = ["SESSION_HEADER", "HttpCaller", "HttpEndpoint"]
 
@@ -360,7 +361,7 @@ class HttpEndpoint:
         try:
             message = parse(value)
             if isinstance(message, RpcRequest) and message.method == "initialize":
-                error = InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem='"initialize" cannot be part of a batch')
+                error = InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_INITIALIZE_IN_BATCH, {}))
                 error.id = message.id
                 raise error
             return await self._message(value, caller, stream)

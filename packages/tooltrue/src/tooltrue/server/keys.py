@@ -22,10 +22,22 @@ from typing import Any
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.server.identity import Authentication, Refused, bearer
-from tooltrue.server.wording import API_KEY_MALFORMED, KEYS_FILE_INVALID
+from tooltrue.server.wording import (
+    API_KEY_MALFORMED,
+    KEYS_FILE_INVALID,
+    LABEL_KEY_NAME,
+    LABEL_KEY_NAME_FORM,
+    LABEL_SCOPE,
+    LABEL_SCOPE_FORM,
+    REASON_KEY_DIGEST_INVALID,
+    REASON_KEY_EXPIRY_INVALID,
+    REASON_KEY_MEMBER_UNKNOWN,
+    REASON_KEY_NO_TABLE,
+    REASON_KEY_SCOPES_INVALID,
+)
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["ApiKeys", "Key", "check_name", "check_scope", "new_key", "read_keys"]
 
@@ -59,7 +71,7 @@ def new_key(name: str) -> tuple[str, str]:
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ConfigurationError.of(
-            SETTING_INVALID, name=f"the name {name!r}", wanted="up to 64 of a-z, 0-9, '.' and '-'"
+            SETTING_INVALID, name=Worded(LABEL_KEY_NAME, {"name": name}), wanted=Worded(LABEL_KEY_NAME_FORM, {})
         )
     return name
 
@@ -67,7 +79,7 @@ def check_name(name: str) -> str:
 def check_scope(scope: str) -> str:
     if not _SCOPE.fullmatch(scope):
         raise ConfigurationError.of(
-            SETTING_INVALID, name=f"the scope {scope!r}", wanted="printable, without spaces or quotes"
+            SETTING_INVALID, name=Worded(LABEL_SCOPE, {"scope": scope}), wanted=Worded(LABEL_SCOPE_FORM, {})
         )
     return scope
 
@@ -155,23 +167,20 @@ def read_keys(path: Path) -> dict[str, Key]:
     try:
         return {check_name(name): _read_key(table) for name, table in tables.items()}
     except ConfigurationError as error:
-        raise ConfigurationError.of(KEYS_FILE_INVALID, path=str(path), problem=str(error)) from None
+        problem = Worded(error.code, error.facts)
+        raise ConfigurationError.of(KEYS_FILE_INVALID, path=str(path), problem=problem) from None
 
 
 def _read_key(table: Any) -> Key:
     if not is_object(table):
-        raise ConfigurationError.of(API_KEY_MALFORMED, problem="a key is a table: [NAME]")
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem=Worded(REASON_KEY_NO_TABLE, {}))
     if unknown := sorted(table.keys() - _MEMBERS):
-        raise ConfigurationError.of(API_KEY_MALFORMED, problem=f"{unknown[0]} means nothing there")
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem=Worded(REASON_KEY_MEMBER_UNKNOWN, {"name": unknown[0]}))
     digest, scopes, expires = table.get("sha256"), table.get("scopes", []), table.get("expires")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise ConfigurationError.of(
-            API_KEY_MALFORMED, problem="sha256 is 64 hexadecimal digits; 'tooltrue keys new' makes them"
-        )
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem=Worded(REASON_KEY_DIGEST_INVALID, {}))
     if not is_array(scopes) or not all(isinstance(scope, str) for scope in scopes):
-        raise ConfigurationError.of(API_KEY_MALFORMED, problem="scopes is an array of strings")
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem=Worded(REASON_KEY_SCOPES_INVALID, {}))
     if expires is not None and (not isinstance(expires, datetime) or expires.tzinfo is None):
-        raise ConfigurationError.of(
-            API_KEY_MALFORMED, problem="expires is a time with an offset, like 2027-01-31T00:00:00Z"
-        )
+        raise ConfigurationError.of(API_KEY_MALFORMED, problem=Worded(REASON_KEY_EXPIRY_INVALID, {}))
     return Key(digest, frozenset(map(check_scope, scopes)), expires and expires.timestamp())

@@ -41,7 +41,7 @@ from tooltrue.server.service import (
     page_of,
 )
 from tooltrue.server.subscriptions import KINDS, ChangeSubscription, Followed, Follows, SharedFollowed
-from tooltrue.server.wording import UNKNOWN_SESSION
+from tooltrue.server.wording import REASON_ALREADY_INITIALIZED, UNKNOWN_SESSION
 from tooltrue.tools.content import failed
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import (
@@ -56,7 +56,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
 )
 from tooltrue.tools.wording import RESOURCE_NOT_FOUND
-from tooltrue.wording import UNKNOWN_METHOD
+from tooltrue.wording import UNKNOWN_METHOD, Worded
 
 __all__ = ["LegacyHandler", "LegacySession"]
 
@@ -124,7 +124,7 @@ class LegacyHandler:
         """Return the encoded result, or raise ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
-            raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem="the session has been initialized already")
+            raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_ALREADY_INITIALIZED, {}))
         if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of(UNKNOWN_METHOD, method=request.method[:128])
         params = convert(request.params, shape, request.method)

@@ -20,11 +20,19 @@ from tooltrue.jsonrpc.messages import encode, is_array
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wellknown import RESOURCE, resource_place
 from tooltrue.server.identity import Authentication, Refused, bearer
-from tooltrue.server.wording import MULTIPLE_INTROSPECTION_ENDPOINTS, OAUTH_EXTRA_MISSING
+from tooltrue.server.wording import (
+    LABEL_DISTINCT_ISSUERS,
+    LABEL_HTTPS_URL,
+    LABEL_SAID_OF_ONE_ISSUER,
+    LABEL_SCOPE_NAMES,
+    LABEL_SECONDS_UP_TO,
+    MULTIPLE_INTROSPECTION_ENDPOINTS,
+    OAUTH_EXTRA_MISSING,
+)
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import Page, Reply
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, Worded
 
 if TYPE_CHECKING:  # its dependencies come with an extra
     from tooltrue.server.issuer import TokenIssuer
@@ -131,7 +139,7 @@ class OAuth(Authentication):
         self._includes = _closure(includes or {})
         self._algorithms = frozenset(algorithms or self._jwt.ALGORITHMS)
         _check("OAuth(algorithms=…)", self._algorithms <= set(self._jwt.ALGORITHMS), ", ".join(self._jwt.ALGORITHMS))
-        _check("OAuth(leeway=…)", 0 <= leeway <= _MAX_LEEWAY, f"0 to {_MAX_LEEWAY} seconds")
+        _check("OAuth(leeway=…)", 0 <= leeway <= _MAX_LEEWAY, Worded(LABEL_SECONDS_UP_TO, {"limit": _MAX_LEEWAY}))
         self._leeway = leeway
         self.resource = _canonical(_check_url("OAuth(resource=…)", resource))
         self._audiences = tuple(map(_canonical, (self.resource, *audiences)))
@@ -259,9 +267,9 @@ def _servers(
     issuers = (issuer,) if isinstance(issuer, AuthorizationServer) else issuer
     servers = tuple(AuthorizationServer(one) if isinstance(one, str) else one for one in issuers)
     for name, value in (("jwks_uri", jwks_uri), ("introspection", introspection)):
-        _check(f"OAuth({name}=…)", value is None, f"said of one of them: AuthorizationServer(…, {name}=…)")
+        _check(f"OAuth({name}=…)", value is None, Worded(LABEL_SAID_OF_ONE_ISSUER, {"name": name}))
     urls = [server.url for server in servers]
-    _check("OAuth(issuer=…)", 0 < len(urls) == len(set(urls)), "one issuer or several, each once")
+    _check("OAuth(issuer=…)", 0 < len(urls) == len(set(urls)), Worded(LABEL_DISTINCT_ISSUERS, {}))
     if len([server for server in servers if server.introspection is not None]) > 1:
         raise ConfigurationError.of(MULTIPLE_INTROSPECTION_ENDPOINTS)
     return servers
@@ -303,7 +311,7 @@ def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]
     return {scope: all_of(scope, frozenset({scope})) for scope in direct}
 
 
-def _check(setting: str, holds: bool, requirement: str) -> None:
+def _check(setting: str, holds: bool, requirement: str | Worded) -> None:
     if not holds:
         raise ConfigurationError.of(SETTING_INVALID, name=setting, wanted=requirement)
 
@@ -311,7 +319,11 @@ def _check(setting: str, holds: bool, requirement: str) -> None:
 def _check_scopes(setting: str, scopes: Iterable[str]) -> Sequence[str]:
     names = sorted({scopes} if isinstance(scopes, str) else set(scopes))
     plain = all(scope.isascii() and scope.isprintable() and not set(scope) & set(' "\\') for scope in names)
-    _check(setting, plain and all(names) and _NEVER_ASKED not in names, f"names without spaces, and not {_NEVER_ASKED}")
+    _check(
+        setting,
+        plain and all(names) and _NEVER_ASKED not in names,
+        Worded(LABEL_SCOPE_NAMES, {"reserved": _NEVER_ASKED}),
+    )
     return names
 
 
@@ -323,7 +335,7 @@ def _check_url(setting: str, url: str) -> str:
     return url
 
 
-_URL = "an https URL (http on loopback only) without query, fragment and user"
+_URL = Worded(LABEL_HTTPS_URL, {})
 
 
 def _canonical(url: str) -> str:

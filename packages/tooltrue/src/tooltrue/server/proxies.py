@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.identity import Authentication, Refused
+from tooltrue.server.wording import LABEL_ADDRESSES_AND_NETWORKS
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.addresses import IpAddress, Networks, caller_of, networks, parse
 from tooltrue.transport.carrier import Carrier
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, Worded
 
 __all__ = ["Public", "TrustedProxy"]
 
@@ -90,7 +91,9 @@ def _networks(setting: str, texts: Iterable[str]) -> Networks:
     try:
         return networks(texts)
     except ValueError as error:
-        raise ConfigurationError.of(SETTING_INVALID, name=setting, wanted=f"addresses and networks ({error})") from None
+        raise ConfigurationError.of(
+            SETTING_INVALID, name=setting, wanted=Worded(LABEL_ADDRESSES_AND_NETWORKS, {"problem": error})
+        ) from None
 
 
 def _is_in(trusted: Networks, address: IpAddress | None) -> bool:

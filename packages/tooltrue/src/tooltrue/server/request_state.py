@@ -36,14 +36,17 @@ from tooltrue.server.wording import (
     CLIENT_CANNOT_ASK_USER,
     CLIENT_CAPABILITY_MISSING,
     INVALID_REQUEST_STATE,
+    LABEL_REVISION,
     ONCE_VALUES_TOO_LARGE,
     QUESTION_TO_CLIENT_FAILED,
+    REASON_NO_REASON_GIVEN,
     REQUEST_STATE_REUSED,
     STORED_ANSWERS_TOO_LARGE,
 )
 from tooltrue.tools.rounds import Memory, Rounds, remembered
 from tooltrue.tools.vocabulary import Principal, Tool
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
+from tooltrue.wording import Worded
 
 __all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "run_with_questions"]
 
@@ -222,7 +225,9 @@ async def run_with_questions(
 def _worded(request: InputRequest, projection: Projection, name: str) -> InputRequest:
     question = projection.question(request, secrets.token_hex(16))
     if question is None:
-        raise ToolError.of(CLIENT_CANNOT_ASK_USER, subject=name, missing=f"revision {projection.revision.name}")
+        raise ToolError.of(
+            CLIENT_CANNOT_ASK_USER, subject=name, missing=Worded(LABEL_REVISION, {"name": projection.revision.name})
+        )
     return question
 
 
@@ -231,7 +236,7 @@ async def _push(question: InputRequest, dialogue: Dialogue, name: str, seconds: 
         answer = await dialogue.ask(question["method"], question.get("params", {}), seconds)
     except (RpcError, TransportError) as error:
         raise ToolError.of(
-            QUESTION_TO_CLIENT_FAILED, subject=name, problem=one_line(str(error)) or "no reason given"
+            QUESTION_TO_CLIENT_FAILED, subject=name, problem=one_line(str(error)) or Worded(REASON_NO_REASON_GIVEN, {})
         ) from None
     if problem := malformed(question, answer):
         raise ToolError.of(QUESTION_TO_CLIENT_FAILED, subject=name, problem=problem)

@@ -228,3 +228,113 @@ WORKERS_WITHOUT_SHARED_STATE: Final = message(
     "将启动 {workers} 个互不共享的工作进程：一个进程的会话、游标或提问在其他进程上会失败，变更也不会相互通知。请为"
     "它们设置相同的 Server(keys=…, facts=…)，或使用 tooltrue serve --workers。",
 )
+REASON_ALREADY_INITIALIZED: Final = message(
+    "TT1240",
+    "the session has been initialized already",
+    "会话已经初始化",
+)
+REASON_INITIALIZE_IN_BATCH: Final = message(
+    "TT1241",
+    '"initialize" cannot be part of a batch',
+    '"initialize" 不能放在批量消息中',
+)
+LABEL_REVISION: Final = message(
+    "TT1242",
+    "revision {name}",
+    "协议版本 {name}",
+)
+REASON_NO_REASON_GIVEN: Final = message(
+    "TT1243",
+    "no reason given",
+    "未说明原因",
+)
+LABEL_KEY_NAME: Final = message(
+    "TT4220",
+    "the name {name!r}",
+    "名称 {name!r}",
+)
+LABEL_KEY_NAME_FORM: Final = message(
+    "TT4221",
+    "up to 64 of a-z, 0-9, '.' and '-'",
+    "最多 64 个 a-z、0-9、'.' 和 '-' 字符",
+)
+LABEL_SCOPE: Final = message(
+    "TT4222",
+    "the scope {scope!r}",
+    "权限范围 {scope!r}",
+)
+LABEL_SCOPE_FORM: Final = message(
+    "TT4223",
+    "printable, without spaces or quotes",
+    "可打印且不含空格和引号的文本",
+)
+REASON_KEY_NO_TABLE: Final = message(
+    "TT4224",
+    "a key is a table: [NAME]",
+    "密钥须为表：[NAME]",
+)
+REASON_KEY_MEMBER_UNKNOWN: Final = message(
+    "TT4225",
+    "{name} means nothing there",
+    "{name} 在此处没有意义",
+)
+REASON_KEY_DIGEST_INVALID: Final = message(
+    "TT4226",
+    "sha256 is 64 hexadecimal digits; 'tooltrue keys new' makes them",
+    "sha256 须为 64 位十六进制数字；可由 'tooltrue keys new' 生成",
+)
+REASON_KEY_SCOPES_INVALID: Final = message(
+    "TT4227",
+    "scopes is an array of strings",
+    "scopes 须为字符串数组",
+)
+REASON_KEY_EXPIRY_INVALID: Final = message(
+    "TT4228",
+    "expires is a time with an offset, like 2027-01-31T00:00:00Z",
+    "expires 须为带时区偏移的时间，例如 2027-01-31T00:00:00Z",
+)
+LABEL_ADDRESSES_AND_NETWORKS: Final = message(
+    "TT4229",
+    "addresses and networks ({problem})",
+    "地址和网络（{problem}）",
+)
+REASON_SECRET_NAMED_NOWHERE: Final = message(
+    "TT1244",
+    "it is named nowhere",
+    "没有指明其来源",
+)
+REASON_SECRET_NAMED_TWICE: Final = message(
+    "TT1245",
+    "it is named twice",
+    "指明了两个来源",
+)
+REASON_SECRET_ABSENT: Final = message(
+    "TT1246",
+    "{source} is empty or not there",
+    "{source} 为空或不存在",
+)
+LABEL_SECONDS_UP_TO: Final = message(
+    "TT4230",
+    "0 to {limit} seconds",
+    "0 到 {limit} 秒",
+)
+LABEL_SAID_OF_ONE_ISSUER: Final = message(
+    "TT4231",
+    "said of one of them: AuthorizationServer(…, {name}=…)",
+    "只属于其中一个：AuthorizationServer(…, {name}=…)",
+)
+LABEL_DISTINCT_ISSUERS: Final = message(
+    "TT4232",
+    "one issuer or several, each once",
+    "一个或多个互不相同的签发者",
+)
+LABEL_SCOPE_NAMES: Final = message(
+    "TT4233",
+    "names without spaces, and not {reserved}",
+    "不含空格的名称，且不是 {reserved}",
+)
+LABEL_HTTPS_URL: Final = message(
+    "TT4234",
+    "an https URL (http on loopback only) without query, fragment and user",
+    "https URL（仅回环地址可用 http），不含查询、片段和用户",
+)
