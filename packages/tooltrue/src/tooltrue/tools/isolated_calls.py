@@ -23,7 +23,8 @@ from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.content import unpacked
 from tooltrue.tools.threads import Lane
-from tooltrue.tools.wording import DEFINITION_SETTING_INVALID
+from tooltrue.tools.wording import DEFINITION_SETTING_INVALID, LABEL_LEFT_OUT_NO_FUNCTION
+from tooltrue.wording import Worded
 
 __all__ = ["AT_ONCE", "check_isolated", "isolated"]
 
@@ -35,7 +36,7 @@ def check_isolated(function: Callable[..., Any]) -> None:
     """Raise ``DefinitionError`` for a function that another process could not find by its name."""
     if not inspect.isfunction(function) or "." in function.__qualname__ or "<" in function.__qualname__:
         raise DefinitionError.of(
-            DEFINITION_SETTING_INVALID, name="isolation", wanted="left out: this is no function of a module"
+            DEFINITION_SETTING_INVALID, name="isolation", wanted=Worded(LABEL_LEFT_OUT_NO_FUNCTION, {})
         )
 
 

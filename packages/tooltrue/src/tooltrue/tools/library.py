@@ -40,6 +40,7 @@ from tooltrue.tools.vocabulary import (
 from tooltrue.tools.wording import (
     DEFINITION_SETTING_INVALID,
     DUPLICATE_RESOURCE_OR_PROMPT,
+    LABEL_LEFT_OUT_TEMPLATE,
     PROMPT_NAME_INVALID,
     PROMPT_NOT_FOUND,
     REGISTERED_VALUE_NOT_FUNCTION,
@@ -48,6 +49,7 @@ from tooltrue.tools.wording import (
     TEMPLATE_PARAMETERS_MISMATCH,
     UNKNOWN_DEFINITION_SETTING,
 )
+from tooltrue.wording import Worded
 
 __all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]
 
@@ -172,7 +174,7 @@ class LocalLibrary(NoTools):
         if is_template(uri):
             if "size" in settings:
                 raise DefinitionError.of(
-                    DEFINITION_SETTING_INVALID, name="size", wanted="left out: the resources of a template differ"
+                    DEFINITION_SETTING_INVALID, name="size", wanted=Worded(LABEL_LEFT_OUT_TEMPLATE, {})
                 )
             template = read_template(uri)
             _check_parameters(uri, bound, template.variables)

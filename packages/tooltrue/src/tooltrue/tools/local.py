@@ -33,8 +33,10 @@ from tooltrue.tools.wording import (
     ALIAS_ALREADY_TAKEN,
     DEFINITION_SETTING_INVALID,
     DUPLICATE_TOOL_NAME,
+    LABEL_LEFT_OUT_NAMED,
     REGISTERED_VALUE_NOT_FUNCTION,
 )
+from tooltrue.wording import Worded
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -142,9 +144,7 @@ class LocalToolset(NoLibrary):
     ) -> Tool:
         """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
         if "name" in settings:
-            raise DefinitionError.of(
-                DEFINITION_SETTING_INVALID, name="name", wanted="left out: the first argument is the name"
-            )
+            raise DefinitionError.of(DEFINITION_SETTING_INVALID, name="name", wanted=Worded(LABEL_LEFT_OUT_NAMED, {}))
         output = None if output_schema is None else dict(output_schema)
         definition = wire.ToolDefinition(name=name, inputSchema=dict(input_schema), outputSchema=output)
         return self._register(bind_raw(handler, definition, ToolOptions.of(settings), self.pool))

@@ -329,3 +329,28 @@ ABANDONED_THREAD_ENDED: Final = message(
     "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
     "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
 )
+LABEL_LEFT_OUT_ISOLATED: Final = message(
+    "TT3061",
+    "left out: nothing can be handed to a process",
+    "省略：无法将任何对象传给进程",
+)
+LABEL_LEFT_OUT_NO_FUNCTION: Final = message(
+    "TT3062",
+    "left out: this is no function of a module",
+    "省略：它不是模块级函数",
+)
+LABEL_LEFT_OUT_TEMPLATE: Final = message(
+    "TT3063",
+    "left out: the resources of a template differ",
+    "省略：模板的各个资源大小不同",
+)
+LABEL_LEFT_OUT_NAMED: Final = message(
+    "TT3064",
+    "left out: the first argument is the name",
+    "省略：第一个参数就是名称",
+)
+LABEL_CORRECT_AND_REPEAT: Final = message(
+    "TT2020",
+    "Correct these and call the tool again.",
+    "请修正这些参数后重新调用该工具。",
+)

@@ -33,6 +33,9 @@ from tooltrue.tools.wording import (
     DEFINITION_SETTING_INVALID,
     EXAMPLE_VIOLATES_SCHEMA,
     INPUT_SCHEMA_ROOT_NOT_OBJECT,
+    LABEL_CORRECT_AND_REPEAT,
+    LABEL_LEFT_OUT_ISOLATED,
+    LABEL_LEFT_OUT_NO_FUNCTION,
     RAW_HANDLER_SIGNATURE_INVALID,
     READ_WHEN_UNKNOWN_ARGUMENT,
     RETURN_TYPE_WITHOUT_JSON_FORM,
@@ -42,6 +45,7 @@ from tooltrue.tools.wording import (
     TYPE_WITHOUT_JSON_FORM,
     UNKNOWN_TOOL_EFFECT,
 )
+from tooltrue.wording import Worded
 
 __all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
 
@@ -95,7 +99,7 @@ def _isolated(
     """Make a tool whose calls run in processes of their own; a thread waits for each."""
     if signature.context is not None or signature.depends:
         raise DefinitionError.of(
-            DEFINITION_SETTING_INVALID, name="isolation", wanted="left out: nothing can be handed to a process"
+            DEFINITION_SETTING_INVALID, name="isolation", wanted=Worded(LABEL_LEFT_OUT_ISOLATED, {})
         )
     check_isolated(function)
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
@@ -113,7 +117,7 @@ def bind_raw(
     with located(f"Tool {definition.name!r}", handler):
         if settings.isolation is not None:
             raise DefinitionError.of(
-                DEFINITION_SETTING_INVALID, name="isolation", wanted="left out: this is no function of a module"
+                DEFINITION_SETTING_INVALID, name="isolation", wanted=Worded(LABEL_LEFT_OUT_NO_FUNCTION, {})
             )
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
@@ -332,7 +336,7 @@ def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
         TOOL_ARGUMENTS_INVALID,
         tool=name,
         problems="\n".join(lines)[:400],
-        next="Correct these and call the tool again.",
+        next=Worded(LABEL_CORRECT_AND_REPEAT, {}),
     )
 
 
