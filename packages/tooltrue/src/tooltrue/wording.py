@@ -144,3 +144,13 @@ REASON_NO_OBJECT: Final = message(
     "it is not an object",
     "它不是对象",
 )
+REASON_UNKNOWN: Final = message(
+    "TT4059",
+    "unknown",
+    "未知",
+)
+REASON_EMPTY: Final = message(
+    "TT4055",
+    "it is empty",
+    "它是空的",
+)

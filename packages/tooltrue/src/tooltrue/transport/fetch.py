@@ -28,7 +28,8 @@ from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
 from tooltrue.transport.urls import check_place, joined
-from tooltrue.transport.wording import FETCH_FAILED, FETCH_REFUSED
+from tooltrue.transport.wording import FETCH_FAILED, FETCH_REFUSED, REASON_FETCH_TIMEOUT
+from tooltrue.wording import Worded
 
 __all__ = ["FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
@@ -176,7 +177,9 @@ class Fetcher:
         except _Failed as error:
             raise _not_fetched(FETCH_FAILED, error.why, bare_url, error) from None
         except TimeoutError:
-            raise _not_fetched(FETCH_FAILED, "late", bare_url, f"no answer within {self._seconds:g} s") from None
+            raise _not_fetched(
+                FETCH_FAILED, "late", bare_url, Worded(REASON_FETCH_TIMEOUT, {"seconds": self._seconds})
+            ) from None
         except (OSError, ValueError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             why: Why = "malformed" if isinstance(error, ValueError | httpx2.InvalidURL) else "failed"
             raise _not_fetched(FETCH_FAILED, why, bare_url, error) from None
@@ -290,8 +293,8 @@ class _Failed(Exception):
         self.why: Why = why
 
 
-def _not_fetched(code: str, why: Why, url: str, problem: Exception | str) -> NotFetched:
-    reason = problem.strerror if isinstance(problem, OSError) else None
+def _not_fetched(code: str, why: Why, url: str, problem: Exception | Worded) -> NotFetched:
+    reason = problem.strerror if isinstance(problem, OSError) else problem if isinstance(problem, Worded) else None
     error = NotFetched.of(code, url=url, problem=reason or str(problem) or type(problem).__name__)
     error.why = why
     return error

@@ -25,6 +25,7 @@ from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
 from tooltrue.transport.wording import (
     HTTP_ERROR_STATUS,
+    REASON_OF_NO_REQUEST,
     REDIRECT_NOT_FOLLOWED,
     RESPONSE_STREAM_UNSTABLE,
     RESPONSE_TO_OTHER_REQUEST,
@@ -33,6 +34,7 @@ from tooltrue.transport.wording import (
     SESSION_ENDED_BY_SERVER,
 )
 from tooltrue.version import __version__
+from tooltrue.wording import Worded
 
 __all__ = ["HttpLink", "HttpStatus", "HttpTarget", "Unreadable", "events", "is_stream"]
 
@@ -346,7 +348,9 @@ class HttpLink:
         return HttpStatus.by(self._url, answer, problem)
 
     def _not_an_answer(self, problem: str) -> InvalidAnswer:
-        return InvalidAnswer.of(RESPONSE_TO_OTHER_REQUEST, url=self._url, problem=problem or "it belongs to no request")
+        return InvalidAnswer.of(
+            RESPONSE_TO_OTHER_REQUEST, url=self._url, problem=problem or Worded(REASON_OF_NO_REQUEST, {})
+        )
 
     async def _read_events(self, answer: HttpResponse, reading: _StreamPosition) -> None:
         async for event in events(answer, self._url, _MAX_BYTES):

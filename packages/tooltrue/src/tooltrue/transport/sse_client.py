@@ -23,11 +23,17 @@ from tooltrue.transport.http_client import HttpStatus, HttpTarget, Unreadable, e
 from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
 from tooltrue.transport.wording import (
+    REASON_ENDPOINT_CHARACTERS,
+    REASON_ENDPOINT_TOO_LONG,
+    REASON_ENDPOINT_WITHOUT_HOST,
+    REASON_OTHER_ORIGIN,
+    REASON_SECOND_ENDPOINT,
     SERVER_UNREACHABLE,
     SSE_ENDPOINT_REFUSED,
     SSE_ENDPOINT_TIMEOUT,
     SSE_STREAM_ENDED,
 )
+from tooltrue.wording import REASON_EMPTY, Worded
 
 __all__ = ["SseLink", "endpoint_of"]
 
@@ -118,7 +124,10 @@ class SseLink:
         endpoint = endpoint_of(self._target.url, reference)
         if before and endpoint != before:
             raise ConnectionLost.of(
-                SSE_ENDPOINT_REFUSED, url=self._target.url, endpoint=_quoted(reference), problem="it is the second"
+                SSE_ENDPOINT_REFUSED,
+                url=self._target.url,
+                endpoint=_quoted(reference),
+                problem=Worded(REASON_SECOND_ENDPOINT, {}),
             )
         return endpoint
 
@@ -200,8 +209,8 @@ def endpoint_of(url: str, reference: str) -> str:
     base = urlsplit(url)
     bare = base._replace(netloc=base.netloc.rpartition("@")[2]).geturl()
     problem = _fault(reference)
-    if not problem:
-        problem = f"it is not of the origin of {bare}"
+    if problem is None:
+        problem = Worded(REASON_OTHER_ORIGIN, {"url": bare})
         with contextlib.suppress(ValueError):
             endpoint = joined(bare, reference)
             if origin_of(endpoint) == origin_of(joined(bare, "")):
@@ -210,20 +219,20 @@ def endpoint_of(url: str, reference: str) -> str:
     raise ConnectionLost.of(SSE_ENDPOINT_REFUSED, url=bare, endpoint=_quoted(reference), problem=problem)
 
 
-def _fault(reference: str) -> str:
-    """The reason to refuse a reference before it is resolved; empty if there is none."""
+def _fault(reference: str) -> Worded | None:
+    """The reason to refuse a reference before it is resolved; ``None`` if there is none."""
     if not reference.strip():
-        return "it is empty"
+        return Worded(REASON_EMPTY, {})
     if len(reference) > _MAX_URL:
-        return "it is too long"
+        return Worded(REASON_ENDPOINT_TOO_LONG, {})
     if not reference.isascii() or any(sign <= " " or sign in "\x7f\\" for sign in reference):
-        return "it holds white space, a control character, a backslash, or what is not ASCII"
+        return Worded(REASON_ENDPOINT_CHARACTERS, {})
     with contextlib.suppress(ValueError):
         parts = urlsplit(reference)
         # Parsers of URLs disagree on these: some take the first path segment for the host.
         if not parts.netloc and (parts.scheme or reference.startswith("//")):
-            return "it has a scheme or two slashes, and no host"
-    return ""
+            return Worded(REASON_ENDPOINT_WITHOUT_HOST, {})
+    return None
 
 
 def _quoted(text: str) -> str:

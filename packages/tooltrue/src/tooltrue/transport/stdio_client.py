@@ -26,6 +26,7 @@ from tooltrue.transport.wording import (
     SERVER_INPUT_NOT_READ,
     SERVER_LINE_TOO_LONG,
 )
+from tooltrue.wording import REASON_UNKNOWN, Worded
 
 __all__ = ["StdioLink"]
 
@@ -72,7 +73,9 @@ class StdioLink:
             )
         except OSError as error:
             raise ConnectionLost.of(
-                SERVER_COMMAND_START_FAILED, command=self._command[0], problem=error.strerror or "unknown"
+                SERVER_COMMAND_START_FAILED,
+                command=self._command[0],
+                problem=error.strerror or Worded(REASON_UNKNOWN, {}),
             ) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:

@@ -144,3 +144,38 @@ TOO_MANY_CONNECTIONS: Final = message(
     "There are too many connections to this server, or from your address. Close some, or try again later.",
     "与本服务器的连接过多，或来自您地址的连接过多。请关闭一些连接，或稍后再试。",
 )
+REASON_FETCH_TIMEOUT: Final = message(
+    "TT5210",
+    "no answer within {seconds:g} s",
+    "{seconds:g} 秒内没有应答",
+)
+REASON_OF_NO_REQUEST: Final = message(
+    "TT5211",
+    "it belongs to no request",
+    "它不属于任何请求",
+)
+REASON_SECOND_ENDPOINT: Final = message(
+    "TT5212",
+    "it is the second",
+    "这是第二个端点",
+)
+REASON_OTHER_ORIGIN: Final = message(
+    "TT5213",
+    "it is not of the origin of {url}",
+    "它与 {url} 不同源",
+)
+REASON_ENDPOINT_TOO_LONG: Final = message(
+    "TT5214",
+    "it is too long",
+    "它过长",
+)
+REASON_ENDPOINT_CHARACTERS: Final = message(
+    "TT5215",
+    "it holds white space, a control character, a backslash, or what is not ASCII",
+    "其中含有空白、控制字符、反斜杠或非 ASCII 字符",
+)
+REASON_ENDPOINT_WITHOUT_HOST: Final = message(
+    "TT5216",
+    "it has a scheme or two slashes, and no host",
+    "它有协议名或两个斜杠，却没有主机",
+)
