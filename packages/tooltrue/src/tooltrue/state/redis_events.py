@@ -16,7 +16,8 @@ from redis.exceptions import RedisError
 
 from tooltrue.errors import StateError
 from tooltrue.state.facts import Callback, Listeners
-from tooltrue.state.wording import STATE_STORE_FAILED
+from tooltrue.state.wording import REASON_SUBSCRIPTION_UNCONFIRMED, STATE_STORE_FAILED
+from tooltrue.wording import Worded
 
 if TYPE_CHECKING:
     from redis.asyncio import Connection
@@ -75,7 +76,7 @@ class RedisEvents:
         except TimeoutError:
             self._give_up(waiter)
             raise StateError.of(
-                STATE_STORE_FAILED, url=self._display_url, problem="it did not confirm a subscription"
+                STATE_STORE_FAILED, url=self._display_url, problem=Worded(REASON_SUBSCRIPTION_UNCONFIRMED, {})
             ) from None
         except BaseException:
             self._give_up(waiter)

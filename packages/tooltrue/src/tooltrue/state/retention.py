@@ -17,6 +17,7 @@ from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log, Mark
 from tooltrue.state.new_file import write_new
 from tooltrue.state.verify import MAX_FAULTS, Fault, VerifyReport, verify
 from tooltrue.state.wording import RETENTION_KEY_FILE_UNUSABLE
+from tooltrue.wording import REASON_EMPTY, Worded
 
 __all__ = ["Prunable", "examine", "prune", "signing_key"]
 
@@ -104,5 +105,5 @@ def signing_key(path: Path, *, make: bool) -> bytes | None:
     except OSError as error:
         raise ConfigurationError.of(RETENTION_KEY_FILE_UNUSABLE, path=path, problem=error) from error
     if not key:  # an empty key would let anyone sign
-        raise ConfigurationError.of(RETENTION_KEY_FILE_UNUSABLE, path=path, problem="it is empty")
+        raise ConfigurationError.of(RETENTION_KEY_FILE_UNUSABLE, path=path, problem=Worded(REASON_EMPTY, {}))
     return key

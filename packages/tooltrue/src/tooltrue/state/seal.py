@@ -22,7 +22,8 @@ from tooltrue.jsonrpc.messages import is_object
 from tooltrue.state.log import Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.urls import open_log
-from tooltrue.state.wording import SEAL_FILE_INVALID, SEAL_FILE_NOT_WRITABLE
+from tooltrue.state.wording import REASON_NO_SEAL_LINES, SEAL_FILE_INVALID, SEAL_FILE_NOT_WRITABLE
+from tooltrue.wording import Worded
 
 __all__ = ["FileSeal", "LineSeal", "LogSeal", "Seal", "is_log", "name_of", "read_seals", "sealing", "seals_in"]
 
@@ -152,7 +153,7 @@ def read_seals(path: Path) -> list[Mark]:
     marks = [mark for line in lines if (mark := _parse_mark(line)) is not None]
     cut = sum(_CUT.fullmatch(line) is not None for line in lines)
     if not marks or len(marks) + cut < len(lines) - 1:
-        raise ConfigurationError.of(SEAL_FILE_INVALID, path=path, problem="it holds no lines of 'position hash'")
+        raise ConfigurationError.of(SEAL_FILE_INVALID, path=path, problem=Worded(REASON_NO_SEAL_LINES, {}))
     return marks
 
 

@@ -88,3 +88,13 @@ AUDIT_DATABASE_UNUSABLE: Final = message(
     "or not.",
     "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
 )
+REASON_SUBSCRIPTION_UNCONFIRMED: Final = message(
+    "TT7070",
+    "it did not confirm a subscription",
+    "它没有确认订阅",
+)
+REASON_NO_SEAL_LINES: Final = message(
+    "TT7071",
+    "it holds no lines of 'position hash'",
+    "其中没有形如 'position hash' 的行",
+)
