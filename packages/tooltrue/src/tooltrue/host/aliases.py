@@ -15,9 +15,17 @@ from typing import Final
 
 from tooltrue.contract.names import skeleton
 from tooltrue.errors import ConfigurationError
-from tooltrue.host.wording import HOST_TOOL_NAME_INVALID, SERVER_LABEL_INVALID, SERVER_LABELS_LOOK_ALIKE
+from tooltrue.host.wording import (
+    HOST_TOOL_NAME_INVALID,
+    REASON_LABEL_LOOKS_LIKE,
+    REASON_LABEL_MIXES_SCRIPTS,
+    REASON_LABEL_UNREADABLE,
+    SERVER_LABEL_INVALID,
+    SERVER_LABELS_LOOK_ALIKE,
+)
 from tooltrue.protocol.characters import may_hide
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script, unmarked
+from tooltrue.wording import Worded
 
 __all__ = ["MAX_NAME", "RESERVED", "alias", "check_alias", "marks"]
 
@@ -50,15 +58,17 @@ def marks(labels: Iterable[str]) -> dict[str, str]:
 def _check_label(label: str) -> None:
     if not label.strip() or not label.isprintable() or may_hide(label) or label != label.strip() or len(label) > 128:
         raise ConfigurationError.of(
-            SERVER_LABEL_INVALID, label=ascii(label)[:140], why="it is empty, too long, or hides something"
+            SERVER_LABEL_INVALID, label=ascii(label)[:140], why=Worded(REASON_LABEL_UNREADABLE, {})
         )
     if unicodedata.normalize("NFKC", label) != label:
         plain = unicodedata.normalize("NFKC", label)
-        raise ConfigurationError.of(SERVER_LABEL_INVALID, label=ascii(label), why=f"it looks like {plain!r} and is not")
+        raise ConfigurationError.of(
+            SERVER_LABEL_INVALID, label=ascii(label), why=Worded(REASON_LABEL_LOOKS_LIKE, {"plain": plain})
+        )
     scripts = {script(letter) for letter in label if letter.isalpha()}
     if "LATIN" in scripts and scripts & LOOK_LATIN:
         raise ConfigurationError.of(
-            SERVER_LABEL_INVALID, label=ascii(label), why="letters of two scripts that look alike are mixed"
+            SERVER_LABEL_INVALID, label=ascii(label), why=Worded(REASON_LABEL_MIXES_SCRIPTS, {})
         )
 
 

@@ -47,7 +47,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import Grant, Tool, ToolCall
-from tooltrue.wording import SETTING_INVALID, sentence
+from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded, sentence
 
 __all__ = [
     "Always",
@@ -129,7 +129,9 @@ class PromptLimits(Value, frozen=True):
     def __post_init__(self) -> None:
         for name in ("seconds", "always_seconds", "waiting", "no_seconds", "edits"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError.of(SETTING_INVALID, name=f"PromptLimits({name}=…)", wanted="a number above 0")
+                raise ConfigurationError.of(
+                    SETTING_INVALID, name=f"PromptLimits({name}=…)", wanted=Worded(LABEL_NUMBER_ABOVE_ZERO, {})
+                )
 
 
 # -- the layers --------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from tooltrue.protocol.types import CallToolResult, InputRequiredResult, Value, 
 from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import CallRecord, RequestContext, ToolCall
+from tooltrue.wording import REASON_NO_OBJECT, Worded
 
 __all__ = ["EndedCall", "Hooks", "ResolvedCall", "ToolCaller"]
 
@@ -168,7 +169,7 @@ def _read(use: ToolUse, names: Mapping[str, str]) -> ResolvedCall:
     except (ParseError, UnicodeError) as error:
         raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem=str(error)) from None
     if not is_object(arguments):
-        raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem="it is not an object")
+        raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem=Worded(REASON_NO_OBJECT, {}))
     return ResolvedCall(use, names[use.name], arguments)
 
 

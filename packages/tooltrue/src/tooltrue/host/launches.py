@@ -29,12 +29,14 @@ from tooltrue.host.wording import (
     LAUNCH_APPROVALS_UNREADABLE,
     LAUNCH_DENIED,
     LAUNCH_NOT_APPROVED,
+    REASON_APPROVALS_ALTERED,
 )
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.argument_masking import MASKED, Masks
 from tooltrue.policy.consent.argument_display import display_json, display_text
 from tooltrue.protocol.types import Value
 from tooltrue.state.places import state_folder
+from tooltrue.wording import Worded
 
 __all__ = ["ApproveLaunch", "LaunchRequest", "Launches", "described"]
 
@@ -130,7 +132,7 @@ class Launches:
             raise ConfigurationError.of(LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem=error) from None
         if not is_object(approvals) or not all(is_object(approvals.get(part, {})) for part in ("approved", "last")):
             raise ConfigurationError.of(
-                LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem="it is not what was written there"
+                LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem=Worded(REASON_APPROVALS_ALTERED, {})
             )
         return approvals
 

@@ -360,3 +360,28 @@ MODEL_URL_INVALID: Final = message(
     "{url} is no URL of a model: it begins with http:// or https://.",
     "{url} 不是模型的 URL：应以 http:// 或 https:// 开头。",
 )
+REASON_LABEL_UNREADABLE: Final = message(
+    "TT9290",
+    "it is empty, too long, or hides something",
+    "它为空、过长，或含有隐藏内容",
+)
+REASON_LABEL_LOOKS_LIKE: Final = message(
+    "TT9291",
+    "it looks like {plain!r} and is not",
+    "它看起来像 {plain!r}，其实不是",
+)
+REASON_LABEL_MIXES_SCRIPTS: Final = message(
+    "TT9292",
+    "letters of two scripts that look alike are mixed",
+    "混用了两种文字中外形相似的字母",
+)
+REASON_APPROVALS_ALTERED: Final = message(
+    "TT9293",
+    "it is not what was written there",
+    "内容不是当初写入的内容",
+)
+REASON_ANSWER_TOO_LONG: Final = message(
+    "TT9540",
+    "it is larger than {limit} characters",
+    "它超过 {limit} 个字符",
+)

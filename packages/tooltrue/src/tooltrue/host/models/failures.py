@@ -15,7 +15,9 @@ from tooltrue.host.wording import (
     MODEL_ENDPOINT_RESPONSE_INVALID,
     MODEL_ENDPOINT_TIMEOUT,
     MODEL_ENDPOINT_UNREACHABLE,
+    REASON_ANSWER_TOO_LONG,
 )
+from tooltrue.wording import Worded
 
 __all__ = ["measured", "no_answer", "refused", "silent", "unreachable"]
 
@@ -70,7 +72,8 @@ def measured(model: str, size: int, piece: object) -> int:
     """The size of the answer including this piece. ``ModelError`` for one that exceeds the limit."""
     size += len(repr(piece))
     if size > _MAX_ANSWER:
-        raise no_answer(model, f"it is larger than {_MAX_ANSWER} characters")
+        problem = Worded(REASON_ANSWER_TOO_LONG, {"limit": _MAX_ANSWER})
+        raise ModelError.of(MODEL_ENDPOINT_RESPONSE_INVALID, model=model, problem=problem)
     return size
 
 
