@@ -397,3 +397,38 @@ MISBEHAVIOUR_REQUIRES_OWN_PROCESS: Final = message(
     "{names} would harm the process that it runs in: start it with python -m tooltrue.testing.hostile.",
     "{names} 会损害其所在的进程：请用 python -m tooltrue.testing.hostile 启动。",
 )
+REASON_TYPE_NOT_OBJECT: Final = message(
+    "TT8320",
+    'it has no "type": "object"',
+    '缺少 "type": "object"',
+)
+LABEL_UNKNOWN_METHOD: Final = message(
+    "TT8321",
+    "an unknown method",
+    "未知方法",
+)
+LABEL_TEXT_NO_JSON: Final = message(
+    "TT8322",
+    "text that is no JSON",
+    "不是 JSON 的文本",
+)
+LABEL_JSON_NO_OBJECT: Final = message(
+    "TT8323",
+    "JSON that is no object",
+    "不是对象的 JSON",
+)
+LABEL_MESSAGE_WITHOUT_VERSION: Final = message(
+    "TT8324",
+    "a message without a version",
+    "没有版本的消息",
+)
+LABEL_MESSAGE_WITHOUT_METHOD: Final = message(
+    "TT8325",
+    "a message without a method",
+    "没有方法的消息",
+)
+LABEL_METHOD_IS_NUMBER: Final = message(
+    "TT8326",
+    "a method that is a number",
+    "方法为数字的消息",
+)

@@ -30,6 +30,12 @@ from tooltrue.testing.wording import (
     FINDING_UNRESPONSIVE_AFTER_INVALID_INPUT,
     FINDING_UNRESPONSIVE_AFTER_TIMEOUTS,
     FINDING_WRONG_ERROR_CODE,
+    LABEL_JSON_NO_OBJECT,
+    LABEL_MESSAGE_WITHOUT_METHOD,
+    LABEL_MESSAGE_WITHOUT_VERSION,
+    LABEL_METHOD_IS_NUMBER,
+    LABEL_TEXT_NO_JSON,
+    LABEL_UNKNOWN_METHOD,
     SKIPPED_ANSWER_BEFORE_CANCELLATION,
     SKIPPED_CANCELLATION_OVER_HTTP,
     SKIPPED_NO_CALLABLE_TOOL,
@@ -40,6 +46,7 @@ from tooltrue.testing.wording import (
 from tooltrue.transport.memory import MemoryLink
 from tooltrue.transport.processes import descendants
 from tooltrue.transport.stdio_client import StdioLink
+from tooltrue.wording import Worded
 
 __all__ = ["cancellation", "cleaning_up", "flat", "malformed", "time_out"]
 
@@ -110,11 +117,11 @@ async def _order(line: Line, ids: tuple[Id, Id], seconds: float, patience: float
 
 # description → the bytes that are sent, and the number of the expected error (JSON-RPC 2.0, section 5.1)
 MALFORMED: Mapping[str, tuple[bytes, int]] = {
-    "text that is no JSON": (b'{"jsonrpc": "2.0", "id": 1, "method"', -32700),
-    "JSON that is no object": (b'"hello"', -32600),
-    "a message without a version": (b'{"id": 901, "method": "ping"}', -32600),
-    "a message without a method": (b'{"jsonrpc": "2.0", "id": 902}', -32600),
-    "a method that is a number": (b'{"jsonrpc": "2.0", "id": 903, "method": 7}', -32600),
+    LABEL_TEXT_NO_JSON: (b'{"jsonrpc": "2.0", "id": 1, "method"', -32700),
+    LABEL_JSON_NO_OBJECT: (b'"hello"', -32600),
+    LABEL_MESSAGE_WITHOUT_VERSION: (b'{"id": 901, "method": "ping"}', -32600),
+    LABEL_MESSAGE_WITHOUT_METHOD: (b'{"jsonrpc": "2.0", "id": 902}', -32600),
+    LABEL_METHOD_IS_NUMBER: (b'{"jsonrpc": "2.0", "id": 903, "method": 7}', -32600),
 }
 _MALFORMED_SECONDS = 2.0
 
@@ -128,13 +135,16 @@ async def malformed(bench: Bench) -> AsyncIterator[Finding]:
             answer = await line.reply(min(bench.plan.seconds, _MALFORMED_SECONDS))
             if _number(answer) != number:
                 wrong += 1
-                yield failed(FINDING_WRONG_ERROR_CODE, what=what, number=number, answer=short(answer))
+                yield failed(FINDING_WRONG_ERROR_CODE, what=Worded(what, {}), number=number, answer=short(answer))
         answer = await line.answer(line.ask("no/such/method", {}))
         if answer is None:
             yield failed(FINDING_UNRESPONSIVE_AFTER_INVALID_INPUT)
         elif _number(answer) != MethodNotFound.number:
             yield failed(
-                FINDING_WRONG_ERROR_CODE, what="an unknown method", number=MethodNotFound.number, answer=short(answer)
+                FINDING_WRONG_ERROR_CODE,
+                what=Worded(LABEL_UNKNOWN_METHOD, {}),
+                number=MethodNotFound.number,
+                answer=short(answer),
             )
         elif not wrong:
             yield passed(messages=len(MALFORMED) + 1)

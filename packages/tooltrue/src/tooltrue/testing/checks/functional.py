@@ -32,12 +32,14 @@ from tooltrue.testing.wording import (
     FINDING_TOOL_FAILED,
     FINDING_TOOL_LIST_UNSTABLE,
     FINDING_TOOL_NAME_NOT_PORTABLE,
+    REASON_TYPE_NOT_OBJECT,
     SKIPPED_ALL_CALLS_FAILED,
     SKIPPED_EXAMPLE_FAILED,
     SKIPPED_NO_IDEMPOTENT_TOOL,
     SKIPPED_NO_VALUE_FOR_SCHEMA,
     SKIPPED_TOOL_ASKS_USER,
 )
+from tooltrue.wording import Worded
 
 __all__ = [
     "contract_violations",
@@ -77,7 +79,7 @@ def _definition(subject: ToolUnderTest) -> Iterator[Finding]:
     if subject.problem:
         yield failed(FINDING_SCHEMA_UNUSABLE, subject.name, problem=subject.problem)
     elif subject.tool.inputSchema.get("type") != "object":
-        yield failed(FINDING_SCHEMA_UNUSABLE, subject.name, problem='it has no "type": "object"')
+        yield failed(FINDING_SCHEMA_UNUSABLE, subject.name, problem=Worded(REASON_TYPE_NOT_OBJECT, {}))
 
 
 async def _raw_tools(bench: Bench) -> list[Json]:
