@@ -15,12 +15,21 @@ cards · TT98… invalid input of a check or a search, and the treatment of tool
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["LANGUAGES", "SENTENCES", "Worded", "coded_sentence", "load_catalogues", "message", "sentence"]
+__all__ = [
+    "LANGUAGES",
+    "SENTENCES",
+    "Worded",
+    "alternatives",
+    "coded_sentence",
+    "load_catalogues",
+    "message",
+    "sentence",
+]
 
 LANGUAGES = ("en", "zh")
 
@@ -82,6 +91,14 @@ class Worded:
 
     def __str__(self) -> str:
         return self.say("en")
+
+
+def alternatives(options: Sequence[str]) -> str | Worded:
+    """``options``, of which there is at least one, joined by "or" in the language of the sentence that holds them."""
+    joined: str | Worded = options[0]
+    for option in options[1:]:
+        joined = Worded(LABEL_ONE_OR_OTHER, {"one": joined, "other": option})
+    return joined
 
 
 # --- messages of several packages -------------------------------------------------------------------------------------
@@ -153,4 +170,19 @@ REASON_EMPTY: Final = message(
     "TT4055",
     "it is empty",
     "它是空的",
+)
+LABEL_NONE: Final = message(
+    "TT4056",
+    "none",
+    "无",
+)
+LABEL_ONE_OF: Final = message(
+    "TT4057",
+    "one of {names}",
+    "{names} 之一",
+)
+REASON_NESTED_TOO_DEEPLY: Final = message(
+    "TT4058",
+    "it is nested too deep",
+    "嵌套过深",
 )

@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tooltrue.client.question_limits import QuestionGate
-from tooltrue.client.wording import SAMPLING_DECLINED_BY_USER
+from tooltrue.client.wording import (
+    REASON_MODE_INVALID,
+    REASON_NOT_DECLARED,
+    REASON_QUESTION_INCOMPLETE,
+    REASON_REPLY_MISFIT,
+    SAMPLING_DECLINED_BY_USER,
+)
 from tooltrue.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from tooltrue.jsonrpc.messages import Json, encode, is_object
 from tooltrue.protocol.characters import check_plain, cleaned
 from tooltrue.protocol.input_requests import ELICIT, SAMPLE, InputRequest, check_url, check_words
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wording import INVALID_METHOD_PARAMS
-from tooltrue.wording import UNKNOWN_METHOD
+from tooltrue.wording import UNKNOWN_METHOD, Worded
 
 if TYPE_CHECKING:
     from tooltrue.protocol.schema import Schema
@@ -114,7 +120,9 @@ async def _sampled(sample: Sample, params: dict[str, Json]) -> Json:
     undeclared = [name for name in ("tools", "toolChoice") if name in params]
     if undeclared:
         raise InvalidParams.of(
-            INVALID_METHOD_PARAMS, method="sampling/createMessage", problem=f"{undeclared[0]} was not declared"
+            INVALID_METHOD_PARAMS,
+            method="sampling/createMessage",
+            problem=Worded(REASON_NOT_DECLARED, {"name": undeclared[0]}),
         )
     outcome = sample(params)
     message: Any = await outcome if inspect.isawaitable(outcome) else outcome
@@ -129,11 +137,9 @@ async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate)
     message, schema, url = params.get("message"), params.get("requestedSchema"), params.get("url")
     is_visit = params.get("mode") == "url"
     if params.get("mode", "form") not in ("form", "url"):
-        raise InvalidParams.of(INVALID_METHOD_PARAMS, method=ELICIT, problem="mode is neither form nor url")
+        raise InvalidParams.of(INVALID_METHOD_PARAMS, method=ELICIT, problem=Worded(REASON_MODE_INVALID, {}))
     if not isinstance(message, str) or not (isinstance(url, str) if is_visit else is_object(schema)):
-        raise InvalidParams.of(
-            INVALID_METHOD_PARAMS, method=ELICIT, problem="a message, and a requestedSchema or url, are needed"
-        )
+        raise InvalidParams.of(INVALID_METHOD_PARAMS, method=ELICIT, problem=Worded(REASON_QUESTION_INCOMPLETE, {}))
     gate.check_size(len(message) + len(encode(url if is_visit else schema)))
     try:
         if is_object(schema) and not is_visit:
@@ -141,7 +147,7 @@ async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate)
         else:
             check_url(str(url))
     except DefinitionError as error:  # a question that no person may be shown
-        raise InvalidParams.of(INVALID_METHOD_PARAMS, method=ELICIT, problem=str(error)) from None
+        raise InvalidParams.of(INVALID_METHOD_PARAMS, method=ELICIT, problem=Worded(error.code, error.facts)) from None
     if not is_visit and not _is_harmless(message, schema, gate):
         return {"action": "decline"}
     message = cleaned(message, {})
@@ -181,7 +187,7 @@ def _filled(schema: Mapping[str, Json], content: Mapping[str, Json]) -> dict[str
     problems = _compile(schema).problems(filled, 1)
     if problems:
         raise InvalidParams.of(
-            INVALID_METHOD_PARAMS, method=ELICIT, problem=f"the reply does not fit the form: {problems[0]}"
+            INVALID_METHOD_PARAMS, method=ELICIT, problem=Worded(REASON_REPLY_MISFIT, {"problem": problems[0]})
         )
     return filled
 

@@ -14,9 +14,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tooltrue.client.wording import (
+    REASON_CURSOR_NOT_TEXT,
+    REASON_CURSOR_REPEATED,
+    REASON_MEMBER_NOT_ARRAY,
+    REASON_PAGES_ENDLESS,
+    REASON_PAGES_TOO_LARGE,
+)
 from tooltrue.errors import InvalidAnswer, InvalidParams
 from tooltrue.jsonrpc.messages import Json, encode, is_array
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
+from tooltrue.wording import Worded
 
 __all__ = ["Lists"]
 
@@ -86,23 +94,27 @@ class Lists:
             size += len(encode(page))
             if size > _MAX_BYTES:
                 raise InvalidAnswer.of(
-                    SERVER_RESPONSE_INVALID, method=method, problem=f"its pages have more than {_MAX_BYTES} bytes"
+                    SERVER_RESPONSE_INVALID,
+                    method=method,
+                    problem=Worded(REASON_PAGES_TOO_LARGE, {"limit": _MAX_BYTES}),
                 )
             items += _items(page, method, member, shape)
             ttl = min(ttl, _ttl(page))
             is_private = is_private or page.get("cacheScope") != "public"
             cursor = page.get("nextCursor")
             if cursor is not None and not isinstance(cursor, str):
-                raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem="nextCursor is not a string")
+                raise InvalidAnswer.of(
+                    SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_CURSOR_NOT_TEXT, {})
+                )
             if cursor is None:
                 return items, ttl, is_private
             if cursor in cursors:
-                problem = f"its pages never end: nextCursor {cursor[:40]!r} comes again, and the last page has none"
+                problem = Worded(REASON_CURSOR_REPEATED, {"cursor": cursor[:40]})
                 raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=problem)
             if len(items) > _MAX_ITEMS:
                 break
             cursors.add(cursor)
-        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem="its pages never end")
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_PAGES_ENDLESS, {}))
 
     async def _page(self, method: str, cursor: str | None) -> dict[str, Json]:
         if cursor is None:
@@ -126,7 +138,9 @@ def _items(page: Mapping[str, Json], method: str, member: str, shape: type[T]) -
     items: list[T] = []
     listed = page.get(member)
     if not is_array(listed):
-        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=f"{member} is not an array")
+        raise InvalidAnswer.of(
+            SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_MEMBER_NOT_ARRAY, {"name": member})
+        )
     for item in listed:
         try:
             items.append(msgspec.convert(item, shape))

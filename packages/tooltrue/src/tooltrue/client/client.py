@@ -47,7 +47,7 @@ from tooltrue.transport.http_client import HttpLink
 from tooltrue.transport.memory import Connectable, MemoryLink
 from tooltrue.transport.sse_client import SseLink
 from tooltrue.transport.stdio_client import StdioLink
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import LABEL_ONE_OF, LABEL_ONE_OR_OTHER, SETTING_INVALID, Worded
 
 __all__ = ["Client", "LogMessage", "Progress", "Result", "Target", "link_to"]
 
@@ -101,14 +101,22 @@ class Client:
         transport: Literal["http", "sse"] | None = None,
     ) -> None:
         if transport not in (None, "http", "sse"):
-            raise ConfigurationError.of(SETTING_INVALID, name="Client(transport=…)", wanted="http or sse")
+            raise ConfigurationError.of(
+                SETTING_INVALID,
+                name="Client(transport=…)",
+                wanted=Worded(LABEL_ONE_OR_OTHER, {"one": "http", "other": "sse"}),
+            )
         if revision is not None and revision not in versions.BY_NAME:
             raise ConfigurationError.of(
-                SETTING_INVALID, name="Client(revision=…)", wanted=f"one of {', '.join(versions.ALL)}"
+                SETTING_INVALID,
+                name="Client(revision=…)",
+                wanted=Worded(LABEL_ONE_OF, {"names": ", ".join(versions.ALL)}),
             )
         if log_level not in LOG_LEVELS:
             raise ConfigurationError.of(
-                SETTING_INVALID, name="Client(log_level=…)", wanted=f"one of {', '.join(LOG_LEVELS)}"
+                SETTING_INVALID,
+                name="Client(log_level=…)",
+                wanted=Worded(LABEL_ONE_OF, {"names": ", ".join(LOG_LEVELS)}),
             )
         self._link = link = link_to(
             target, headers, env, None if auth is None else _Patient(auth, self._authorizing), cwd, transport

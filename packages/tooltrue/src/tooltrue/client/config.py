@@ -34,11 +34,27 @@ from tooltrue.client.wording import (
     CLIENT_CONFIG_VALUE_INVALID,
     CLIENT_CONFIG_VARIABLE_UNSET,
     CLIENT_CONFIG_WITHOUT_SERVERS,
+    LABEL_LIST_OF_TEXTS,
+    LABEL_OBJECT_OF_LISTS,
+    LABEL_OBJECT_OF_SERVERS,
+    LABEL_OBJECT_OF_TEXTS,
+    LABEL_OBJECT_WITH_COMMAND_OR_URL,
+    LABEL_OBJECT_WITH_ID,
+    LABEL_TEXT,
+    LABEL_TRUE_OR_FALSE,
 )
 from tooltrue.errors import ConfigurationError, ParseError
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import Value, replaced
+from tooltrue.wording import (
+    LABEL_NUMBER_ABOVE_ZERO,
+    LABEL_ONE_OF,
+    REASON_NESTED_TOO_DEEPLY,
+    REASON_NO_OBJECT,
+    REASON_NOT_UTF8,
+    Worded,
+)
 
 __all__ = [
     "AskInput",
@@ -129,7 +145,7 @@ def _text_of(file: str | Path) -> str:
     try:
         return Path(file).read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        problem = error.strerror if isinstance(error, OSError) else Worded(REASON_NOT_UTF8, {})
         raise ConfigurationError.of(CLIENT_CONFIG_FILE_UNREADABLE, file=str(file), problem=problem) from None
 
 
@@ -139,9 +155,11 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, ParseError) as error:
         raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=str(error).rstrip(".")) from None
     except RecursionError:
-        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem="it is nested too deep") from None
+        raise ConfigurationError.of(
+            CLIENT_CONFIG_MALFORMED, file=name, problem=Worded(REASON_NESTED_TOO_DEEPLY, {})
+        ) from None
     if not is_object(document):
-        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem="it is not an object")
+        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=Worded(REASON_NO_OBJECT, {}))
     return document
 
 
@@ -179,7 +197,7 @@ def _servers_in(name: str, document: dict[str, Any], is_toml: bool) -> tuple[dic
     table = document[key]
     if not is_object(table):
         raise ConfigurationError.of(
-            CLIENT_CONFIG_VALUE_INVALID, file=name, path=f"{at}.{key}", wanted="an object: a server by its name"
+            CLIENT_CONFIG_VALUE_INVALID, file=name, path=f"{at}.{key}", wanted=Worded(LABEL_OBJECT_OF_SERVERS, {})
         )
     return table, f"{at}.{key}", document.get("inputs", {} if is_toml else [])
 
@@ -210,7 +228,7 @@ def _inputs(name: str, value: Any) -> dict[str, Input]:
         path = f"$.inputs[{place}]"
         if not is_object(one) or not isinstance(one.get("id"), str) or not is_array(one.get("options", [])):
             raise ConfigurationError.of(
-                CLIENT_CONFIG_VALUE_INVALID, file=name, path=path, wanted="an object with an id"
+                CLIENT_CONFIG_VALUE_INVALID, file=name, path=path, wanted=Worded(LABEL_OBJECT_WITH_ID, {})
             )
         id, options = str(one["id"]), _list(one.get("options"))
         for key in one:
@@ -316,13 +334,13 @@ _TYPES: Final[Mapping[str, Literal["command", "url"]]] = {
     "sse": "url",
 }
 
-_KIND_TEXT: Final[Mapping[_Kind, str]] = {
-    "text": "text",
-    "texts": "a list of texts",
-    "map": "an object of texts",
-    "number": "a number above 0",
-    "flag": "true or false",
-    "table": "an object of lists of texts",
+_KIND_LABELS: Final[Mapping[_Kind, str]] = {
+    "text": LABEL_TEXT,
+    "texts": LABEL_LIST_OF_TEXTS,
+    "map": LABEL_OBJECT_OF_TEXTS,
+    "number": LABEL_NUMBER_ABOVE_ZERO,
+    "flag": LABEL_TRUE_OR_FALSE,
+    "table": LABEL_OBJECT_OF_LISTS,
 }
 
 
@@ -337,7 +355,7 @@ class _Entry:
 
     def read(self, label: str, entry: Any) -> ServerConfig:
         if not is_object(entry):
-            raise self._misfit("", "an object with command or url")
+            raise self._misfit("", Worded(LABEL_OBJECT_WITH_COMMAND_OR_URL, {}))
         fields: dict[str, Any] = {}
         unsupported: ConfigurationError | None = None
         for key, value in entry.items():
@@ -365,13 +383,13 @@ class _Entry:
         path = f"{self._path}.{_step(key)}" if key else self._path
         return ConfigurationError.of(code, file=self._file, path=path, **facts)
 
-    def _misfit(self, key: str, expected: str) -> ConfigurationError:
+    def _misfit(self, key: str, expected: Worded) -> ConfigurationError:
         return self._about(CLIENT_CONFIG_VALUE_INVALID, key, wanted=expected)
 
     def _value(self, key: str, kind: _Kind, value: Any) -> Any:
         fits, convert = _KINDS[kind]
         if not fits(value):
-            raise self._misfit(key, _KIND_TEXT[kind])
+            raise self._misfit(key, Worded(_KIND_LABELS[kind], {}))
         return convert(value)
 
     def _check_way(self, fields: dict[str, Any]) -> None:
@@ -379,7 +397,7 @@ class _Entry:
         ways = [way for way in ("command", "url") if fields.get(way)]
         kind = fields.pop("type", None)
         if kind is not None and kind not in _TYPES:
-            raise self._misfit("type", f"one of {', '.join(_TYPES)}")
+            raise self._misfit("type", Worded(LABEL_ONE_OF, {"names": ", ".join(_TYPES)}))
         if len(ways) != 1 or (kind is not None and _TYPES[kind] != ways[0]):
             raise self._about(CLIENT_CONFIG_TRANSPORT_AMBIGUOUS, "")
         if "args" in fields and ways == ["url"]:
@@ -388,7 +406,7 @@ class _Entry:
             fields["transport"] = "sse"
             self._notes.append(self._about(CLIENT_CONFIG_SSE_DEPRECATED, "type"))
         if fields.get("revision", versions.LATEST) not in versions.BY_NAME:
-            raise self._misfit("revision", f"one of {', '.join(versions.ALL)}")
+            raise self._misfit("revision", Worded(LABEL_ONE_OF, {"names": ", ".join(versions.ALL)}))
 
 
 def _is_texts(value: Any) -> bool:

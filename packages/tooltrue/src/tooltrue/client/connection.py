@@ -22,6 +22,8 @@ from tooltrue.client.question_limits import ASKING
 from tooltrue.client.remembered_revisions import REVISIONS
 from tooltrue.client.wording import (
     FAILURE_WITH_SERVER_STDERR,
+    REASON_INPUT_REQUESTS_INVALID,
+    REASON_NOTHING_ASKED,
     SERVER_QUESTION_NOT_SUPPORTED,
     SUBSCRIPTION_NOT_OFFERED,
     TOO_MANY_INPUT_ROUNDS,
@@ -54,6 +56,7 @@ from tooltrue.protocol.types import Value, replaced
 from tooltrue.transport.carrier import ClientLink
 from tooltrue.transport.http_client import HttpStatus
 from tooltrue.transport.sse_client import SseLink
+from tooltrue.wording import Worded
 
 __all__ = ["ClientConnection", "ConnectionSettings"]
 
@@ -279,15 +282,13 @@ class ClientConnection:
         if requests is not None:
             if not is_object(requests) or not all(map(is_object, requests.values())):
                 raise InvalidAnswer.of(
-                    SERVER_RESPONSE_INVALID, method=method, problem="inputRequests is not an object of requests"
+                    SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_INPUT_REQUESTS_INVALID, {})
                 )
             additions["inputResponses"] = await self._input_responses(requests, method)
         if state is not None:
             additions["requestState"] = state
         if not additions:
-            raise InvalidAnswer.of(
-                SERVER_RESPONSE_INVALID, method=method, problem="input is required, and nothing is asked"
-            )
+            raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_NOTHING_ASKED, {}))
         return additions
 
     async def _input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:

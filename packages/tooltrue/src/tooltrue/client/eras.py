@@ -11,12 +11,14 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tooltrue.client.wording import REASON_RESULT_NO_OBJECT, REASON_RESULT_TYPE_UNKNOWN
 from tooltrue.errors import InvalidAnswer
 from tooltrue.jsonrpc.messages import Id, Json, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import headers, modern
 from tooltrue.protocol.types import Implementation
 from tooltrue.version import __version__
+from tooltrue.wording import Worded
 
 __all__ = ["CLIENT", "Era", "Legacy", "Modern", "ServerFacts"]
 
@@ -78,7 +80,7 @@ class Era(Protocol):
 
 def _object(result: Json, method: str) -> dict[str, Json]:
     if not is_object(result):
-        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem="the result is not an object")
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_RESULT_NO_OBJECT, {}))
     return result
 
 
@@ -111,7 +113,9 @@ class Modern:
         kind = members.get("resultType", "complete")
         if kind != "complete":
             raise InvalidAnswer.of(
-                SERVER_RESPONSE_INVALID, method=method, problem=f"unknown resultType {str(kind)[:40]!r}"
+                SERVER_RESPONSE_INVALID,
+                method=method,
+                problem=Worded(REASON_RESULT_TYPE_UNKNOWN, {"type": str(kind)[:40]}),
             )
         return members
 

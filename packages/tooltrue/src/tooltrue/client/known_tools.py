@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tooltrue.client.call_results import Result
-from tooltrue.client.wording import RESULT_VIOLATES_OUTPUT_SCHEMA
+from tooltrue.client.wording import REASON_NO_STRUCTURED_CONTENT, RESULT_VIOLATES_OUTPUT_SCHEMA
 from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers
 from tooltrue.protocol.types import UNSET, ToolDefinition
+from tooltrue.wording import Worded
 
 __all__ = ["KnownTools", "mirrors_of"]
 
@@ -65,9 +66,9 @@ class KnownTools:
                 error.result = result
                 raise error
 
-    def _problem(self, name: str, structured: Any) -> str | None:
+    def _problem(self, name: str, structured: Any) -> str | Worded | None:
         if structured is UNSET:
-            return "there is no structuredContent"
+            return Worded(REASON_NO_STRUCTURED_CONTENT, {})
         schema = self._schema(name)
         if schema is None or schema.accepts(structured):
             return None

@@ -28,6 +28,7 @@ from tooltrue.errors import (
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol import versions
 from tooltrue.transport.http_client import HttpStatus
+from tooltrue.wording import LABEL_NONE, Worded
 
 __all__ = ["negotiate"]
 
@@ -75,7 +76,9 @@ async def negotiate(
     except UnsupportedVersion as error:
         offered = _offered(error)
         if not set(offered) & set(versions.LEGACY):
-            raise TransportError.of(NO_COMMON_PROTOCOL_REVISION, offered=", ".join(offered) or "none") from None
+            raise TransportError.of(
+                NO_COMMON_PROTOCOL_REVISION, offered=", ".join(offered) or Worded(LABEL_NONE, {})
+            ) from None
     except (HeaderMismatch, MissingCapability):
         raise
     except ConnectionLost:

@@ -27,12 +27,18 @@ from tooltrue.client.auth.registration import ClientIdentity, Registry, registra
 from tooltrue.client.auth.token_endpoint import TokenEndpoint
 from tooltrue.client.auth.tokens import Registered
 from tooltrue.client.auth.user_store import user_store
-from tooltrue.client.wording import SIGNING_EXTRA_MISSING, TOKEN_OVER_PLAIN_HTTP
+from tooltrue.client.wording import (
+    LABEL_HTTPS_URL_WITH_PATH,
+    LABEL_ON_LOOPBACK,
+    LABEL_ONE_OF_THE_TWO,
+    SIGNING_EXTRA_MISSING,
+    TOKEN_OVER_PLAIN_HTTP,
+)
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import install_command
 from tooltrue.transport.carrier import Authorizer
 from tooltrue.transport.fetch import Fetcher
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, Worded
 
 if TYPE_CHECKING:
     from tooltrue.client.auth.signing_keys import SigningKey
@@ -132,7 +138,9 @@ class ClientCredentials:
         clock: Callable[[], float] = time.time,
     ) -> None:
         if (client_secret is None) == (private_key is None):
-            raise ConfigurationError.of(SETTING_INVALID, name="client_secret=…, private_key=…", wanted="one of the two")
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="client_secret=…, private_key=…", wanted=Worded(LABEL_ONE_OF_THE_TWO, {})
+            )
         if private_key is not None and find_spec("joserfc") is None:
             raise ConfigurationError.of(SIGNING_EXTRA_MISSING, command=install_command("auth"))
         self._signing = None if private_key is None else _signing_key(private_key, algorithm)
@@ -235,13 +243,17 @@ def _authorization(
 def _check_redirect(uri: str) -> None:
     parts = urlsplit(uri)
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost") or parts.query or parts.fragment:
-        raise ConfigurationError.of(SETTING_INVALID, name="redirect_uri=…", wanted=f"on loopback, like {_REDIRECT}")
+        raise ConfigurationError.of(
+            SETTING_INVALID, name="redirect_uri=…", wanted=Worded(LABEL_ON_LOOPBACK, {"example": _REDIRECT})
+        )
 
 
 def _check_metadata_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or parts.path in ("", "/") or parts.fragment:
-        raise ConfigurationError.of(SETTING_INVALID, name="metadata_url=…", wanted="an https URL with a path")
+        raise ConfigurationError.of(
+            SETTING_INVALID, name="metadata_url=…", wanted=Worded(LABEL_HTTPS_URL_WITH_PATH, {})
+        )
 
 
 def _signing_key(private_key: str, algorithm: str | None) -> SigningKey:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
 
 from tooltrue.client.wording import (
+    LABEL_THE_SERVER,
     SERVER_QUESTION_TOO_LONG,
     SERVER_QUESTION_UNRELATED,
     SERVER_QUESTIONS_RATE_LIMITED,
@@ -25,7 +26,7 @@ from tooltrue.client.wording import (
 from tooltrue.errors import InvalidRequest, RpcError
 from tooltrue.protocol.input_requests import ELICIT, SAMPLE
 from tooltrue.protocol.types import Value
-from tooltrue.wording import coded_sentence, sentence
+from tooltrue.wording import Worded, coded_sentence, sentence
 
 __all__ = ["ASKING", "QuestionGate", "QuestionLimits", "TokenBucket"]
 
@@ -140,7 +141,7 @@ class QuestionGate:
             notice = coded_sentence(
                 SERVER_QUESTIONS_REFUSED,
                 "en",
-                {"server": self.server or "The server", "count": self._refused, "why": why},
+                {"server": self.server or Worded(LABEL_THE_SERVER, {}), "count": self._refused, "why": why},
             )
             _log.warning("%s", notice)
             self._refused = 0

@@ -247,3 +247,163 @@ CLIENT_CONFIG_SIGN_IN_IGNORED: Final = message(
     "{file} {path}: how to sign in is not read from here, and was passed over.",
     "{file} {path}：登录方式不从此处读取，已忽略。",
 )
+REASON_NOT_DECLARED: Final = message(
+    "TT5200",
+    "{name} was not declared",
+    "未声明 {name}",
+)
+REASON_MODE_INVALID: Final = message(
+    "TT5201",
+    "mode is neither form nor url",
+    "mode 既不是 form 也不是 url",
+)
+REASON_QUESTION_INCOMPLETE: Final = message(
+    "TT5202",
+    "a message, and a requestedSchema or url, are needed",
+    "需要 message，以及 requestedSchema 或 url",
+)
+REASON_REPLY_MISFIT: Final = message(
+    "TT5203",
+    "the reply does not fit the form: {problem}",
+    "回答不符合表单：{problem}",
+)
+REASON_OTHERS_HAVE_ACCESS: Final = message(
+    "TT5130",
+    "others can get at it",
+    "其他用户可以访问它",
+)
+REASON_ISSUER_ABSENT: Final = message(
+    "TT5131",
+    "it does not say whose it is",
+    "其中没有说明来自哪个签发者",
+)
+REASON_ISSUER_DIFFERS: Final = message(
+    "TT5132",
+    "it says {issuer!r}",
+    "其中写的是 {issuer!r}",
+)
+LABEL_KEYRING: Final = message(
+    "TT5133",
+    "the keyring",
+    "系统密钥环",
+)
+LABEL_PRIVATE_KEY: Final = message(
+    "TT5134",
+    "a private key in PEM: RSA, EC or Ed25519",
+    "PEM 格式的私钥：RSA、EC 或 Ed25519",
+)
+REASON_HTTP_STATUS: Final = message(
+    "TT5135",
+    "HTTP status {status}, {problem}",
+    "HTTP 状态 {status}，{problem}",
+)
+REASON_PAGES_TOO_LARGE: Final = message(
+    "TT5204",
+    "its pages have more than {limit} bytes",
+    "各页合计超过 {limit} 字节",
+)
+REASON_CURSOR_NOT_TEXT: Final = message(
+    "TT5205",
+    "nextCursor is not a string",
+    "nextCursor 不是字符串",
+)
+REASON_CURSOR_REPEATED: Final = message(
+    "TT5206",
+    "its pages never end: nextCursor {cursor!r} comes again, and the last page has none",
+    "分页没有尽头：nextCursor {cursor!r} 重复出现，而最后一页不应有 nextCursor",
+)
+REASON_PAGES_ENDLESS: Final = message(
+    "TT5207",
+    "its pages never end",
+    "分页没有尽头",
+)
+REASON_MEMBER_NOT_ARRAY: Final = message(
+    "TT5208",
+    "{name} is not an array",
+    "{name} 不是数组",
+)
+LABEL_OBJECT_OF_SERVERS: Final = message(
+    "TT9280",
+    "an object: a server by its name",
+    "对象：服务器名称及其设置",
+)
+LABEL_OBJECT_WITH_ID: Final = message(
+    "TT9281",
+    "an object with an id",
+    "带 id 的对象",
+)
+LABEL_OBJECT_WITH_COMMAND_OR_URL: Final = message(
+    "TT9282",
+    "an object with command or url",
+    "带 command 或 url 的对象",
+)
+LABEL_TEXT: Final = message(
+    "TT9283",
+    "text",
+    "文本",
+)
+LABEL_LIST_OF_TEXTS: Final = message(
+    "TT9284",
+    "a list of texts",
+    "文本列表",
+)
+LABEL_OBJECT_OF_TEXTS: Final = message(
+    "TT9285",
+    "an object of texts",
+    "值为文本的对象",
+)
+LABEL_TRUE_OR_FALSE: Final = message(
+    "TT9286",
+    "true or false",
+    "true 或 false",
+)
+LABEL_OBJECT_OF_LISTS: Final = message(
+    "TT9287",
+    "an object of lists of texts",
+    "值为文本列表的对象",
+)
+REASON_INPUT_REQUESTS_INVALID: Final = message(
+    "TT5209",
+    "inputRequests is not an object of requests",
+    "inputRequests 不是由请求组成的对象",
+)
+REASON_NOTHING_ASKED: Final = message(
+    "TT5220",
+    "input is required, and nothing is asked",
+    "要求输入，却没有提出任何问题",
+)
+REASON_RESULT_NO_OBJECT: Final = message(
+    "TT5221",
+    "the result is not an object",
+    "结果不是对象",
+)
+REASON_RESULT_TYPE_UNKNOWN: Final = message(
+    "TT5222",
+    "unknown resultType {type!r}",
+    "未知的 resultType {type!r}",
+)
+LABEL_ON_LOOPBACK: Final = message(
+    "TT5136",
+    "on loopback, like {example}",
+    "回环地址，例如 {example}",
+)
+LABEL_HTTPS_URL_WITH_PATH: Final = message(
+    "TT5137",
+    "an https URL with a path",
+    "带路径的 https URL",
+)
+LABEL_ONE_OF_THE_TWO: Final = message(
+    "TT5138",
+    "one of the two",
+    "二者之一",
+)
+REASON_NO_STRUCTURED_CONTENT: Final = message(
+    "TT5230",
+    "there is no structuredContent",
+    "没有 structuredContent",
+)
+LABEL_THE_SERVER: Final = message(
+    "TT5231",
+    "The server",
+    "服务器",
+)

@@ -13,9 +13,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
-from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE
+from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE, REASON_OTHERS_HAVE_ACCESS
 from tooltrue.errors import StateError
 from tooltrue.state.places import state_folder
+from tooltrue.wording import Worded
 
 __all__ = ["Credentials", "InFiles", "InMemory"]
 
@@ -76,7 +77,9 @@ class InFiles:
                 status = os.fstat(number)
                 if status.st_uid != os.geteuid() or status.st_mode & 0o077:
                     raise StateError.of(
-                        CREDENTIAL_STORE_UNUSABLE, place=str(self._place(key)), problem="others can get at it"
+                        CREDENTIAL_STORE_UNUSABLE,
+                        place=str(self._place(key)),
+                        problem=Worded(REASON_OTHERS_HAVE_ACCESS, {}),
                     )
                 return file.read()
         return None

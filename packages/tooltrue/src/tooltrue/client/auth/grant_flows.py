@@ -24,6 +24,8 @@ from tooltrue.client.auth.tokens import Registered, Tokens, Unusable
 from tooltrue.client.wording import (
     AUTHORIZATION_RESPONSE_MISMATCH,
     CLIENT_NOT_REGISTERED,
+    REASON_ISSUER_ABSENT,
+    REASON_ISSUER_DIFFERS,
     REDIRECT_URI_UNUSABLE,
     SIGN_IN_RATE_LIMITED,
     SIGN_IN_REQUIRED,
@@ -32,6 +34,7 @@ from tooltrue.client.wording import (
 from tooltrue.errors import AuthorizationFailed, DefinitionError
 from tooltrue.protocol.input_requests import check_page
 from tooltrue.transport.fetch import Fetcher
+from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # comes with an extra
     from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
@@ -245,11 +248,13 @@ def _code(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
     iss = answer.get("iss")
     if iss is None and issuer.authorization_response_iss_parameter_supported:
         raise AuthorizationFailed.of(
-            AUTHORIZATION_RESPONSE_MISMATCH, issuer=issuer.issuer, problem="it does not say whose it is"
+            AUTHORIZATION_RESPONSE_MISMATCH, issuer=issuer.issuer, problem=Worded(REASON_ISSUER_ABSENT, {})
         )
     if iss is not None and iss != issuer.issuer:
         raise AuthorizationFailed.of(
-            AUTHORIZATION_RESPONSE_MISMATCH, issuer=issuer.issuer, problem=f"it says {iss[:200]!r}"
+            AUTHORIZATION_RESPONSE_MISMATCH,
+            issuer=issuer.issuer,
+            problem=Worded(REASON_ISSUER_DIFFERS, {"issuer": iss[:200]}),
         )
     if "error" in answer:
         raise Denied(problem_of(answer), answer["error"])

@@ -11,8 +11,9 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError, PasswordDeleteError
 
 from tooltrue.client.auth.credentials import InFiles
-from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE
+from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE, LABEL_KEYRING
 from tooltrue.errors import StateError
+from tooltrue.wording import Worded
 
 __all__ = ["InKeyring", "usable"]
 
@@ -59,4 +60,6 @@ def usable() -> InKeyring | None:
 
 
 def _state_error(error: KeyringError) -> StateError:
-    return StateError.of(CREDENTIAL_STORE_UNUSABLE, place="the keyring", problem=str(error) or type(error).__name__)
+    return StateError.of(
+        CREDENTIAL_STORE_UNUSABLE, place=Worded(LABEL_KEYRING, {}), problem=str(error) or type(error).__name__
+    )

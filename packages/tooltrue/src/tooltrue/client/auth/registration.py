@@ -11,11 +11,17 @@ from tooltrue.client.auth.credentials import Credentials
 from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.token_endpoint import problem_of
 from tooltrue.client.auth.tokens import Registered, from_json, to_json
-from tooltrue.client.wording import CLIENT_NOT_REGISTERED, CLIENT_REGISTRATION_FAILED, REGISTERED_ISSUER_MISMATCH
+from tooltrue.client.wording import (
+    CLIENT_NOT_REGISTERED,
+    CLIENT_REGISTRATION_FAILED,
+    REASON_HTTP_STATUS,
+    REGISTERED_ISSUER_MISMATCH,
+)
 from tooltrue.errors import AuthorizationFailed, RpcError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.protocol.types import Value
 from tooltrue.transport.fetch import Fetched, Fetcher
+from tooltrue.wording import Worded
 
 __all__ = ["ClientIdentity", "Registry", "registration"]
 
@@ -92,7 +98,7 @@ class Registry:
             fields.get("token_endpoint_auth_method"),
         )
         if answer.status not in (200, 201) or not isinstance(id, str) or not id:
-            problem = f"HTTP status {answer.status}, {problem_of(fields)}"
+            problem = Worded(REASON_HTTP_STATUS, {"status": answer.status, "problem": problem_of(fields)})
             raise AuthorizationFailed.of(CLIENT_REGISTRATION_FAILED, issuer=issuer.issuer, problem=problem)
         ends = fields.get("client_secret_expires_at")
         registered = Registered(

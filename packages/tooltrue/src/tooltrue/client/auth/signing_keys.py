@@ -12,8 +12,9 @@ from typing import Any
 from joserfc import jwk, jws, jwt
 from joserfc.errors import JoseError
 
+from tooltrue.client.wording import LABEL_PRIVATE_KEY
 from tooltrue.errors import ConfigurationError
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, Worded, alternatives
 
 __all__ = ["ProofKey", "SigningKey"]
 
@@ -34,7 +35,7 @@ class SigningKey:
         self._key, possible = _imported(pem)
         self.algorithm = algorithm or _OF_CURVES.get(str(self._key.get("crv")), possible[0])
         if self.algorithm not in possible:
-            raise ConfigurationError.of(SETTING_INVALID, name="algorithm=…", wanted=" or ".join(possible))
+            raise ConfigurationError.of(SETTING_INVALID, name="algorithm=…", wanted=alternatives(possible))
 
     def assertion(self, client_id: str, audience: str, now: float) -> str:
         """Return a single-use, short-lived assertion for ``audience`` alone that this is ``client_id``."""
@@ -57,9 +58,7 @@ def _imported(pem: str) -> tuple[jwk.Key, tuple[str, ...]]:
             continue
         if key.is_private:
             return key, algorithms
-    raise ConfigurationError.of(
-        SETTING_INVALID, name="private_key=…", wanted="a private key in PEM: RSA, EC or Ed25519"
-    )
+    raise ConfigurationError.of(SETTING_INVALID, name="private_key=…", wanted=Worded(LABEL_PRIVATE_KEY, {}))
 
 
 class ProofKey:
