@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Final
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import LABEL_NONE, Worded
 from tooltrue_toolbox.wording import (
     EXPRESSION_ARGUMENT_COUNT_WRONG,
     EXPRESSION_DIVISION_BY_ZERO,
@@ -34,6 +35,12 @@ from tooltrue_toolbox.wording import (
     EXPRESSION_UNKNOWN_CHARACTER,
     EXPRESSION_UNKNOWN_NAME,
     EXPRESSION_VALUE_INVALID,
+    LABEL_A_NAME,
+    LABEL_A_NUMBER,
+    LABEL_OPERAND,
+    LABEL_OPERATOR_OR_CLOSING,
+    LABEL_OPERATOR_OR_END,
+    LABEL_PARENTHESIS_AFTER,
 )
 
 __all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "MathValue", "decimal_text", "evaluate"]
@@ -293,7 +300,7 @@ class _ExpressionParser:
 
     def must_end(self) -> None:
         if self._next.kind != "end":
-            raise _misread(self._next, "an operator or the end")
+            raise _misread(self._next, Worded(LABEL_OPERATOR_OR_END, {}))
 
     def expression(self, least: int) -> MathValue:
         """Parse and evaluate as much as binds tighter than ``least``."""
@@ -332,7 +339,7 @@ class _ExpressionParser:
             value = self.expression(0)
             self._close()
             return value
-        raise _misread(token, "a number, a name or '('")
+        raise _misread(token, Worded(LABEL_OPERAND, {}))
 
     def _call(self, name: _MathToken) -> MathValue:
         function = FUNCTIONS.get(name.text)
@@ -361,7 +368,7 @@ class _ExpressionParser:
     def _close(self) -> None:
         token = self._take()
         if token.text != ")":
-            raise _misread(token, "an operator, ',' or ')'" if token.kind != "end" else "')'")
+            raise _misread(token, Worded(LABEL_OPERATOR_OR_CLOSING, {}) if token.kind != "end" else "')'")
 
 
 def _number(token: _MathToken) -> MathValue:
@@ -378,7 +385,9 @@ def _constant(name: _MathToken) -> MathValue:
     if name.text in CONSTANTS:
         return CONSTANTS[name.text]
     if name.text in FUNCTIONS:
-        raise _misread(_MathToken("end", "", name.column + len(name.text)), f"'(' after {name.text}")
+        raise _misread(
+            _MathToken("end", "", name.column + len(name.text)), Worded(LABEL_PARENTHESIS_AFTER, {"name": name.text})
+        )
     raise _unknown(name)
 
 
@@ -386,14 +395,18 @@ def _unknown(name: _MathToken) -> ToolError:
     names = [*FUNCTIONS, *CONSTANTS]
     near = difflib.get_close_matches(name.text.lower(), names, 1)
     return ToolError.of(
-        EXPRESSION_UNKNOWN_NAME, column=name.column, known=", ".join(names), nearest=near[0] if near else "none"
+        EXPRESSION_UNKNOWN_NAME,
+        column=name.column,
+        known=", ".join(names),
+        nearest=near[0] if near else Worded(LABEL_NONE, {}),
     )
 
 
-def _misread(token: _MathToken, expected: str) -> ToolError:
+def _misread(token: _MathToken, expected: str | Worded) -> ToolError:
     if token.kind == "end":
         return ToolError.of(EXPRESSION_INCOMPLETE, column=token.column, wanted=expected)
-    actual = repr(token.text) if token.kind == "sign" else f"a {token.kind}"
+    label = LABEL_A_NUMBER if token.kind == "number" else LABEL_A_NAME
+    actual = repr(token.text) if token.kind == "sign" else Worded(label, {})
     return ToolError.of(EXPRESSION_UNEXPECTED_TOKEN, column=token.column, found=actual, wanted=expected)
 
 

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.tools.local import LocalToolset
-from tooltrue.wording import sentence
+from tooltrue.wording import REASON_LARGER_THAN, Worded, sentence
 from tooltrue_toolbox.database import SqliteStore
 from tooltrue_toolbox.registration import settings_of, tool
 from tooltrue_toolbox.wording import (
@@ -37,6 +37,7 @@ from tooltrue_toolbox.wording import (
     CATALOG_QUERY_WITHOUT_WORDS,
     CATALOG_SEARCH_WITHOUT_MATCHES,
     DUPLICATE_PRODUCT_ID,
+    LABEL_THE_SAMPLE,
 )
 
 __all__ = ["SAMPLE", "Catalog", "Product", "read_products", "toolset"]
@@ -78,7 +79,7 @@ class Product(BaseModel):
     stock: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
 
 
-def read_products(text: str, source_name: str) -> Iterator[Product]:
+def read_products(text: str, source_name: str | Worded) -> Iterator[Product]:
     """The products of a file of JSON lines. ``ConfigurationError`` names the line that is wrong."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
@@ -358,7 +359,7 @@ def _text_of(path: Path) -> str:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ConfigurationError.of(
-                CATALOG_FILE_UNREADABLE, file=str(path), problem=f"it is larger than {_LARGEST_FILE} bytes"
+                CATALOG_FILE_UNREADABLE, file=str(path), problem=Worded(REASON_LARGER_THAN, {"limit": _LARGEST_FILE})
             )
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -371,7 +372,7 @@ def toolset(path: Path | None = None, *, currency: str = "USD") -> LocalToolset:
     ``ConfigurationError`` where the file cannot be read, or one of its lines is not a product.
     """
     text = SAMPLE.read_text("utf-8") if path is None else _text_of(path)
-    catalog = Catalog(read_products(text, str(path or "the sample")), currency=currency)
+    catalog = Catalog(read_products(text, str(path) if path else Worded(LABEL_THE_SAMPLE, {})), currency=currency)
     tools = LocalToolset()
     tools.add_raw(
         "search_products",

@@ -15,9 +15,11 @@ from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, Resolve
+from tooltrue.wording import Worded
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.service_client import ServicePatience, check_urls, json_of, wait_of, with_retries
 from tooltrue_toolbox.wording import (
+    REASON_STATUS,
     TRANSLATION_KEY_REJECTED,
     TRANSLATION_LANGUAGES_NOT_SUPPORTED,
     TRANSLATION_SERVICE_ERROR,
@@ -91,7 +93,10 @@ class Language:
             raise await self._unsupported(source, target, _problem(value))
         translated = value.get("translatedText") if is_object(value) else None
         if answer.status != 200 or not is_object(value) or not isinstance(translated, str):
-            raise ToolError.of(TRANSLATION_SERVICE_ERROR, problem=f"status {answer.status}{_problem(value)}")
+            raise ToolError.of(
+                TRANSLATION_SERVICE_ERROR,
+                problem=Worded(REASON_STATUS, {"status": answer.status, "detail": _problem(value)}),
+            )
         return _translation(translated, source, target, value.get("detectedLanguage"))
 
     async def _post(self, path: str, value: Json) -> FetchResponse:
@@ -110,7 +115,9 @@ class Language:
                 TRANSLATION_SERVICE_RATE_LIMITED, seconds=60 if wait is None else min(int(wait) + 1, 86_400)
             )
         if answer.status in (401, 403):
-            raise ToolError.of(TRANSLATION_KEY_REJECTED, problem=f"status {answer.status}")
+            raise ToolError.of(
+                TRANSLATION_KEY_REJECTED, problem=Worded(REASON_STATUS, {"status": answer.status, "detail": ""})
+            )
         return answer
 
     async def _unsupported(self, source: str, target: str, problem: str) -> ToolError:
@@ -122,7 +129,9 @@ class Language:
             return ToolError.of(
                 TRANSLATION_LANGUAGES_NOT_SUPPORTED, source=source, target=target, known=", ".join(codes[:150])
             )
-        return ToolError.of(TRANSLATION_SERVICE_ERROR, problem=f"status 400{problem}")
+        return ToolError.of(
+            TRANSLATION_SERVICE_ERROR, problem=Worded(REASON_STATUS, {"status": 400, "detail": problem})
+        )
 
 
 def _problem(value: Json) -> str:

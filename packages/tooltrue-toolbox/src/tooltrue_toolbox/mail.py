@@ -60,6 +60,9 @@ from tooltrue_toolbox.wording import (
     MAIL_SUBJECT_CONTROL_CHARACTER,
     MAIL_SUBJECT_ENCODED_WORD,
     QUESTION_SEND_MAIL,
+    REASON_MAIL_ANSWER_INVALID,
+    REASON_MAIL_URL_INVALID,
+    REASON_MAIL_WITHOUT_TLS,
 )
 
 try:
@@ -130,9 +133,7 @@ class MailServer:
         except ValueError as error:
             raise ConfigurationError.of(MAIL_SERVER_SETTING_INVALID, problem=str(error)) from error
         if parts.scheme not in _SCHEMES or not host or parts.path.strip("/") or parts.query or parts.fragment:
-            raise ConfigurationError.of(
-                MAIL_SERVER_SETTING_INVALID, problem="it is not smtp://[user@]host[:port] or smtps://…"
-            )
+            raise ConfigurationError.of(MAIL_SERVER_SETTING_INVALID, problem=Worded(REASON_MAIL_URL_INVALID, {}))
         if parts.password is not None:
             raise ConfigurationError.of(MAIL_PASSWORD_IN_URL, variable=PASSWORD)
         security = _SCHEMES[parts.scheme]
@@ -195,9 +196,7 @@ class Mail:
         self._allowed = frozenset(map(str.lower, allowed))
         self._now = now
         if server.security == "none" and not _is_here(server.host):
-            raise ConfigurationError.of(
-                MAIL_SERVER_SETTING_INVALID, problem="without TLS only a server on this machine is used"
-            )
+            raise ConfigurationError.of(MAIL_SERVER_SETTING_INVALID, problem=Worded(REASON_MAIL_WITHOUT_TLS, {}))
         if not re.fullmatch(_ADDRESS, sender):
             raise ConfigurationError.of(MAIL_ADDRESS_SETTING_INVALID, what=sender)
         if not allowed:
@@ -349,7 +348,7 @@ async def _submit(server: MailServer, sender: str, recipients: Sequence[str], me
             await smtp.data(message)
         except aiosmtplib.SMTPResponseException as error:
             if not 400 <= error.code < 600:  # not a refusal: another success code, or an invalid one
-                raise ToolError.of(MAIL_DELIVERY_UNKNOWN, problem="its answer cannot be understood") from error
+                raise ToolError.of(MAIL_DELIVERY_UNKNOWN, problem=Worded(REASON_MAIL_ANSWER_INVALID, {})) from error
             raise _refusal(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of(MAIL_DELIVERY_UNKNOWN, problem=type(error).__name__) from error

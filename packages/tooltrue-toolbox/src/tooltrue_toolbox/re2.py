@@ -11,7 +11,10 @@ from typing import Any
 import re2
 
 from tooltrue.errors import ToolError
-from tooltrue_toolbox.wording import REGULAR_EXPRESSION_INVALID
+from tooltrue.wording import REASON_NOT_UNICODE, Worded
+from tooltrue_toolbox.wording import (
+    REGULAR_EXPRESSION_INVALID,
+)
 
 __all__ = ["finder"]
 
@@ -29,6 +32,6 @@ def finder(pattern: str, *, ignore_case: bool) -> Callable[[bytes, int], Any]:
         raise ToolError.of(REGULAR_EXPRESSION_INVALID, pattern=pattern, problem=_problem(error)) from error
 
 
-def _problem(error: Exception) -> str:
+def _problem(error: Exception) -> str | Worded:
     message: Any = error.args[0] if error.args else ""
-    return message.decode(errors="replace") if isinstance(message, bytes) else "it is not valid Unicode"
+    return message.decode(errors="replace") if isinstance(message, bytes) else Worded(REASON_NOT_UNICODE, {})

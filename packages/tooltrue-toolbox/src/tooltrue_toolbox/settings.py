@@ -19,6 +19,7 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 
 from tooltrue.errors import ToolError
 from tooltrue.tools.local import LocalToolset
+from tooltrue.wording import LABEL_NONE, Worded
 from tooltrue_toolbox.database import Rows, SqliteStore
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.wording import (
@@ -198,7 +199,7 @@ class Settings:
                 return setting
             keys = [row[0] for row in store.execute("SELECT key FROM settings ORDER BY key LIMIT 10000")]
         near = difflib.get_close_matches(key, keys, 3)
-        raise ToolError.of(SETTING_KEY_NOT_FOUND, key=key, nearest=", ".join(near) or "none")
+        raise ToolError.of(SETTING_KEY_NOT_FOUND, key=key, nearest=", ".join(near) or Worded(LABEL_NONE, {}))
 
     @tool(effect="read", idempotent=True, title="List settings", examples=({}, {"prefix": "mail."}))
     def list_config(

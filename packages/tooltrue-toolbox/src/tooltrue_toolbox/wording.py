@@ -495,3 +495,58 @@ TRANSLATION_SERVICE_ERROR: Final = message(
     "translate by yourself and say so.",
     "翻译服务未正常应答：{problem}。请稍后重试、缩短文本，或自行翻译并加以说明。",
 )
+LABEL_OPERATOR_OR_END: Final = message(
+    "TT6742",
+    "an operator or the end",
+    "运算符或结尾",
+)
+LABEL_OPERAND: Final = message(
+    "TT6743",
+    "a number, a name or '('",
+    "数字、名称或 '('",
+)
+LABEL_OPERATOR_OR_CLOSING: Final = message(
+    "TT6744",
+    "an operator, ',' or ')'",
+    "运算符、',' 或 ')'",
+)
+LABEL_PARENTHESIS_AFTER: Final = message(
+    "TT6745",
+    "'(' after {name}",
+    "{name} 之后的 '('",
+)
+LABEL_A_NUMBER: Final = message(
+    "TT6746",
+    "a number",
+    "数字",
+)
+LABEL_A_NAME: Final = message(
+    "TT6747",
+    "a name",
+    "名称",
+)
+LABEL_THE_SAMPLE: Final = message(
+    "TT6614",
+    "the sample",
+    "示例",
+)
+REASON_MAIL_URL_INVALID: Final = message(
+    "TT6726",
+    "it is not smtp://[user@]host[:port] or smtps://…",
+    "它不是 smtp://[user@]host[:port] 或 smtps://…",
+)
+REASON_MAIL_WITHOUT_TLS: Final = message(
+    "TT6727",
+    "without TLS only a server on this machine is used",
+    "没有 TLS 时只使用本机的服务器",
+)
+REASON_MAIL_ANSWER_INVALID: Final = message(
+    "TT6728",
+    "its answer cannot be understood",
+    "无法理解其应答",
+)
+REASON_STATUS: Final = message(
+    "TT6465",
+    "status {status}{detail}",
+    "状态码 {status}{detail}",
+)

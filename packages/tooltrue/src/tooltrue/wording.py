@@ -186,3 +186,8 @@ REASON_NESTED_TOO_DEEPLY: Final = message(
     "it is nested too deep",
     "嵌套过深",
 )
+REASON_NOT_UNICODE: Final = message(
+    "TT4060",
+    "it is not valid Unicode",
+    "它不是有效的 Unicode",
+)

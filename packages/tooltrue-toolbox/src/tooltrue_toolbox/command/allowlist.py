@@ -22,7 +22,7 @@ from typing import Any, Literal
 from tooltrue.errors import ConfigurationError, SchemaError, ToolError
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.vocabulary import EFFECTS, Effect
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import LABEL_NONE, REASON_NOT_UTF8, SETTING_INVALID, Worded, alternatives
 from tooltrue_toolbox.command.wording import (
     ALLOWED_COMMAND_OPTION_UNKNOWN,
     COMMAND_ALLOWLIST_EMPTY,
@@ -41,6 +41,8 @@ from tooltrue_toolbox.command.wording import (
     COMMAND_VALUE_BEGINS_WITH_DASH,
     COMMAND_VALUE_INVALID,
     DUPLICATE_COMMAND_OPTION,
+    LABEL_THE_ALLOWLIST,
+    REASON_ARGUMENT_NOT_LAST,
 )
 from tooltrue_toolbox.rooted_paths import Folders, path_errors
 from tooltrue_toolbox.sandbox.machine import HOLDS
@@ -298,7 +300,7 @@ class Command:
     def _option(self, word: str, where: str, numbered_words: Iterator[tuple[int, str]]) -> tuple[str, str | None, str]:
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if name not in self.options:
-            options = ", ".join(self.options) or "none"
+            options = ", ".join(self.options) or Worded(LABEL_NONE, {})
             raise ToolError.of(
                 ALLOWED_COMMAND_OPTION_UNKNOWN, command=self.name, where=where, known=options, usage=self.usage()
             )
@@ -354,14 +356,14 @@ def read(file: str | Path) -> AllowList:
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problem = (error.strerror or "") if isinstance(error, OSError) else "it is not UTF-8"
+        problem = (error.strerror or "") if isinstance(error, OSError) else Worded(REASON_NOT_UTF8, {})
         raise ConfigurationError.of(COMMAND_ALLOWLIST_UNREADABLE, file=str(file), problem=problem) from error
     return read_text(text, file=Path(file))
 
 
 def read_text(text: str, *, file: Path | None = None) -> AllowList:
     """The list in ``text``, with the rules of :func:`read`."""
-    name = str(file or "the allow-list")
+    name = str(file) if file else Worded(LABEL_THE_ALLOWLIST, {})
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -389,7 +391,7 @@ def simple(lines: Sequence[str]) -> AllowList:
 def confined(allowed: AllowList, confinement: str) -> AllowList:
     """The list with another requirement of confinement: ``required`` or ``available``."""
     if confinement not in _REQUIRED:
-        raise ConfigurationError.of(SETTING_INVALID, name="--confinement", wanted=" or ".join(_REQUIRED))
+        raise ConfigurationError.of(SETTING_INVALID, name="--confinement", wanted=alternatives(list(_REQUIRED)))
     return replace(allowed, required=_REQUIRED[confinement])
 
 
@@ -470,7 +472,7 @@ def _value(command: str, name: str, rule: Mapping[str, Any]) -> WordRule:
 def _check_arguments(command: Command) -> None:
     for value in command.arguments[:-1]:
         if value.many or value.optional:
-            problem = f"only the last argument may be many or optional, and {value.name} is not the last"
+            problem = Worded(REASON_ARGUMENT_NOT_LAST, {"name": value.name})
             raise ConfigurationError.of(COMMAND_ENTRY_INVALID, command=command.name, problem=problem)
 
 

@@ -187,3 +187,13 @@ COMMAND_ENDED_BY_SIGNAL: Final = message(
     "less, or tell the user.",
     "它被信号（{signal}）终止：可能崩溃，或超出了允许的时间、内存或文件大小。请减少请求内容，或告知用户。",
 )
+LABEL_THE_ALLOWLIST: Final = message(
+    "TT6149",
+    "the allow-list",
+    "允许列表",
+)
+REASON_ARGUMENT_NOT_LAST: Final = message(
+    "TT6150",
+    "only the last argument may be many or optional, and {name} is not the last",
+    "只有最后一个参数可以有多个值或可省略，而 {name} 不是最后一个",
+)

@@ -13,6 +13,7 @@ import stat
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import REASON_UNKNOWN, Worded
 from tooltrue_toolbox.files.directory_walk import Walk
 from tooltrue_toolbox.files.file_writer import Growth, sync_directory
 from tooltrue_toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
@@ -193,7 +194,7 @@ def delete(spot: Spot, deletion: Deletion) -> None:
         remaining = spot if _is_back(leaving, spot) else leaving
         if remaining is spot and not removal.removed:
             raise
-        problem = errno.errorcode.get(error.errno or 0, "unknown")
+        problem = errno.errorcode.get(error.errno or 0) or Worded(REASON_UNKNOWN, {})
         raise ToolError.of(
             DELETE_INCOMPLETE,
             path=spot.display_path,

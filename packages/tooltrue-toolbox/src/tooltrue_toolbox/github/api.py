@@ -13,6 +13,7 @@ from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, origin_of
 from tooltrue.version import __version__
+from tooltrue.wording import Worded
 from tooltrue_toolbox.github.wording import (
     GITHUB_NOT_FOUND,
     GITHUB_PERMISSION_MISSING,
@@ -20,6 +21,7 @@ from tooltrue_toolbox.github.wording import (
     GITHUB_RESPONSE_UNEXPECTED,
     GITHUB_TOKEN_REJECTED,
     GITHUB_VALUES_REJECTED,
+    REASON_OTHER_ANSWER,
 )
 from tooltrue_toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
 
@@ -56,7 +58,7 @@ class ApiResponse:
     @property
     def item(self) -> dict[str, Any]:
         if not is_object(self.value):
-            raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem="the answer is not what was asked for")
+            raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem=Worded(REASON_OTHER_ANSWER, {}))
         return self.value
 
 

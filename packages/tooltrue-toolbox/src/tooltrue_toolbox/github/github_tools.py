@@ -24,6 +24,7 @@ from tooltrue.tools.bounds import Rate
 from tooltrue.tools.local import LocalToolset, ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
+from tooltrue.wording import LABEL_NONE, Worded
 from tooltrue_toolbox.github.api import API, Api, ApiResponse, OutcomeUnknown
 from tooltrue_toolbox.github.issue_text import check_mentions, mark_of, quote_words, with_mark, without_hidden_text
 from tooltrue_toolbox.github.scope import Scope
@@ -32,6 +33,10 @@ from tooltrue_toolbox.github.wording import (
     GITHUB_SEARCH_TOO_BROAD,
     GITHUB_UNKNOWN_LABEL,
     GITHUB_WRITE_OUTCOME_UNKNOWN,
+    LABEL_COMMENT_ON,
+    LABEL_ISSUE_IN,
+    LABEL_WHAT_WAS_SENT,
+    REASON_NO_ISSUE,
 )
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.service_client import ServicePatience, check_urls
@@ -373,7 +378,7 @@ class GitHub:
         async def write() -> ApiResponse:
             return await self._api.post(f"{path}/issues", value, what=f"an issue in {name}")
 
-        return await self._once(mark, find, write, what=f"the issue in {name}", number=None)
+        return await self._once(mark, find, write, what=Worded(LABEL_ISSUE_IN, {"repository": name}), number=None)
 
     @tool(
         _WRITES,
@@ -398,6 +403,7 @@ class GitHub:
         """
         path = f"{self._scope.check(owner, repo)}/issues/{number}/comments"
         what = f"issue #{number} in {owner}/{repo}"
+        comment_label = Worded(LABEL_COMMENT_ON, {"number": number, "repository": f"{owner}/{repo}"})
         check_mentions(body)
         mark = mark_of(self._key, "comment", f"{owner}/{repo}".casefold(), number, body, key)
 
@@ -414,7 +420,7 @@ class GitHub:
         async def write() -> ApiResponse:
             return await self._api.post(path, {"body": with_mark(body, mark)}, what=what)
 
-        return await self._once(mark, find, write, what=f"the comment on {what}", number=number)
+        return await self._once(mark, find, write, what=comment_label, number=number)
 
     async def _once(
         self,
@@ -422,7 +428,7 @@ class GitHub:
         find: Callable[[], Awaitable[dict[str, Any] | None]],
         write: Callable[[], Awaitable[ApiResponse]],
         *,
-        what: str,
+        what: Worded,
         number: int | None,
     ) -> WriteResult:
         """Write with ``write``, unless ``find`` finds the text already. After a missing response it searches again."""
@@ -455,7 +461,7 @@ class GitHub:
                 GITHUB_UNKNOWN_LABEL,
                 repository=name,
                 labels=", ".join(map(repr, missing)),
-                known=", ".join(shown_names) or "none",
+                known=", ".join(shown_names) or Worded(LABEL_NONE, {}),
             )
 
 
@@ -479,7 +485,7 @@ def _with(mark: str, items: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
 def _write_result(item: dict[str, Any], number: int | None, *, created: bool) -> WriteResult:
     issue_number = number if number is not None else item.get("number")
     if not isinstance(issue_number, int) or issue_number < 1:
-        raise ToolError.of(GITHUB_WRITE_OUTCOME_UNKNOWN, what="what was sent")
+        raise ToolError.of(GITHUB_WRITE_OUTCOME_UNKNOWN, what=Worded(LABEL_WHAT_WAS_SENT, {}))
     return WriteResult(number=issue_number, url=_line(item, "html_url"), created=created)
 
 
@@ -539,7 +545,7 @@ def _summary(item: dict[str, Any], repository: str) -> IssueSummary:
     labels = item.get("labels")
     number = item.get("number")
     if not isinstance(number, int) or number < 1:
-        raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem="the answer is no issue")
+        raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem=Worded(REASON_NO_ISSUE, {}))
     return IssueSummary(
         repository=repository,
         number=number,

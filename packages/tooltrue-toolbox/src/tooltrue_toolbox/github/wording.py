@@ -87,3 +87,28 @@ GITHUB_WRITE_OUTCOME_UNKNOWN: Final = message(
     "arguments: it is found if it is there, and not written twice.",
     "GitHub 未及时应答，无法确定 {what} 是否已写入。请用相同参数再次调用：若已存在会被找到，不会重复写入。",
 )
+REASON_OTHER_ANSWER: Final = message(
+    "TT6541",
+    "the answer is not what was asked for",
+    "应答不是所请求的内容",
+)
+LABEL_WHAT_WAS_SENT: Final = message(
+    "TT6542",
+    "what was sent",
+    "所发送的内容",
+)
+REASON_NO_ISSUE: Final = message(
+    "TT6543",
+    "the answer is no issue",
+    "应答不是 issue",
+)
+LABEL_ISSUE_IN: Final = message(
+    "TT6544",
+    "the issue in {repository}",
+    "{repository} 中的 issue",
+)
+LABEL_COMMENT_ON: Final = message(
+    "TT6545",
+    "the comment on issue #{number} in {repository}",
+    "对 {repository} 中 issue #{number} 的评论",
+)

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.sql.access import Access
 from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog, with_hidden
 from tooltrue_toolbox.sql.duck_plan import check_plan
@@ -30,6 +31,7 @@ from tooltrue_toolbox.sql.wording import (
     DATABASE_LOCKED,
     DATABASE_PERMISSION_DENIED,
     DUCKDB_PLAN_REACHES_HIDDEN_TABLES,
+    REASON_FILE_OPEN_ELSEWHERE,
     SQL_MULTIPLE_STATEMENTS,
     SQL_NOT_REPRODUCIBLE,
     SQL_REJECTED_BY_DATABASE,
@@ -142,7 +144,7 @@ def _tool_error(error: duckdb.Error) -> ToolError:
         case duckdb.TransactionException():
             return ToolError.of(DATABASE_LOCKED, problem=problem)
         case duckdb.IOException() | duckdb.ConnectionException() if _is_taken(error):
-            return ToolError.of(DATABASE_LOCKED, problem="another call or process has the file open")
+            return ToolError.of(DATABASE_LOCKED, problem=Worded(REASON_FILE_OPEN_ELSEWHERE, {}))
         case _:
             code = DATABASE_PERMISSION_DENIED if "read-only" in problem else SQL_REJECTED_BY_DATABASE
             return of_columns(ToolError.of(code, problem=problem), _NO_COLUMN)

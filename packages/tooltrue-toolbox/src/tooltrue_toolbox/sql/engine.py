@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import required
 from tooltrue.state.places import without_password
+from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
 from tooltrue_toolbox.distribution import DISTRIBUTION
 from tooltrue_toolbox.sql.access import Access
 from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
@@ -135,7 +136,7 @@ def file_of(url: str) -> Path:
         raise ConfigurationError.of(DATABASE_URL_NOT_SUPPORTED, url=url, known=forms)
     file = Path(unquote(path))
     if not file.is_file():
-        raise ConfigurationError.of(DATABASE_NOT_SERVABLE, url=url, problem="there is no such file")
+        raise ConfigurationError.of(DATABASE_NOT_SERVABLE, url=url, problem=Worded(REASON_FILE_NOT_FOUND, {}))
     return file
 
 

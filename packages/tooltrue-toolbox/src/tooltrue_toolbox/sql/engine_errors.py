@@ -13,18 +13,19 @@ import re
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.sql.catalog import SchemaCatalog
 from tooltrue_toolbox.sql.engine import EngineSession
 from tooltrue_toolbox.sql.statement import Statement
 from tooltrue_toolbox.sql.table_description import visible_description
-from tooltrue_toolbox.sql.wording import SQL_TABLES_CHANGED, UNKNOWN_COLUMN
+from tooltrue_toolbox.sql.wording import REASON_WITHHELD, SQL_TABLES_CHANGED, UNKNOWN_COLUMN
 
 __all__ = ["PendingStatement", "near_columns", "redacted"]
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|'.*|\".*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\w.:+-]*")
 _WORD = re.compile(r"\w+")
-_WITHHELD = "the reason names or quotes what may be hidden here"
+_WITHHELD = Worded(REASON_WITHHELD, {})
 
 
 @dataclass(slots=True)
@@ -39,9 +40,11 @@ class PendingStatement:
 def redacted(error: ToolError, pending: PendingStatement) -> ToolError:
     """The error as the caller may read it."""
     problem, catalog = error.facts.get("problem"), pending.catalog
-    if not error.code or not isinstance(problem, str) or catalog is None or not catalog.hides_anything:
+    if not error.code or not isinstance(problem, str | Worded) or catalog is None or not catalog.hides_anything:
         return error
-    return ToolError.of(error.code, **{**error.facts, "problem": _problem(error, problem, catalog, pending)})
+    text = str(problem)
+    shown = _problem(error, text, catalog, pending)
+    return error if shown == text else ToolError.of(error.code, **{**error.facts, "problem": shown})
 
 
 def near_columns(error: ToolError, session: EngineSession, pending: PendingStatement) -> ToolError:
@@ -62,7 +65,7 @@ def near_columns(error: ToolError, session: EngineSession, pending: PendingState
     )
 
 
-def _problem(error: ToolError, problem: str, catalog: SchemaCatalog, pending: PendingStatement) -> str:
+def _problem(error: ToolError, problem: str, catalog: SchemaCatalog, pending: PendingStatement) -> str | Worded:
     words = set(_WORD.findall(pending.text.lower()))
     if (catalog.hidden_names - words) & set(_WORD.findall(problem.lower())):
         return _WITHHELD

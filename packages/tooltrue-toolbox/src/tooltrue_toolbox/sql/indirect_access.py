@@ -10,8 +10,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
-from tooltrue_toolbox.sql.wording import SQL_CHANGE_THROUGH_VIEW, SQL_CONSTRUCT_NOT_ALLOWED, SQL_VERB_NOT_ALLOWED
+from tooltrue_toolbox.sql.wording import (
+    LABEL_EXPLAIN_OF_VIEW,
+    LABEL_THE_TYPE,
+    LABEL_VERB_WITH_CASCADE,
+    LABEL_VERB_WITH_CHANGE,
+    SQL_CHANGE_THROUGH_VIEW,
+    SQL_CONSTRUCT_NOT_ALLOWED,
+    SQL_VERB_NOT_ALLOWED,
+)
 
 __all__ = ["check_alone", "check_changed", "check_plan_of", "check_type"]
 
@@ -33,11 +42,9 @@ def check_alone(tree: Any, verb: str) -> None:
         kind = type(node).__name__
         option = str(node.args.get("option") or "").upper() if kind == "TruncateTable" else ""
         if option == "CASCADE" or (kind == "Drop" and node.args.get("cascade")):
-            raise ToolError.of(
-                SQL_VERB_NOT_ALLOWED, verb=f"{verb} with CASCADE, which goes on to what nobody has named,"
-            )
+            raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb=Worded(LABEL_VERB_WITH_CASCADE, {"verb": verb}))
         if kind in _CHANGES and node is not tree and type(node.parent).__name__ != "When":
-            raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb=f"{verb} with another change in it")
+            raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb=Worded(LABEL_VERB_WITH_CHANGE, {"verb": verb}))
 
 
 def check_changed(relation: Relation, catalog: SchemaCatalog) -> None:
@@ -51,7 +58,9 @@ def check_plan_of(relations: Iterable[Relation], catalog: SchemaCatalog) -> None
     for relation in relations:
         if catalog.hides_anything and relation.kind == "view":
             raise ToolError.of(
-                SQL_CONSTRUCT_NOT_ALLOWED, what=f"EXPLAIN of {catalog.display_name(relation)}, a view,", verb=""
+                SQL_CONSTRUCT_NOT_ALLOWED,
+                what=Worded(LABEL_EXPLAIN_OF_VIEW, {"view": catalog.display_name(relation)}),
+                verb="",
             )
 
 
@@ -63,7 +72,9 @@ def check_type(node: Any, dialect: Dialect, catalog: SchemaCatalog) -> None:
     names = [_folded(part) for part in (kind.flatten() if type(kind).__name__ == "Dot" else (kind,))]
     is_plain = names[-1] in _TYPES and names[:-1] in ([], ["pg_catalog"])
     if not is_plain and (len(names) != 2 or ".".join(names) not in catalog.types):
-        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=f"the type {'.'.join(names)[:80]}", verb="")
+        raise ToolError.of(
+            SQL_CONSTRUCT_NOT_ALLOWED, what=Worded(LABEL_THE_TYPE, {"type": ".".join(names)[:80]}), verb=""
+        )
 
 
 def _folded(part: Any) -> str:

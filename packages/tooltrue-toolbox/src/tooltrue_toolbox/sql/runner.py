@@ -12,8 +12,14 @@ from typing import TypeVar
 from tooltrue.errors import ToolError
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.wording import Worded
 from tooltrue_toolbox.sql.engine import Engine, EngineSession
-from tooltrue_toolbox.sql.wording import DATABASE_UNREACHABLE, SQL_COMMIT_OUTCOME_UNKNOWN, SQL_TIMEOUT
+from tooltrue_toolbox.sql.wording import (
+    DATABASE_UNREACHABLE,
+    REASON_TIME_IS_OVER,
+    SQL_COMMIT_OUTCOME_UNKNOWN,
+    SQL_TIMEOUT,
+)
 
 __all__ = ["Runner"]
 
@@ -129,7 +135,7 @@ class Runner:
         finally:
             await self._end(running, future)
         if future.cancelled() and running.is_committing:
-            raise ToolError.of(SQL_COMMIT_OUTCOME_UNKNOWN, problem="its time is over")
+            raise ToolError.of(SQL_COMMIT_OUTCOME_UNKNOWN, problem=Worded(REASON_TIME_IS_OVER, {}))
         error = None if future.cancelled() else future.exception()
         is_stopped = is_over and error is not None and not running.is_committing
         if future.cancelled() or is_stopped or _is_late(error):

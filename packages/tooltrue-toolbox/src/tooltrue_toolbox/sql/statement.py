@@ -21,12 +21,24 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.sql import syntax_allowlist
 from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue_toolbox.sql.indirect_access import check_alone, check_changed, check_plan_of, check_type
 from tooltrue_toolbox.sql.lexer import PARAMETER, quote_ends
 from tooltrue_toolbox.sql.tree_spelling import are_same, odd_text
 from tooltrue_toolbox.sql.wording import (
+    LABEL_CLAUSE_OF_HIDING_TABLE,
+    LABEL_CUSTOM_OPERATOR,
+    LABEL_NO_PLAIN_WORD,
+    LABEL_REPLACE_TABLE,
+    LABEL_VERB_AS_IT_STANDS,
+    REASON_QUOTE_WITHOUT_END,
+    REASON_SQL_AT_END,
+    REASON_SQL_INCOMPLETE,
+    REASON_SQL_MISPLACED,
+    REASON_SQL_NEAR,
+    REASON_SQL_UNREADABLE,
     SQL_CONSTRUCT_NOT_ALLOWED,
     SQL_CONTROL_CHARACTER,
     SQL_EXECUTABLE_COMMENT,
@@ -166,7 +178,7 @@ def _check_tree(tree: Node, dialect: Dialect, catalog: SchemaCatalog, kind: Lite
     if type(tree) in _KINDS and _kind(tree) not in _KINDS[type(tree)]:
         raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb=f"{_verb(tree)} {_kind(tree)}")
     if isinstance(tree, exp.Create) and tree.args.get("replace") and _kind(tree) == "TABLE":
-        raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb="CREATE OR REPLACE TABLE, which drops one,")
+        raise ToolError.of(SQL_VERB_NOT_ALLOWED, verb=Worded(LABEL_REPLACE_TABLE, {}))
     nodes = syntax_allowlist.QUERIES if kind == "query" else syntax_allowlist.QUERIES | syntax_allowlist.CHANGES
     functions = syntax_allowlist.FUNCTIONS | syntax_allowlist.ENGINE[dialect] | catalog.functions
     for count, node in enumerate(tree.walk()):
@@ -191,9 +203,7 @@ def _parse(text: str, dialect: Dialect) -> Node:
     except RecursionError:
         raise ToolError.of(SQL_TOO_COMPLEX, limit=MOST_NODES) from None
     except Exception as error:  # some texts crash the parser
-        raise ToolError.of(
-            SQL_SYNTAX_ERROR, line=1, column=1, problem="it cannot be read, write it more simply"
-        ) from error
+        raise ToolError.of(SQL_SYNTAX_ERROR, line=1, column=1, problem=Worded(REASON_SQL_UNREADABLE, {})) from error
     if len(trees) != 1:
         raise ToolError.of(SQL_MULTIPLE_STATEMENTS, count=len(trees))
     tree = trees[0]
@@ -226,14 +236,16 @@ def _syntax_error(error: SqlglotError) -> ToolError:
     )
 
 
-def _problem(place: Mapping[str, Any]) -> str:
+def _problem(place: Mapping[str, Any]) -> Worded:
     """The problem at a place, without internals of the parser."""
     if not place:
-        return "text in quotes, or a comment, has no end"
+        return Worded(REASON_QUOTE_WITHOUT_END, {})
     token = str(place.get("highlight") or "").strip()[:40]
     is_missing = str(place.get("description")).startswith(("Required", "Expected"))
-    problem = "something is missing" if is_missing else "a word or sign that cannot stand here"
-    return f"{problem}, near {token!r}" if token else f"{problem}, at the end"
+    problem = Worded(REASON_SQL_INCOMPLETE if is_missing else REASON_SQL_MISPLACED, {})
+    if not token:
+        return Worded(REASON_SQL_AT_END, {"problem": problem})
+    return Worded(REASON_SQL_NEAR, {"problem": problem, "token": token})
 
 
 # Nodes of the tree
@@ -242,7 +254,7 @@ def _problem(place: Mapping[str, Any]) -> str:
 def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: str) -> None:
     name = type(node).__name__
     if (text := odd_text(node)) is not None:
-        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=f"{text[:60]!r} in the place of a plain word", verb="")
+        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=Worded(LABEL_NO_PLAIN_WORD, {"text": text[:60]}), verb="")
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         _check_function(node, functions)
     elif isinstance(node, exp.Func):
@@ -254,7 +266,7 @@ def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: s
         code = SQL_CONSTRUCT_NOT_ALLOWED if name not in syntax_allowlist.CHANGES else SQL_NOT_A_QUERY
         raise ToolError.of(code, what=_node_name(node), verb=_node_name(node))
     elif isinstance(node, exp.Operator) and _owner(str(node.args["operator"])) not in ("", "pg_catalog"):
-        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what="an operator of somebody's own", verb="")
+        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=Worded(LABEL_CUSTOM_OPERATOR, {}), verb="")
     if (length := syntax_allowlist.LENGTHS.get(name)) is not None:
         _check_length(node, length)
 
@@ -368,7 +380,7 @@ def _place(table: exp.Table, relation: Relation, qualifies: bool) -> None:
         if lost := options.keys() - _OF_SUBQUERIES:
             raise ToolError.of(
                 SQL_CONSTRUCT_NOT_ALLOWED,
-                what=f"{min(lost).upper()} of {relation.name}, which has hidden columns,",
+                what=Worded(LABEL_CLAUSE_OF_HIDING_TABLE, {"clause": min(lost).upper(), "table": relation.name}),
                 verb="",
             )
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
@@ -506,7 +518,9 @@ def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
     except SqlglotError as error:
         raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=str(error).partition("\n")[0][:200], verb=verb) from None
     except Exception as error:  # it crashes on trees that its dialect does not support
-        raise ToolError.of(SQL_CONSTRUCT_NOT_ALLOWED, what=f"{verb} as it stands here", verb=verb) from error
+        raise ToolError.of(
+            SQL_CONSTRUCT_NOT_ALLOWED, what=Worded(LABEL_VERB_AS_IT_STANDS, {"verb": verb}), verb=verb
+        ) from error
 
 
 def _reparse(sql: str, names: Sequence[str], dialect: Dialect) -> Node:

@@ -256,3 +256,93 @@ LABEL_DRY_RUN: Final = message(
     "; a dry run: it is undone",
     "；试运行：之后会撤销",
 )
+REASON_FILE_OPEN_ELSEWHERE: Final = message(
+    "TT6256",
+    "another call or process has the file open",
+    "另一个调用或进程已打开该文件",
+)
+REASON_TIME_IS_OVER: Final = message(
+    "TT6257",
+    "its time is over",
+    "已超过时限",
+)
+LABEL_VERB_WITH_CASCADE: Final = message(
+    "TT6258",
+    "{verb} with CASCADE, which goes on to what nobody has named,",
+    "带 CASCADE 的 {verb}（会波及未指明的对象）",
+)
+LABEL_VERB_WITH_CHANGE: Final = message(
+    "TT6259",
+    "{verb} with another change in it",
+    "其中含有另一项更改的 {verb}",
+)
+LABEL_EXPLAIN_OF_VIEW: Final = message(
+    "TT6260",
+    "EXPLAIN of {view}, a view,",
+    "对视图 {view} 的 EXPLAIN",
+)
+LABEL_THE_TYPE: Final = message(
+    "TT6261",
+    "the type {type}",
+    "类型 {type}",
+)
+LABEL_REPLACE_TABLE: Final = message(
+    "TT6262",
+    "CREATE OR REPLACE TABLE, which drops one,",
+    "会删除原表的 CREATE OR REPLACE TABLE",
+)
+REASON_SQL_UNREADABLE: Final = message(
+    "TT6263",
+    "it cannot be read, write it more simply",
+    "无法读取，请写得更简单",
+)
+LABEL_NO_PLAIN_WORD: Final = message(
+    "TT6264",
+    "{text!r} in the place of a plain word",
+    "普通单词的位置上出现的 {text!r}",
+)
+LABEL_CUSTOM_OPERATOR: Final = message(
+    "TT6265",
+    "an operator of somebody's own",
+    "自定义运算符",
+)
+LABEL_CLAUSE_OF_HIDING_TABLE: Final = message(
+    "TT6266",
+    "{clause} of {table}, which has hidden columns,",
+    "对含隐藏列的 {table} 使用的 {clause}",
+)
+LABEL_VERB_AS_IT_STANDS: Final = message(
+    "TT6267",
+    "{verb} as it stands here",
+    "此处写法的 {verb}",
+)
+REASON_QUOTE_WITHOUT_END: Final = message(
+    "TT6268",
+    "text in quotes, or a comment, has no end",
+    "引号内的文本或注释没有结束",
+)
+REASON_SQL_INCOMPLETE: Final = message(
+    "TT6269",
+    "something is missing",
+    "缺少内容",
+)
+REASON_SQL_MISPLACED: Final = message(
+    "TT6270",
+    "a word or sign that cannot stand here",
+    "有不能出现在此处的词或符号",
+)
+REASON_SQL_NEAR: Final = message(
+    "TT6271",
+    "{problem}, near {token!r}",
+    "{token!r} 附近{problem}",
+)
+REASON_SQL_AT_END: Final = message(
+    "TT6272",
+    "{problem}, at the end",
+    "末尾{problem}",
+)
+REASON_WITHHELD: Final = message(
+    "TT6273",
+    "the reason names or quotes what may be hidden here",
+    "其原因中提到了此处可能隐藏的内容",
+)

@@ -8,9 +8,16 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.tables.layout import Corrections, Delimiter, Encoding
 from tooltrue_toolbox.tables.notation import Decimal
-from tooltrue_toolbox.tables.wording import READ_AS_SETTING_INVALID
+from tooltrue_toolbox.tables.wording import (
+    LABEL_HEADER_CHOICES,
+    LABEL_NAME_OF_SHEET,
+    LABEL_QUOTES_CHOICES,
+    LABEL_THE_KEYS,
+    READ_AS_SETTING_INVALID,
+)
 
 __all__ = ["NOTHING", "CorrectionsArgument", "corrections_of"]
 
@@ -27,7 +34,7 @@ def corrections_of(argument: Mapping[str, str | bool]) -> Corrections:
                 READ_AS_SETTING_INVALID,
                 key=key[:40],
                 value=str(value)[:40],
-                accepted=f"the keys {', '.join(_ACCEPTED)}",
+                accepted=Worded(LABEL_THE_KEYS, {"names": ", ".join(_ACCEPTED)}),
             )
         accepted, read = _ACCEPTED[key]
         correction = read(value)
@@ -46,11 +53,11 @@ def _truth(value: str | bool) -> bool | None:
     return value if isinstance(value, bool) else {"true": True, "false": False}.get(value.lower())
 
 
-_ACCEPTED: Mapping[str, tuple[str, Callable[[str | bool], object]]] = {
+_ACCEPTED: Mapping[str, tuple[str | Worded, Callable[[str | bool], object]]] = {
     "encoding": _one_of(get_args(Encoding)),
     "delimiter": _one_of(get_args(Delimiter)),
     "decimal": _one_of(get_args(Decimal)),
-    "sheet": ("the name of a sheet", lambda value: value if isinstance(value, str) else None),
-    "header": ("true, false (columns are then column_1, column_2, …)", _truth),
-    "quotes": ('true, false (" is then an ordinary character)', _truth),
+    "sheet": (Worded(LABEL_NAME_OF_SHEET, {}), lambda value: value if isinstance(value, str) else None),
+    "header": (Worded(LABEL_HEADER_CHOICES, {}), _truth),
+    "quotes": (Worded(LABEL_QUOTES_CHOICES, {}), _truth),
 }

@@ -25,12 +25,20 @@ from decimal import Decimal
 from typing import Literal, NoReturn
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.tables.wording import (
     FILTER_NESTED_TOO_DEEPLY,
     FILTER_PATTERN_TOO_LONG,
     FILTER_SYNTAX_ERROR,
     FILTER_TOO_LONG,
     FILTER_TOO_MANY_VALUES,
+    LABEL_AND_OR_END,
+    LABEL_FILTER_COMPARISON,
+    LABEL_FILTER_START,
+    LABEL_FILTER_TOKEN,
+    LABEL_FILTER_VALUE,
+    LABEL_TEXT_IN_QUOTES,
+    LABEL_THE_END,
 )
 
 __all__ = [
@@ -153,7 +161,10 @@ def _tokens(text: str) -> Iterator[_FilterToken]:
         match = _TOKEN.match(text, place)
         if match is None:
             raise ToolError.of(
-                FILTER_SYNTAX_ERROR, place=place + 1, found=text[place : place + 20], wanted="a name, value or sign"
+                FILTER_SYNTAX_ERROR,
+                place=place + 1,
+                found=text[place : place + 20],
+                wanted=Worded(LABEL_FILTER_TOKEN, {}),
             )
         if match.lastgroup is not None:
             yield _token(match.lastgroup, match[match.lastgroup], place)
@@ -199,7 +210,7 @@ class _Parser:
     def whole(self) -> Node:
         node = self._either()
         if self._next.kind != "end":
-            self._fail('"and", "or" or the end')
+            self._fail(Worded(LABEL_AND_OR_END, {}))
         return node
 
     @property
@@ -223,8 +234,9 @@ class _Parser:
         if not self._skip(text):
             self._fail(f'"{text}"')
 
-    def _fail(self, expected: str) -> NoReturn:
-        raise ToolError.of(FILTER_SYNTAX_ERROR, place=self._next.place + 1, found=self._next.text[:20], wanted=expected)
+    def _fail(self, expected: str | Worded) -> NoReturn:
+        found = Worded(LABEL_THE_END, {}) if self._next.kind == "end" else self._next.text[:20]
+        raise ToolError.of(FILTER_SYNTAX_ERROR, place=self._next.place + 1, found=found, wanted=expected)
 
     def _either(self) -> Node:
         parts = [self._both()]
@@ -255,7 +267,7 @@ class _Parser:
 
     def _test(self) -> Node:
         if self._next.kind != "name":
-            self._fail('a column, "not" or "("')
+            self._fail(Worded(LABEL_FILTER_START, {}))
         column = self._take().text
         if self._is(*_SIGNS):
             return ColumnComparison(column, _SIGNS[self._take().text], self._value())
@@ -271,7 +283,7 @@ class _Parser:
         if self._skip("in"):
             return ColumnMembership(column, self._list())
         if not self._is(*_SEARCHES):
-            self._fail('a comparison: = != < <= > >= in contains "starts with" "ends with" matches "is empty"')
+            self._fail(Worded(LABEL_FILTER_COMPARISON, {}))
         return self._text_search(column)
 
     def _text_search(self, column: str) -> ColumnSearch:
@@ -279,7 +291,7 @@ class _Parser:
         text = self._value()
         if not isinstance(text, str):
             self._at -= 1
-            self._fail("text in quotes")
+            self._fail(Worded(LABEL_TEXT_IN_QUOTES, {}))
         if how == "matches" and len(str(text)) > PATTERN:
             raise ToolError.of(FILTER_PATTERN_TOO_LONG, limit=PATTERN)
         return ColumnSearch(column, how, str(text))
@@ -307,7 +319,7 @@ class _Parser:
 
     def _value(self) -> Value:
         if self._next.kind != "value":
-            self._fail("a value: text in quotes, a number, true or false")
+            self._fail(Worded(LABEL_FILTER_VALUE, {}))
         self._values += 1
         if self._values > VALUES:
             raise ToolError.of(FILTER_TOO_MANY_VALUES, limit=VALUES)

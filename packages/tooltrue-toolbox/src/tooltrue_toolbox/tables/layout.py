@@ -22,12 +22,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.encodings import HEAD, DetectedEncoding, Encoding, How, decodes, encoding_of
 from tooltrue_toolbox.tables.arrays import Array, Elements, array_of
 from tooltrue_toolbox.tables.decompression import Packing, UnpackingBounds, packing_of, unpack
 from tooltrue_toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
 from tooltrue_toolbox.tables.wording import (
     JSON_LINE_NOT_OBJECT,
+    LABEL_NO_SHEETS,
     SHEET_EMPTY,
     TABLE_CELL_TOO_LONG,
     TABLE_ENCODING_MISMATCH,
@@ -157,7 +159,7 @@ def _layout_of(fd: int, display_path: str, corrections: Corrections, limits: Tab
         return _workbook(fd, display_path, corrections, limits)
     if corrections.sheet is not None:
         raise ToolError.of(
-            UNKNOWN_SHEET, path=display_path, sheet=corrections.sheet[:100], sheets="none, it is no workbook"
+            UNKNOWN_SHEET, path=display_path, sheet=corrections.sheet[:100], sheets=Worded(LABEL_NO_SHEETS, {})
         )
     if start.startswith(b"PAR1"):
         return Layout("parquet", (), ReadAs(format="parquet"))

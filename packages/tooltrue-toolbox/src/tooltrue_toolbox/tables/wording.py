@@ -224,3 +224,68 @@ JSON_LINE_TOO_LONG: Final = message(
     "The object on line {line} of {path} is longer than {limit} bytes. Tell the user; no row was read.",
     "{path} 第 {line} 行的对象超过 {limit} 字节。请告知用户；未读取任何内容。",
 )
+LABEL_THE_KEYS: Final = message(
+    "TT6346",
+    "the keys {names}",
+    "键 {names}",
+)
+LABEL_NAME_OF_SHEET: Final = message(
+    "TT6347",
+    "the name of a sheet",
+    "工作表的名称",
+)
+LABEL_HEADER_CHOICES: Final = message(
+    "TT6348",
+    "true, false (columns are then column_1, column_2, …)",
+    "true、false（此时各列名为 column_1、column_2 …）",
+)
+LABEL_QUOTES_CHOICES: Final = message(
+    "TT6349",
+    'true, false (" is then an ordinary character)',
+    'true、false（此时 " 是普通字符）',
+)
+LABEL_FILTER_TOKEN: Final = message(
+    "TT6350",
+    "a name, value or sign",
+    "名称、值或符号",
+)
+LABEL_AND_OR_END: Final = message(
+    "TT6351",
+    '"and", "or" or the end',
+    '"and"、"or" 或结尾',
+)
+LABEL_FILTER_START: Final = message(
+    "TT6352",
+    'a column, "not" or "("',
+    '列名、"not" 或 "("',
+)
+LABEL_FILTER_COMPARISON: Final = message(
+    "TT6353",
+    'a comparison: = != < <= > >= in contains "starts with" "ends with" matches "is empty"',
+    '比较：= != < <= > >= in contains "starts with" "ends with" matches "is empty"',
+)
+LABEL_TEXT_IN_QUOTES: Final = message(
+    "TT6354",
+    "text in quotes",
+    "引号内的文本",
+)
+LABEL_FILTER_VALUE: Final = message(
+    "TT6355",
+    "a value: text in quotes, a number, true or false",
+    "值：引号内的文本、数字、true 或 false",
+)
+LABEL_THE_END: Final = message(
+    "TT6356",
+    "the end",
+    "结尾",
+)
+LABEL_NO_SHEETS: Final = message(
+    "TT6357",
+    "none, it is no workbook",
+    "无，它不是工作簿",
+)
+REASON_WORKBOOK_BEYOND_LIMITS: Final = message(
+    "TT6358",
+    "it is damaged, or needs more memory or time than a file may",
+    "它已损坏，或所需的内存或时间超过限额",
+)

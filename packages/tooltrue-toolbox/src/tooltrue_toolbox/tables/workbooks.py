@@ -14,9 +14,10 @@ from typing import Any
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import decode
+from tooltrue.wording import Worded
 from tooltrue_toolbox.tables.decompression import UnpackingBounds
 from tooltrue_toolbox.tables.extras import missing
-from tooltrue_toolbox.tables.wording import WORKBOOK_UNREADABLE
+from tooltrue_toolbox.tables.wording import REASON_WORKBOOK_BEYOND_LIMITS, WORKBOOK_UNREADABLE
 
 __all__ = ["Sheet", "sheet_of"]
 
@@ -91,6 +92,4 @@ def _sheet_in(line: bytes, display_path: str, process: subprocess.Popen[bytes]) 
 
 
 def _beyond(display_path: str) -> ToolError:
-    return ToolError.of(
-        WORKBOOK_UNREADABLE, path=display_path, problem="it is damaged, or needs more memory or time than a file may"
-    )
+    return ToolError.of(WORKBOOK_UNREADABLE, path=display_path, problem=Worded(REASON_WORKBOOK_BEYOND_LIMITS, {}))

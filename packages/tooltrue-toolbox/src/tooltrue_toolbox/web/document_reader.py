@@ -19,9 +19,15 @@ from typing import Any, Literal
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.wording import Worded
 from tooltrue_toolbox.completion import wait_until_done
 from tooltrue_toolbox.distribution import DISTRIBUTION
-from tooltrue_toolbox.web.wording import PAGE_UNREADABLE, WEB_EXTRA_MISSING
+from tooltrue_toolbox.web.wording import (
+    PAGE_UNREADABLE,
+    REASON_DOCUMENT_BEYOND_LIMITS,
+    REASON_READING_TOO_LONG,
+    WEB_EXTRA_MISSING,
+)
 
 __all__ = ["Document", "Kind", "Part", "check_installed", "kind_of", "read"]
 
@@ -129,13 +135,13 @@ async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
         async with asyncio.timeout(_SECONDS):
             output, _ = await process.communicate(job)
     except TimeoutError:
-        raise ToolError.of(PAGE_UNREADABLE, url=url, problem="reading it takes too long") from None
+        raise ToolError.of(PAGE_UNREADABLE, url=url, problem=Worded(REASON_READING_TOO_LONG, {})) from None
     finally:
         if process.returncode is None:
             process.kill()
             await wait_until_done(lambda: process.returncode is not None, process.wait)
     if not output:
-        raise ToolError.of(PAGE_UNREADABLE, url=url, problem="it takes more memory or time than a document may")
+        raise ToolError.of(PAGE_UNREADABLE, url=url, problem=Worded(REASON_DOCUMENT_BEYOND_LIMITS, {}))
     made: dict[str, Any] = decode(output)
     if "code" in made:
         raise ToolError.of(made["code"], url=url)

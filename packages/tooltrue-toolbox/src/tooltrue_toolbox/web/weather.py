@@ -14,10 +14,14 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
+from tooltrue.wording import Worded
 from tooltrue_toolbox.registration import tool
 from tooltrue_toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
 from tooltrue_toolbox.web.wording import (
     COORDINATES_OUT_OF_RANGE,
+    REASON_ANSWERED_STATUS,
+    REASON_NO_FORECAST,
+    REASON_NO_PLACES,
     UNKNOWN_LOCATION,
     WEATHER_SERVICE_ERROR,
     WEATHER_SERVICE_RATE_LIMITED,
@@ -174,7 +178,7 @@ class Weather:
                 place=place, others=others, units=_units(units), now=_now(forecast), days=_days(forecast)
             )
         except (KeyError, TypeError, ValueError):
-            raise ToolError.of(WEATHER_SERVICE_ERROR, problem="the answer is no forecast") from None
+            raise ToolError.of(WEATHER_SERVICE_ERROR, problem=Worded(REASON_NO_FORECAST, {})) from None
 
     async def _place(self, location: str) -> tuple[Place, list[str]]:
         if match := _COORDINATES.fullmatch(location):
@@ -202,7 +206,7 @@ class Weather:
             raise ToolError.of(WEATHER_SERVICE_RATE_LIMITED, seconds=60 if wait is None else min(int(wait) + 1, 86_400))
         value = json_of(answer)
         if answer.status != 200 or not is_object(value):
-            raise ToolError.of(WEATHER_SERVICE_ERROR, problem=f"it answered with status {answer.status}")
+            raise ToolError.of(WEATHER_SERVICE_ERROR, problem=Worded(REASON_ANSWERED_STATUS, {"status": answer.status}))
         return value
 
 
@@ -212,7 +216,7 @@ def _place(result: Mapping[str, Any]) -> Place:
             name=str(result["name"])[:100], latitude=float(result["latitude"]), longitude=float(result["longitude"])
         )
     except (KeyError, TypeError, ValueError):
-        raise ToolError.of(WEATHER_SERVICE_ERROR, problem="the answer is no list of places") from None
+        raise ToolError.of(WEATHER_SERVICE_ERROR, problem=Worded(REASON_NO_PLACES, {})) from None
     if region := result.get("admin1"):
         place["region"] = str(region)[:100]
     if country := result.get("country"):

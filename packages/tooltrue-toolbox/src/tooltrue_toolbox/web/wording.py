@@ -109,3 +109,28 @@ WEATHER_SERVICE_RATE_LIMITED: Final = message(
     "The weather service is asked too often. Ask again in {seconds} s, not earlier.",
     "对天气服务的请求过于频繁。请在 {seconds} 秒之后再试，不要提前。",
 )
+REASON_READING_TOO_LONG: Final = message(
+    "TT6415",
+    "reading it takes too long",
+    "读取时间过长",
+)
+REASON_DOCUMENT_BEYOND_LIMITS: Final = message(
+    "TT6416",
+    "it takes more memory or time than a document may",
+    "所需的内存或时间超过文档的限额",
+)
+REASON_ANSWERED_STATUS: Final = message(
+    "TT6424",
+    "it answered with status {status}",
+    "它返回了状态码 {status}",
+)
+REASON_NO_PLACES: Final = message(
+    "TT6425",
+    "the answer is no list of places",
+    "应答不是地点列表",
+)
+REASON_NO_FORECAST: Final = message(
+    "TT6426",
+    "the answer is no forecast",
+    "应答不是天气预报",
+)
