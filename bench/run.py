@@ -24,7 +24,7 @@ _AGAIN = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; 1 when a row could not be measured, or what is checked has fallen; never for a missed goal."""
+    """Print the table; return 1 if a row could not be measured or a checked row has fallen, never for a missed goal."""
     options = _options(arguments)
     if options.check or options.record:
         return _check(options)
@@ -75,7 +75,7 @@ def _peers(text: str) -> tuple[str, ...]:
     return (*dict.fromkeys((*wanted, sides.BASE, "one", "unguarded")),)
 
 
-# What is left of the calls a second, by row, with everything on.
+# The share of the calls a second that remains with every layer on, by row.
 _GUARDED = {
     "stdio": at_least(0.45, "unguarded"),
     "stdio-sync": None,
@@ -123,7 +123,7 @@ def _known(rows: Sequence[Row]) -> dict[str, Side]:
 
 
 def _measured(so_far: Figures, order: Sequence[str], known: Mapping[str, Side], options: argparse.Namespace) -> Figures:
-    """With one more round; or with the reason why a side has none."""
+    """Add one more round to the figures, or record why a side failed."""
     row = so_far.row
     for key in order:
         if key in so_far.failures:
@@ -144,8 +144,8 @@ _CHECKED = ("stdio", "stdio-rows", "http")
 
 
 def _check(options: argparse.Namespace) -> int:
-    """tooltrue next to the limit, which needs no peer; the best round of each, since other work on the machine can
-    only slow one down. What is lower than it was is measured again, for the same reason."""
+    """Compare tooltrue with the limit server, which needs no peer, by the best round of each, since other work on the
+    machine can only slow a round down. A row that has fallen is measured again, for the same reason."""
     rows = tuple(replace(row, goal=None, sides=("limit",)) for row in options.only if row.key in _CHECKED)
     recorded = json.loads(RECORDED.read_text())
     _, figures = _measure_all(options, rows)
@@ -167,7 +167,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _machine(rounds: int) -> str:
-    """What the figures are from. A load near the number of CPUs, before anything was measured, spoils them."""
+    """The origin of the figures. A load near the number of CPUs before the measurement makes them invalid."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     load = f"{os.cpu_count()} CPUs with load {os.getloadavg()[0]:.1f} before"
     return f"{python}, {platform.system()} {platform.machine()}, {load}; median (least–most) of {rounds}"

@@ -1,8 +1,8 @@
-"""`python bench/scale.py`: what a call costs each part of a large set-up, and where that ends (`docs/scaling.md`).
+"""`python bench/scale.py`: the cost of a call in each part of a large deployment, and its limit (`docs/scaling.md`).
 
-It serves `servers/ours/calls.py` with its state on Redis and its records on PostgreSQL, drives it over HTTP, and asks
-each part for the CPU it has used. A model of that says what two workers do on this machine, which is measured too, and
-what many machines would do, which is not.
+It serves `servers/ours/calls.py` with its state in Redis and its records in PostgreSQL, drives it over HTTP, and reads
+the CPU time of each part. A model of these costs predicts the rate of two workers on this machine, which is measured
+too, and of many machines, which is not.
 """
 
 import argparse
@@ -40,7 +40,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a call costs, in µs of CPU: the worker that runs it, its client, Redis and PostgreSQL."""
+    """The cost of a call in µs of CPU: the worker that runs it, its client, Redis and PostgreSQL."""
 
     worker: float
     client: float
@@ -150,7 +150,7 @@ class _Server:
     schema: str
 
     def wait_for(self, records: int) -> None:
-        """Until so many calls are on record: what is written later is paid for, too."""
+        """Wait until the log has this many records: a call's cost includes the records written after its answer."""
         end = time.monotonic() + _PATIENCE
         while self._records() < records:
             if time.monotonic() > end:
@@ -164,7 +164,7 @@ class _Server:
     def used(self) -> dict[str, float]:
         """Seconds of CPU so far: of this server with its workers, and of PostgreSQL."""
         ours, found = {self.process}, {"worker": 0.0, "postgres": 0.0}
-        # Parents come before what they have started, unless the numbers of processes began anew meanwhile.
+        # Parents come before their children, unless process ids have wrapped around meanwhile.
         for process in sorted(int(path.name) for path in Path("/proc").glob("[0-9]*")):
             try:
                 head, _, rest = Path(f"/proc/{process}/stat").read_text().rpartition(") ")

@@ -161,7 +161,7 @@ class _Client:
 
 
 def _body(response: bytes) -> bytes | None:
-    """The body, None while incomplete; raises WrongAnswer for anything but a 200 of known length, or in chunks."""
+    """The body, `None` while incomplete; raises WrongAnswer for anything but a 200 of known length, or in chunks."""
     end = response.find(b"\r\n\r\n")
     if end < 0:
         return None

@@ -1,4 +1,4 @@
-"""What a timed run leaves behind: how many calls, how long, and the answers, to be verified after the clock stopped."""
+"""The outcome of a timed run: number of calls, duration, and the answers, to be verified after the clock stopped."""
 
 import json
 from collections import Counter

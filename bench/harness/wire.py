@@ -1,6 +1,6 @@
-"""Requests, built before the clock starts, and what a right answer to each looks like.
+"""Requests, built before the clock starts, and the shape of a correct answer to each.
 
-They are of revision 2026-07-28, or of the last one that begins with a handshake for a peer that knows no other.
+They are of revision 2026-07-28, or of the last session-based revision for a peer that supports no other.
 """
 
 import functools
@@ -23,7 +23,7 @@ Expect = Callable[[dict[str, Any]], bool]
 
 
 class WrongAnswer(Exception):
-    """A server answered, but not with what was asked for. Its figures are worth nothing."""
+    """A server answered, but not with the requested result. Its figures are invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def checked(message: Message, response: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-# What opens a connection, or a session, with a peer of the older era.
+# The messages that open a connection, or a session, with a session-based peer.
 HANDSHAKE = (
     {
         "jsonrpc": "2.0",

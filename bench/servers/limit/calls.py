@@ -1,5 +1,5 @@
 """The least Python that answers the call rows: it decodes, finds the tool and encodes, with the libraries of
-tooltrue, and checks nothing. Not a server to use.
+tooltrue, without any checks. Not for production use.
 
 stdio without arguments; with a port, HTTP on uvicorn.
 """
@@ -66,7 +66,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 def pipe() -> None:
-    """One coroutine after the other, without an event loop: there is nothing to wait for."""
+    """Run one coroutine after the other, without an event loop: no coroutine has to wait."""
     rest = b""
     while chunk := os.read(0, 65_536):
         *lines, rest = (rest + chunk).split(b"\n")
