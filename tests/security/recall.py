@@ -1,8 +1,8 @@
-"""How much of a family of attacks is found, and how much of what looks alike is flagged, over the project's own corpus.
+"""Detection rates over the project's own corpus: attacks found in a family, and benign look-alikes flagged.
 
 Where detection is heuristic, "blocked" would promise too much. A row of ``rows.toml`` names a measurement instead
-(``heuristic = "definitions"``), and ``docs/security.md`` states its figures. A measurement takes no clock, no network
-and no chance, so that the page that states it is the same wherever it is made.
+(``heuristic = "definitions"``), and ``docs/security.md`` states its figures. A measurement uses no clock, no network
+and no randomness, so that the page with its figures is the same on every machine.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def measure(name: str) -> Measured:
 
 
 def definitions(*, measured: bool = True, languages: Collection[str] = ()) -> Measured:
-    """Texts of ``orders.toml`` in the description of a tool, of one half. Found or flagged is what a person is
-    warned of, or never sees."""
+    """Measure one half of the texts of ``orders.toml``, each as a tool's description. A text is found or flagged if a
+    person is warned of it, or never sees it."""
     said = tomllib.loads((FOLDER / "orders.toml").read_text("utf-8"))
     chosen = [groups for language, groups in said.items() if not languages or language in languages]
     attacks = [text for groups in chosen for kind, texts in groups.items() if kind != "benign" for text in texts]
@@ -75,7 +75,7 @@ def _is_flagged(findings: tuple[ScanFinding, ...]) -> bool:
 
 
 def _secrets() -> Measured:
-    """Secrets of each kind in each spelling; found is what is masked without a rest that leads to it."""
+    """Measure secrets of each kind in each spelling; a secret is found if it is redacted without a usable remainder."""
     rows = list(spellings.family())
     found = sum(spellings.is_masked(secret, spelling) for _, secret, spelling in rows)
     twins = spellings.benign()
@@ -83,7 +83,7 @@ def _secrets() -> Measured:
 
 
 def forms() -> Measured:
-    """Texts of ``forms.toml``, each in every place that a form has for words; found is what is refused."""
+    """Measure the texts of ``forms.toml``, each in every text field of a form; found means refused."""
     said = tomllib.loads((FOLDER / "forms.toml").read_text("utf-8"))
     counts = [
         [is_refused(place(text)) for text in said[kind] for place in PLACES.values()] for kind in ("asks", "benign")

@@ -1,4 +1,4 @@
-"""What `tooltrue check` says of definitions that attack: each payload is an error, and what looks alike is none."""
+"""`tooltrue check` on malicious definitions: each payload is an error, and each benign look-alike is not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def having(schema: Any) -> dict[str, Any]:
 
 
 def found(*tools: dict[str, Any], **others: dict[str, Any]) -> list[RuleFinding]:
-    """What is found in the tools of a server; ``others`` are servers with one tool each."""
+    """The findings in the tools of a server; ``others`` are servers with one tool each."""
     servers = [("own", Contract.of(tools)), *((name, Contract.of([one])) for name, one in others.items())]
     return [one for one in check_contracts(servers) if one.server == "own"]
 
@@ -123,7 +123,7 @@ def test_a22_twin_a_tool_that_reads_may_say_so():
 
 DOUBLING = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n - 1}"}] * 2} for n in range(1, 17)}
 DEEP: dict[str, Any] = {}
-for _ in range(45):  # what a decoder lets through
+for _ in range(45):  # a depth that a decoder accepts
     DEEP = {"allOf": [DEEP]}
 
 

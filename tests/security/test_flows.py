@@ -1,4 +1,4 @@
-"""Families of ways around what a host keeps apart: attacks C22 to C27, at a host with its default layers."""
+"""Families of bypasses of a host's isolation: attacks C22 to C27, at a host with its default layers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def good() -> Published:
 
 
 class Answers(Published):
-    """Reads as ``contents``, whatever is asked for."""
+    """A server that answers the read of any resource with ``contents``."""
 
     def __init__(self, contents: list[dict[str, Any]], **said: Any) -> None:
         super().__init__(resources=[{"uri": "evil://x", "name": "x"}], **said)

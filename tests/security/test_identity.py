@@ -1,4 +1,4 @@
-"""Who calls: attacks on tokens, keys, sessions, addresses and what is fetched, over real sockets and a real issuer."""
+"""Authentication: attacks on tokens, keys, sessions, addresses and fetches, over real sockets and a real issuer."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_b30_a_session_opens_for_the_key_that_began_it_and_for_no_other(mounts: 
 
 
 def everything(value: Any, depth: int = 12, seen: set[int] | None = None) -> str:
-    """All text that can be reached from a value, by whatever a tool could follow."""
+    """All text that a tool could reach from a value through its attributes, keys and items."""
     seen = set() if seen is None else seen
     if depth == 0 or id(value) in seen:
         return ""
@@ -154,7 +154,7 @@ def unsigned(issuer: Issuing, algorithm: str = "none") -> str:
 
 
 def signed_with_the_public_key(issuer: Issuing) -> str:
-    """As one who took the key of the set for a shared secret would expect it. joserfc does not lend itself to it."""
+    """A token signed with the issuer's public key as an HMAC secret (algorithm confusion). joserfc refuses this."""
     _, claims, _ = issuer.signed(aud=RESOURCE).split(".")
     said = f"{encoded({'alg': 'HS256', 'kid': issuer.keys[0].kid, 'typ': 'JWT'})}.{claims}"
     digest = hmac.digest(issuer.keys[0].as_pem(private=False), said.encode(), "sha256")
@@ -338,7 +338,7 @@ def test_b40_twin_another_query_is_no_token(mounts: Mounts, issuer: Issuing, que
 
 @pytest.mark.attack("B41")
 def test_b41_no_cookie_and_no_consent_of_another_client_lets_in(mounts: Mounts, issuer: Issuing) -> None:
-    """The server has no login, no client id of its own and no cookies; what the issuer gave for others does not do."""
+    """The server has no login, client id or cookies of its own, and refuses tokens that its issuer made for others."""
     for_upstream = issuer.for_ada("https://upstream.example/api")
     answer = call(mounts, guarded(oauth(issuer)), headers=[("Cookie", "consent=given; session=ada")])
     assert (answer.status, "set-cookie" in answer.headers) == (401, False)

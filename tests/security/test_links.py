@@ -1,4 +1,4 @@
-"""Links of a result: whatever they look like they are judged, and no spelling of an inner address passes."""
+"""Links of a result: a link of any form is checked, and no spelling of an internal address passes."""
 
 from __future__ import annotations
 

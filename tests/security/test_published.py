@@ -1,5 +1,5 @@
-"""Families of what a server can publish under a false name or behind a known one: attacks A07, A15 to A22, A24, A26
-and A27, at the definitions, at the host's names and at its pins."""
+"""Families of definitions under a false name or behind a known one: attacks A07, A15 to A22, A24, A26 and A27, against
+definitions, the names on a host and its pins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tooltrue.tools.vocabulary import Effect
 MAIL = Neighbours({"mail": ["send_email", "search"], "github": ["create_issue", "read_file"]})
 
 
-# -- A07: a poisoned tool that nobody has to call ----------------------------------------------------------------------
+# -- A07: a poisoned tool that attacks without a call ------------------------------------------------------------------
 
 POISON = next(one["text"] for one in CAUGHT)
 
@@ -363,7 +363,7 @@ RESPELT = [
     "read\u2003file", "read\u202ffile", "read_file\r", "read\u2028file",
     "\uff32\uff25\uff21\uff24_file", "read\uff0dfile",  # full width
     "read\u2010file", "read\u2011file", "read\u2013file", "read/file", "read:file", "read\xb7file",  # other signs
-    "read_file\u200b", "\ufeffread_file", "read_file\x00", "read_file\u00ad",  # what nobody sees
+    "read_file\u200b", "\ufeffread_file", "read_file\x00", "read_file\u00ad",  # invisible characters
 ]  # fmt: skip
 
 
@@ -406,7 +406,7 @@ def test_a22_no_annotations_make_a_tool_more_harmless_than_the_operator_says() -
             assert WORSE.index(effect) >= WORSE.index(said), (hints, said)
 
 
-# -- A24, A26, A27: what changes once somebody has looked --------------------------------------------------------------
+# -- A24, A26, A27: changes after the first inspection -----------------------------------------------------------------
 
 INPUT: dict[str, Any] = {
     "type": "object",
@@ -432,7 +432,7 @@ SEND = tool("send", "Sends a mail.", inputSchema=INPUT, annotations={"destructiv
 
 
 def schema(**changes: Any) -> dict[str, Any]:
-    """``SEND`` with another schema: a keyword that is ``None`` is left out."""
+    """``SEND`` with another schema: a keyword whose value is ``None`` is omitted."""
     return {**SEND, "inputSchema": {key: value for key, value in {**INPUT, **changes}.items() if value is not None}}
 
 

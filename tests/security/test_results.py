@@ -1,4 +1,4 @@
-"""What a server never lets out, and what looks alike and passes."""
+"""Results that a server never sends, and benign look-alikes that pass."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tooltrue.tools.rounds import MAX_ROUNDS
 def call(
     function: Callable[..., Any], *, elicit: Any = None, questions: QuestionLimits | None = None, **settings: Any
 ) -> Result:
-    """What a client of a server with this one tool is told."""
+    """The result that a client of a server with this one tool receives."""
 
     async def ask() -> Any:
         server = Server("t", version="1")
@@ -103,7 +103,7 @@ def test_c17_twin_a_value_that_is_null_is_there():
     assert (result.is_error, result.structured) == (False, None)
 
 
-# -- C14, C15, C17: more than anybody reads, and other than what was promised ------------------------------------------
+# -- C14, C15, C17: results beyond the size limits, or against the declared schema -------------------------------------
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
 BLOCKS: dict[str, Any] = {

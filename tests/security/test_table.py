@@ -1,4 +1,4 @@
-"""The table of attacks says what the tests say."""
+"""The table of attacks agrees with the tests."""
 
 from __future__ import annotations
 

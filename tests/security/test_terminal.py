@@ -1,5 +1,5 @@
-"""What a server, or a file that came with a repository, cannot do to the terminal of whoever looks at it: attacks A10,
-C05 and J01 at every verb that shows text of others."""
+"""Terminal injection by a server, or by a file that came with a repository: attacks A10, C05 and J01 at every verb that
+prints untrusted text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PAYLOADS = {
 
 
 def hidden_in(text: str) -> list[str]:
-    """What a terminal would obey, or nobody would see."""
+    """The control characters and invisible characters of a text."""
     blank = "\u3164\u115f\u1160\uffa0\u2800\u034f\ufe01\U000e0100"
     return [
         sign
@@ -68,7 +68,7 @@ def hidden_in(text: str) -> list[str]:
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path):
-    """Run the command in this process; what it has printed."""
+    """A function that runs the command in this process and returns its output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -193,7 +193,7 @@ def _no_color(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def clean(printed: tuple[str, str]) -> bool:
-    """Whether something was printed, and nothing of it hides or moves the terminal."""
+    """Whether the output, which must not be empty, contains no control characters and no invisible characters."""
     assert "".join(printed)
     return hidden_in("".join(printed)) == []
 

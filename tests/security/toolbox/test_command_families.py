@@ -330,7 +330,7 @@ def test_e15_no_batch_file_is_run_however_its_name_is_written(tmp_path: Path) ->
         assert caught.value.code == "TT6107"
 
 
-# -- E07 to E11, E14: what programs do to the machine ------------------------------------------------------------------
+# -- E07 to E11, E14: effects of programs on the machine ---------------------------------------------------------------
 
 FLOODS = {
     "lines": f"yes flood{OURS}",
@@ -514,7 +514,7 @@ def test_e12_no_folder_and_no_path_leads_outside(root: Path) -> None:
         assert SECRET not in text
 
 
-# -- E13: the network and what is outside ------------------------------------------------------------------------------
+# -- E13: the network and files outside the roots ----------------------------------------------------------------------
 
 REACHING = [
     "cat OUT", "head -c 9 OUT", "cp OUT here", "ln OUT here", "ln -s OUT here && cat here", "cat < OUT",

@@ -1,7 +1,7 @@
-"""Ways to what is hidden that lead through what is shown, each tried on two databases that differ in nothing else.
+"""Access to hidden data through visible data, each attempt on two databases that differ in the hidden data only.
 
-Rows as values, joins that name no columns, errors that quote, orders and groups, catalogues, plans, types, views, keys,
-generated columns and triggers. The role may do everything.
+Rows as values, joins without column names, errors with values, ordering and grouping, catalogues, plans, types, views,
+keys, generated columns and triggers. The database role has all privileges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names, cells and values with SQL in them: the engine answers what was asked, as a plain evaluation in Python does."""
+"""SQL in names, cells and values: the engine returns the same result as a plain evaluation in Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CELLS = st.one_of(HOSTILE, st.sampled_from(["", "1", "2.5", "-3", "10"]), st.non
 
 @dataclass(frozen=True)
 class Asked:
-    """A table, and a filter over it with what it means."""
+    """A table, a filter over it, and a predicate with the meaning of the filter."""
 
     rows: Sequence[Mapping[str, str | None]]
     filter: str
