@@ -1,7 +1,7 @@
-"""Servers made by chance, with rules made by chance, everything that can be tried on them, and what should come of it.
+"""Random servers with random rules, every request that a caller can try on them, and a model of the expected result.
 
-What should come of it is a model of its own: it reads the rules as they are written in the file, by the words of
-``docs/policy.md``, and shares no code with what it judges.
+The model is independent: it reads the rules as the file states them, by the wording of ``docs/policy.md``, and shares
+no code with the implementation under test.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ class Item:
 
     @property
     def secret(self) -> str:
-        """What is said only to whoever has reached it."""
+        """The marker text that an answer contains only if the caller has reached the item."""
         return f"<{self.kind} {self.name}>"
 
 
 @dataclass
 class World:
-    """``views`` says for each part how its tools are shown; ``says`` what the person answers who is asked before a tool
-    runs. ``ran`` is what has been reached, by whom, and ``story`` what happened to tools, in its order: ``yes`` said,
-    ``ran``, and ``done`` where it did not only ask.
+    """A server under test. ``views`` holds how each part presents its tools, ``says`` the person's answer to an
+    approval question. ``ran`` records the items reached and their callers, ``story`` the events of the tools in order:
+    ``yes`` for an approval, ``ran``, and ``done`` for a run that did more than ask a question.
     """
 
     tools: tuple[tuple[Item, ...], ...]
@@ -192,7 +192,7 @@ class World:
 
     def protocol(self) -> ProtocolServer:
         config, problems = examine("f.toml", self.toml())
-        assert {problem.code for problem in problems} <= {"TT4303"}, problems  # dead ones decide nothing
+        assert {problem.code for problem in problems} <= {"TT4303"}, problems  # a dead rule has no effect
         guard = config.over(TIRELESS, "s")
         facts = MemoryFacts()
         provider = pipeline.standard(self.provider(), guard, facts)
@@ -204,7 +204,7 @@ class World:
     # -- the person
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What the person says to a question. Whether a tool may run they decide by what the question shows."""
+        """The person's answer. An approval question, recognized by its text, gets ``says``; any other an empty form."""
         about = _ABOUT.search(request["params"]["message"])
         if about is None:
             return {"action": "accept", "content": {}}
@@ -215,7 +215,7 @@ class World:
     # -- the model
 
     def decides(self, item: Item, path: str, by: Principal) -> str:
-        """What the rules say of these arguments."""
+        """The decision of the first rule that matches these arguments, or ``deny``."""
         for rule in self.rules:
             if _fits(rule, item, by) and (item.kind != "tools" or _takes(rule, path)):
                 return rule["then"]
@@ -225,7 +225,7 @@ class World:
         return self.decides(item, path, by) == "allow" and _holds(by, item.requires)
 
     def asks(self, item: Item, path: str, by: Principal) -> bool:
-        """A person decides; nobody is asked about resources and prompts, which are refused then."""
+        """Whether a person decides. A call to a tool can be approved; resources and prompts are refused instead."""
         return item.kind == "tools" and self.decides(item, path, by) == "ask" and _holds(by, item.requires)
 
     def is_there(self, item: Item, by: Principal) -> bool:
@@ -234,7 +234,7 @@ class World:
         return any(self.decides(item, path, by) in ("allow", "ask") for path in paths)
 
     def is_hidden(self, item: Item, by: Principal) -> bool:
-        """Nothing could be allowed, and there is nothing to tell."""
+        """Whether the item is hidden: no rule could allow it or ask for it, and no rule gives a reason to deny it."""
         could_get = False
         for rule in self.rules:
             if _fits(rule, item, by):
@@ -302,7 +302,7 @@ def _takes(rule: Mapping[str, Any], path: str) -> bool:
     return "arguments" not in rule or rule["arguments"]["properties"]["path"]["const"] == path
 
 
-# -- what is drawn -----------------------------------------------------------------------------------------------------
+# -- strategies --------------------------------------------------------------------------------------------------------
 
 effects = st.sampled_from(["read", "write", "open-world"])
 some_scopes = st.sampled_from([frozenset[str](), frozenset[str](), frozenset({"s1"}), frozenset({"s2"})])
@@ -358,7 +358,7 @@ def worlds(draw: st.DrawFn) -> tuple[World, Principal]:
 
 @dataclass
 class Told:
-    """What a caller has heard, by how it was tried: the whole text of each answer."""
+    """The full text of each answer that a caller received, by the kind of request."""
 
     lists: dict[str, set[str]] = field(default_factory=dict)
     completed: set[str] = field(default_factory=set)
@@ -373,7 +373,7 @@ META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: CAPABLE}
 
 
 class _Line:
-    """A channel to the server, with a person who answers questions."""
+    """A connection to the server, with a person who answers questions."""
 
     def __init__(self, protocol: ProtocolServer, world: World, by: Principal) -> None:
         self._world = world

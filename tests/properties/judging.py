@@ -1,6 +1,6 @@
-"""What a server's answers must be, read off the bytes that it was sent and the bytes that came back.
+"""An oracle for a server's answers: it checks the bytes received from a server against the bytes sent.
 
-Nothing here is the server's own: another JSON parser, and another reading of JSON-RPC 2.0.
+It is independent of the server: it uses another JSON parser, and another reading of JSON-RPC 2.0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Due: TypeAlias = "Counter[tuple[type, Any]]"
 
 
 class Refused(Exception):
-    """Bytes that nobody should take for a message."""
+    """Bytes that a parser must not accept as a message."""
 
 
 def careful(data: bytes) -> Any:
@@ -79,7 +79,7 @@ def _owed(value: Any) -> Iterator[tuple[type, Any]]:
 
 
 def _kind(value: Any) -> Literal["request", "silent", "nothing"]:
-    """A request, what is never answered (a notification, or an answer), or nothing that JSON-RPC 2.0 knows."""
+    """Classify a value: a request, a message that gets no answer (a notification or a response), or invalid."""
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         return "nothing"
     if "method" in value:
@@ -106,7 +106,7 @@ def _key(id: Any) -> tuple[type, Any]:
 
 
 def messages_of(frames: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Every message of what came back, each of a shape that JSON-RPC 2.0 has. Batches are opened."""
+    """Every message of the frames, each checked for a valid JSON-RPC 2.0 shape. Batches are unpacked."""
     for frame in frames:
         assert b"\n" not in frame
         value = careful(frame)
@@ -132,7 +132,7 @@ def judged(owed: Due, frames: Iterable[bytes]) -> list[dict[str, Any]]:
 
 
 def judged_over_http(owed: Due, status: int, frames: Sequence[bytes]) -> list[dict[str, Any]]:
-    """The messages that came, when they are what is owed, or a refusal of the whole request that says why."""
+    """The messages received, checked to be the owed answers, or a refusal of the whole request with a reason."""
     assert status in _STATUSES
     messages = list(messages_of(frames))
     answers = [message for message in messages if "method" not in message]

@@ -1,4 +1,4 @@
-"""What holds for any bytes and any value: nothing is lost, nothing but ``ParseError`` raised, nothing misread."""
+"""Properties of the codec for any bytes and any value: no loss, no misreading, and no exception but ``ParseError``."""
 
 from __future__ import annotations
 

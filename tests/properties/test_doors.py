@@ -1,4 +1,4 @@
-"""Whatever a client sends, over a channel or over HTTP: nothing raises, nothing hangs, and what is owed is answered."""
+"""Any client input, in memory or over HTTP, causes no exception and no hang, and every owed answer is sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tooltrue.transport.lines import LineSplitter
 
 
 async def conversation(sent: list[bytes]) -> None:
-    """Feed one frame after the other, and judge what came back."""
+    """Feed the frames in order, and check the answers."""
     written: list[bytes] = []
     session = server().connect(written.append, Carrier("memory"))
     owed: Counter[Any] = Counter()
@@ -80,7 +80,7 @@ def test_lines_are_the_same_however_they_are_cut(sent: list[bytes], cuts: list[i
 
 
 async def exchange(body: Sequence[bytes], headers: Sequence[tuple[bytes, bytes]], method: str = "POST") -> Answer:
-    """One request to a server of its own, which ends soon after, so that what is open-ended ends as well."""
+    """Send one request to a separate server that stops soon after, so that open-ended streams end as well."""
     app = http_of(server())
     answer = Answer()
     async with asyncio.timeout(LIMIT), app.serving():
@@ -95,7 +95,7 @@ async def exchange(body: Sequence[bytes], headers: Sequence[tuple[bytes, bytes]]
 
 
 def right_headers(message: Any) -> list[tuple[bytes, bytes]]:
-    """What a client would send along with a modern message."""
+    """The headers that a client sends with a stateless message."""
     params = message.get("params", {}) if isinstance(message, dict) else {}
     if not modern.carries_version(params):
         return []
@@ -174,7 +174,7 @@ def test_every_message_is_valid_against_the_schema_of_its_revision(revision: str
 
 
 def _of_era(message: dict[str, Any], revision: str, number: int) -> dict[str, Any]:
-    """The same request under an id of its own, with what its era wants in ``_meta``."""
+    """The same request with an id of its own, and with the ``_meta`` that its protocol revision requires."""
     if "method" not in message or "id" not in message:
         return message
     params = {name: value for name, value in message["params"].items() if name != "_meta"}

@@ -1,6 +1,6 @@
-"""No call runs on a host without a rule that allows it, or a yes to exactly its arguments; whatever a person answers.
+"""A host runs a call only by a rule that allows it, or by an approval of exactly its arguments, for any answers.
 
-The oracle is small and knows nothing of the layers: it reads rules and answers as they are written.
+The oracle is small and independent of the layers: it reads rules and answers as they are written.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ TOOL_SPELLINGS: list[tuple[Callable[[], Any], Register]] = [
 
 def bound(made: Any) -> Any:
     tools = made.tools if isinstance(made, Server) else made
-    [one] = tools._bound.values()  # pyright: ignore[reportPrivateUsage] - what is registered, with the parts that no list shows
+    [one] = tools._bound.values()  # pyright: ignore[reportPrivateUsage] - the registered tool and its unlisted parts
     return one
 
 
