@@ -1,4 +1,4 @@
-"""Questions over HTTP: which status and stream they have, and who may answer them."""
+"""Questions over HTTP: their status, their stream, and the principals that may answer them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client and what a server on HTTP does to it: streams that break off, sessions that end, eras."""
+"""A client and faults of an HTTP server: streams that break off, sessions that end, and protocol revisions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def call(client: Client) -> str:
     return (await client.call_tool("t")).text
 
 
-# -- answers that are none ---------------------------------------------------------------------------------------------
+# -- invalid answers ---------------------------------------------------------------------------------------------------
 
 ODD = {
     "an error that is null": ({"error": None}, "TT5009"),
@@ -446,9 +446,9 @@ def test_a_call_after_a_failed_session_start_opens_a_session():
 
 
 def named_by(*, discover: tuple[int, bytes], initialize: str | None = "good") -> Answering:
-    """A server whose every answer names a session, most of them a wrong one; only the good one is served.
+    """A server that sends a session id with every answer, most of them wrong, and that accepts only the good one.
 
-    ``initialize`` is what the handshake names, or ``None`` for nothing.
+    ``initialize`` is the session id in the answer to the handshake, or ``None`` for no id.
     """
 
     async def answer(request: Heard, reply: Reply) -> None:
@@ -846,7 +846,7 @@ def test_a_subscription_that_a_server_refuses_is_not_asked_for_again(number: int
     assert server.methods().count("subscriptions/listen") == 1
 
 
-# -- what goes with each request ---------------------------------------------------------------------------------------
+# -- headers of each request -------------------------------------------------------------------------------------------
 
 ANNOTATED = {
     "type": "object",

@@ -1,4 +1,4 @@
-"""A client that signs in, with a real authorization server: what is asked of whom, and what is kept."""
+"""A client that authenticates at a real authorization server: its requests, its registrations and its stored tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tooltrue.transport.http_client import HttpStatus
 
 
 def visit(url: str, auth: Any, *tools: str) -> list[Any]:
-    """What the tools answer, one after the other, on one connection."""
+    """The values of the tools, called in order on one connection."""
 
     async def scenario() -> list[Any]:
         async with Client(url, auth=auth) as client:
@@ -54,7 +54,7 @@ def spoil(credentials: InMemory, url: str, **changes: Any) -> None:
 
 
 def refused(code: str, url: str, auth: Any, *tools: str) -> str:
-    """Why nobody is let in."""
+    """The message of a failed authorization, whose error has the given code."""
     with pytest.raises(AuthorizationFailed) as found:
         visit(url, auth, *tools)
     assert found.value.code == code, found.value
@@ -146,7 +146,7 @@ def test_a_document_about_the_client_comes_before_a_registration(mounts: Mounts,
 
     async def wait_in_vain(page: str) -> None:
         await asyncio.to_thread(issuer.agree, page)
-        skip(LIMIT)  # this issuer cannot fetch the document, and sends nobody back
+        skip(LIMIT)  # this issuer cannot fetch the document, and never redirects back
 
     with serving(mounts, registering(issuer)) as url:
         refused("TT5105", url, SignIn(wait_in_vain, credentials=InMemory(), metadata_url=about, timeout=LIMIT))
@@ -213,7 +213,7 @@ def test_many_calls_at_once_ask_the_person_once(mounts: Mounts, issuer: Issuing)
     assert issuer.asked["/authorize"] == 2  # to come in, and to write
 
 
-# --- what is kept -----------------------------------------------------------------------------------------------------
+# --- stored tokens ----------------------------------------------------------------------------------------------------
 
 
 def test_a_signed_in_client_is_not_asked_again(mounts: Mounts, issuer: Issuing) -> None:
@@ -394,7 +394,7 @@ def test_metadata_is_looked_for_at_the_path_and_then_at_the_root(mounts: Mounts)
 @pytest.mark.requirement("AUTHC-02", "AUTHC-05")
 def test_an_issuer_with_a_path_has_three_places(mounts: Mounts) -> None:
     places = looked(mounts, "oauth-authorization-server", "/.well-known/openid-configuration/")
-    # What is below the path itself is what the server there is asked for.
+    # The issuer's server receives a request below its own path without that prefix.
     assert places[1:4] == [f"{ISSUER}/…", "/.well-known/openid-configuration/…", "/.well-known/openid-configuration"]
     assert places[4:7] == ["/register", "/…/authorize", "/token"]
 
@@ -403,14 +403,14 @@ def test_an_issuer_with_a_path_has_three_places(mounts: Mounts) -> None:
 @pytest.mark.parametrize("speaks", [True, False], ids=["metadata at the root", "endpoints by their names"])
 def test_a_server_that_says_nothing_of_itself_is_its_own_issuer(issuer: Issuing, speaks: bool) -> None:
     registering(issuer).speaks = speaks
-    with pytest.raises(HttpStatus, match="501"):  # let in, to where nothing is
+    with pytest.raises(HttpStatus, match="501"):  # authorized, but no MCP endpoint answers
         visit(f"{issuer.url}/mcp", signing_in(issuer))
     metadata = [ISSUER] if speaks else [ISSUER, "/.well-known/openid-configuration"]
     asked = [path for path in dict.fromkeys(path for path, _ in issuer.said) if path != "/mcp"]
     assert asked == [f"{RESOURCE}/mcp", RESOURCE, *metadata, "/register", "/authorize", "/token"]
 
 
-# --- nobody is there --------------------------------------------------------------------------------------------------
+# --- clients without a user -------------------------------------------------------------------------------------------
 
 
 def by_secret(issuer: Issuing) -> ClientCredentials:
@@ -531,7 +531,7 @@ def test_a_token_without_the_key_it_was_asked_for_is_not_used(mounts: Mounts) ->
         refused("TT5102", url, SignIn(made.agree, credentials=InMemory()))
 
 
-# --- what is not tried ------------------------------------------------------------------------------------------------
+# --- settings refused at construction ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

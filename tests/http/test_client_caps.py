@@ -1,4 +1,4 @@
-"""Answers without end: a client gives up at its cap, whatever the form of the answer."""
+"""Endless answers: a client gives up at its size limit, for every form of answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources over HTTP: what a session has subscribed to is known to every worker, and so is what changes."""
+"""Resources over HTTP: every worker knows the subscriptions of a session, and the changes of resources."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_session_is_told_of_the_resources_that_it_has_subscribed_to(mounts: Mo
         await endpoint.legacy(other, "resources/subscribe", {"uri": "test://b"})
         async with endpoint.open("GET", headers=listening(session)) as stream:
             await stream.event()  # it is open
-            # What comes later counts as well.
+            # A later subscription counts as well.
             assert (await endpoint.legacy(session, "resources/subscribe", {"uri": "test://c"})).json["result"] == {}
             for uri in ("test://a", "test://b", "test://c"):
                 await endpoint.legacy(session, "tools/call", update(uri))

@@ -21,7 +21,7 @@ KEY = b"0123456789abcdef"
 
 
 def by_name(carrier: Carrier) -> Principal | None:
-    """Whoever says who they are is believed."""
+    """Accept the authorization header as the principal's id, without a check."""
     return Principal((carrier.headers or {}).get("authorization", "nobody"))
 
 
@@ -104,7 +104,7 @@ async def say(endpoint: Endpoint, session: str, *words: str) -> None:
 
 
 async def rest(stream: Stream) -> list[str]:
-    """What all events say until the stream ends: progress numbers and words, the text of the answer."""
+    """The contents of all events until the stream ends: progress numbers and messages, and the text of the answer."""
     said: list[str] = []
     while event := await stream.event():
         said.append(told(event))
@@ -468,7 +468,7 @@ async def add(endpoint: Endpoint, name: str) -> None:
 
 
 async def told_of_changes(endpoint: Endpoint, stream: Stream) -> str:
-    """What a stream says once it speaks; until the server has seen who left, it may not be this one that does."""
+    """The first notification on a stream. Changes repeat until then: the server may still use a closed stream."""
     event = asyncio.ensure_future(stream.event())
     number = 0
     while not event.done():
