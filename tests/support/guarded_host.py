@@ -1,4 +1,4 @@
-"""A host with a few tools behind its whole pipeline, a person who answers from a script, and a clock that stands."""
+"""A host with a few tools behind its full pipeline, a scripted person, and a stopped clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Says: TypeAlias = str | Exception | CallToolResult | Callable[[dict[str, Any]], 
 
 
 class Person:
-    """Answers each question with the next of ``answers``, and says no when there are none left."""
+    """Answers each question with the next of ``answers``, and refuses after the last one."""
 
     def __init__(self, *answers: ApprovalAnswer | Exception) -> None:
         self.answers = list(answers)
@@ -47,7 +47,7 @@ class Person:
 
 
 class Place:
-    """``ran`` is what the tools have done, with which arguments."""
+    """A host under test. ``ran`` records the tools that ran, with their arguments."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Place:
         self.now += seconds
 
     def add(self, name: str, says: Says = "done", **settings: Any) -> None:
-        """A tool with one optional text ``x``; ``says`` is what it returns, a function of its arguments, or raises."""
+        """Add a tool with one optional text ``x``; ``says`` is its result, an exception, or a function of arguments."""
 
         async def handler(arguments: dict[str, Any]) -> Any:
             self.ran.append((name, arguments))
@@ -111,7 +111,7 @@ class Place:
         return outcome
 
     async def code(self, name: str, task: Task | None = None, **arguments: Any) -> str:
-        """The code of the refusal, or nothing where the call ran to a good end."""
+        """The code of the refusal, or an empty string after a successful call."""
         result = await self.call(name, task, **arguments)
         if not result.isError:
             return ""

@@ -1,4 +1,4 @@
-"""Servers in memory for a host, which say what a test wants them to say, and the host around them."""
+"""In-memory servers with scripted answers for a host, and the host around them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPEN: Mapping[str, Any] = {"guard": Guard(confirm=Confirm.never()), "guarding": 
 
 
 class Published:
-    """A server that publishes ``tools`` as they are, and answers calls by ``answer``, whatever was called."""
+    """A server that publishes ``tools`` unchanged, and answers a call of any tool with ``answer``."""
 
     def __init__(self, *tools: Any, answer: Any = None, **said: Any) -> None:
         self.tools = list(tools)
@@ -105,7 +105,7 @@ def tool(name: str, description: str = "Does it.", **more: Any) -> dict[str, Any
 
 
 def hosted(servers: Any, test: Callable[[Host], Awaitable[Any]], **settings: Any) -> Any:
-    """What ``test`` returns of a host of these servers, in which nobody is asked."""
+    """The return value of ``test`` for a host of these servers, which has no person to ask."""
 
     async def main() -> Any:
         async with asyncio.timeout(LIMIT), Host(servers, **{**OPEN, "audit": False, **settings}) as host:

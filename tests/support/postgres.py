@@ -1,6 +1,6 @@
 """A PostgreSQL for tests: the one that ``TOOLTRUE_TEST_POSTGRES`` names, the machine's own, or one that is started.
 
-Nothing of it is imitated. Where there is none, tests are skipped, but not where ``CI`` is set.
+No part of it is mocked. Without a server, tests are skipped, but not where ``CI`` is set.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _server() -> str:
 
 
 def _start() -> str | None:
-    """A server of our own, from whatever packages are installed."""
+    """Start a separate server from the installed packages, and return its URL, or ``None`` without packages."""
     places = [*Path("/usr/lib/postgresql").glob("*/bin"), *map(Path, os.environ.get("PATH", "").split(":"))]
     folder = next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
     if folder is None:

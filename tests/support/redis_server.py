@@ -1,6 +1,6 @@
-"""A real Redis or Valkey for tests: the one of the machine, or one that is started for them.
+"""A real Redis or Valkey for tests: the machine's own, or one that is started for them.
 
-``TOOLTRUE_TEST_REDIS`` names one by URL; otherwise whoever answers at 127.0.0.1:6379 is taken, otherwise
+``TOOLTRUE_TEST_REDIS`` gives its URL; otherwise a server at 127.0.0.1:6379 is used, otherwise
 ``redis-server`` or ``valkey-server`` is started. Without any, tests are skipped; where CI=true, they fail.
 """
 
@@ -40,7 +40,7 @@ class OwnRedis:
 
     def __init__(self, folder: Path, *options: str, tls: bool = False) -> None:
         server, self._held = program(), socket.socket()
-        # Whoever sets this may listen beside a socket that only holds the port, and nobody else is given it.
+        # With this option the server can listen beside this socket, which reserves the port against other processes.
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._held.bind(("127.0.0.1", 0))
         self.port = self._held.getsockname()[1]
@@ -92,7 +92,7 @@ def _of_the_machine() -> str | None:
 
 @contextlib.contextmanager
 def redis_url() -> Iterator[str]:
-    """The URL of an empty store, with a prefix that nobody else has. What was put there is gone in the end."""
+    """The URL of an empty store with a unique key prefix. The keys under the prefix are deleted at the end."""
     with contextlib.ExitStack() as stack:
         url = _of_the_machine() or stack.enter_context(own_redis()).url
         prefix = f"tooltrue-test-{secrets.token_hex(6)}:"

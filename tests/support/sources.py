@@ -45,7 +45,7 @@ CONSTANTS = dict(_constants())
 
 
 def codes_in(path: Path) -> set[str]:
-    """The codes of the messages that a file names, by their constants or as text. A catalogue uses none."""
+    """The codes of the messages that a file names, by their constants or as text. For a catalogue: the empty set."""
     if path.name == "wording.py":
         return set()
     text = path.read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ def kernel_can() -> bool:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """An empty folder, with nothing else beside it."""
+    """An empty folder in an otherwise empty folder."""
     folder = tmp_path / "served"
     folder.mkdir()
     return folder

@@ -75,9 +75,9 @@ class _Skipping(selectors.DefaultSelector):
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock stands while there is something to do, and is at the next timer when there is not.
+    """An event loop whose clock stands still while callbacks are ready, and otherwise jumps to the next timer.
 
-    For what happens in this loop alone: work of a thread or of another process would come too late for every limit.
+    For code that runs in this loop alone: work of a thread or of another process would miss every timeout.
     """
 
     def __init__(self) -> None:

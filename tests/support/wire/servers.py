@@ -39,7 +39,7 @@ from tooltrue.tools.vocabulary import Entry, RequestContext, Tool
 
 
 def shop() -> Server:
-    """Calls of every outcome, and one tool that nobody may see."""
+    """Tools with calls of every outcome, and one tool that is hidden from every caller."""
     server = Server("shop", version="1.2.3", instructions="Sells tea.", decide=_but_hidden)
     server.tool(effect="read", title="Greeting")(greet)
     server.tool(effect="read")(add)
@@ -129,7 +129,7 @@ def empty() -> Server:
 
 
 def slow() -> Server:
-    """Tools that take their time, and one that tells what became of them."""
+    """Tools with long calls, and one tool that reports whether a call was cancelled."""
     server = Server("slow", version="1")
     cancelled = asyncio.Event()
 
@@ -181,7 +181,7 @@ def slow() -> Server:
 
 
 def closed() -> Server:
-    """A server that lets nobody in over HTTP."""
+    """A server that refuses every caller over HTTP."""
     server = Server("closed", version="1", authenticate=lambda carrier: None)
     server.add_tool(greet)
     return server
@@ -247,7 +247,7 @@ async def point() -> dict[str, int]:
 
 
 def library() -> Server:
-    """Something to read, something to say, and what nobody may know of."""
+    """Resources and prompts, some of them hidden from every caller."""
     server = Server("library", version="1", decide=_but_secrets)
     server.add_resource("test://text", lambda: "plain", name="text", title="A text", size=5)
     server.add_resource("test://binary", lambda: b"\x00\xff", name="binary", mime_type="image/png")
@@ -454,7 +454,7 @@ def asking() -> Server:
 
 
 def attic() -> Server:
-    """What a person has to agree to. ``lost`` tells what is gone."""
+    """Destructive tools that need a person's approval. ``lost`` records the destroyed boxes."""
     server = Server("attic", version="1", confirm=Confirm(store="memory:"))
     lost: list[str] = []
 
@@ -545,7 +545,7 @@ reason = "The adviser is on holiday."
 
 
 def bank() -> Server:
-    """Rules of every kind: what is hidden, what is refused with a reason and without, what is open."""
+    """Rules of every kind: hidden items, items refused with and without a reason, and open items."""
     config, problems = examine("tooltrue.toml", RULES)
     assert problems == []
     server = Server("bank", version="1", rules=config.rules)
