@@ -1,4 +1,4 @@
-"""What the pages say of each protocol revision is what goes over its wire: each cell of their tables is tried."""
+"""The tables of the pages on protocol revisions: each cell is compared with the wire of its revision."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table(page: str, heading: str) -> list[list[str]]:
 
 
 async def first_answer(revision: str, server: Server, tool: str) -> Any:
-    """What a server says first to a call by a client of one revision that can be asked everything."""
+    """The first message from a server after a call by a client of one revision that declares every capability."""
     said: asyncio.Queue[Any] = asyncio.Queue()
     session = server.connect(lambda frame: said.put_nowait(json.loads(frame)))
     capabilities = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
@@ -132,7 +132,7 @@ def at(value: Any, place: tuple[str | int, ...]) -> Any:
 
 
 async def results_in(revision: str, server: Server) -> dict[str, Any]:
-    """What each tool of the page comes to on the wire of one revision."""
+    """The result of each tool of the page on the wire of one revision."""
     tools = ("everything", "numbers", "undeclared")
     return {tool: (await first_answer(revision, server, tool))["result"] for tool in tools}
 

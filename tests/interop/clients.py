@@ -1,4 +1,4 @@
-"""The official clients, each with what it needs and the revision it must negotiate with us."""
+"""The official clients, with the environment of each and the revision it must negotiate with us."""
 
 import json
 import sys
@@ -14,9 +14,9 @@ PACKAGES: dict[str, str] = json.loads((HERE / "node" / "package.json").read_text
 
 @dataclass(frozen=True, slots=True)
 class Official:
-    """A client somebody else wrote. `command` makes its environment and says how to start it.
+    """A client by another author. `command` creates its environment and returns its command line.
 
-    `command` raises Failure if the environment cannot be made, NoNode if it needs a Node and there is none.
+    `command` raises Failure if the environment cannot be created, NoNode if it needs Node and Node is missing.
     """
 
     name: str

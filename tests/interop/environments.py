@@ -1,6 +1,6 @@
-"""Where the clients live: virtual environments and one node_modules under `.interop/`, made once.
+"""Environments of the clients: virtual environments and one node_modules under `.interop/`, created once.
 
-A stamp beside each says what it was made from; another version of a client makes it anew.
+A stamp beside each environment records its inputs; another version of a client creates it anew.
 """
 
 import functools
@@ -17,12 +17,12 @@ from processes import Failure, completed
 HERE = Path(__file__).parent
 HOME = HERE.parents[1] / ".interop"
 NODE_HOME = HOME / "node"
-OLDEST_NODE = (22, 19)  # what the Inspector asks for
+OLDEST_NODE = (22, 19)  # required by the Inspector
 INSTALL_SECONDS = 300
 
 
 class NoNode(Exception):
-    """No Node, or none new enough, and none came through npm."""
+    """Node is missing or too old, and npm did not provide a newer one."""
 
 
 def python_for(name: str, *requirements: str) -> str:

@@ -1,4 +1,4 @@
-"""The official Python client, 2.x: what it saw of a server, as one line of JSON.
+"""The official Python client, 2.x: its report on a server, as one line of JSON.
 
 Usage: python_sdk_v2.py CALLS (URL | COMMAND ARGUMENT...)
 """

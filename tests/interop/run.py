@@ -1,14 +1,14 @@
-"""Proof by other people's programs: the official MCP clients against `tooltrue serve files`.
+"""Interoperability with other implementations: the official MCP clients against `tooltrue serve files`.
 
     python tests/interop/run.py [--python-only | --node-only] [--only CLIENT] [--no-skip]
 
 Each client, over stdio and over Streamable HTTP, lists the tools, writes a file, reads it back and is refused a
-file outside the root. The clients are small programs beside this one (`clients.py` has the list). Each is told the
-calls and the server, and prints one line of JSON: the revision it negotiated, the tools it was shown, the results
-it got. This program starts them, judges what they saw (`judging.py`) and prints a table; it ends with 1 if a row
+file outside the root. The clients are small programs beside this one (`clients.py` has the list). Each receives the
+calls and the server as arguments, and prints one line of JSON: the negotiated revision, the listed tools, and the
+results. This program starts them, checks their reports (`judging.py`) and prints a table; it exits with 1 if a row
 failed.
 
-It needs nothing but the standard library. Environments are made under `.interop/` and kept (`environments.py`).
+It needs only the standard library. Environments are created under `.interop/` and reused (`environments.py`).
 """
 
 import argparse
@@ -54,7 +54,7 @@ def all_rows(clients: Sequence[Official], tooltrue: str) -> tuple[list[Row], lis
 
 
 def tried(client: Official, command: list[str], transport: str, tooltrue: str) -> Row:
-    """One row. What the row left running is ended, and counts as trouble."""
+    """Run one row. Processes that the row left running are ended, and count as trouble."""
     before, start = children(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tooltrue-interop-") as root, tempfile.TemporaryFile() as log:
         serve = [tooltrue, "serve", "files", "--root", root, "--no-confirm"]
@@ -86,7 +86,7 @@ def over_http(command: list[str], serve: list[str], log: IO[bytes]) -> tuple[dic
 
 
 def report(command: list[str], target: list[str]) -> tuple[dict, str]:
-    """What the client says it saw, and its stderr. Raises Failure."""
+    """The report of the client and its stderr. Raises Failure."""
     done = completed([*command, json.dumps(CALLS), *target], CLIENT_SECONDS, env=environment())
     if done.returncode:
         raise Failure(f"the client ended with {done.returncode}", done.stdout + done.stderr)

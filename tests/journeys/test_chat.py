@@ -63,7 +63,7 @@ class Terminal:
         self.all = ""
 
     def until(self, mark: str) -> str:
-        """What is shown up to ``mark``, without colours."""
+        """The output up to ``mark``, without colours."""
         while mark not in self._seen:
             assert select.select([self.ours], [], [], LIMIT)[0], f"nothing more:\n{self._seen}"
             try:
@@ -198,7 +198,7 @@ def test_the_servers_of_a_file_are_started_once_that_is_agreed_to(attic: str, tm
         assert "runs.py" in terminal.answers("whenever it is the same? [y/N]: ", "y")  # once: it is the same command
         assert "lower:" in terminal.until("upper:")
         terminal.types("where?")
-        # What a stranger says of its tools lets nothing run by itself.
+        # An untrusted server's claims about its tools do not replace approval.
         terminal.answers(RUN_IT, "y")
         terminal.answers(RUN_IT, "y")
         terminal.until("So.")

@@ -69,7 +69,7 @@ def question_of(request: ModelRequest) -> str:
 
 
 def by_question(**answers: Says) -> Callable[[ModelRequest], Says]:
-    """Answers by the first word of the question, whoever asks first."""
+    """Answer by the first word of the question, in any order of questions."""
     return lambda request: answers[question_of(request).split()[0]]
 
 
@@ -197,7 +197,7 @@ def test_a_step_that_goes_another_way_is_the_last_one():
     assert len(script.requests) == 1
 
 
-# --- what is kept, and what is not counted ---------------------------------------------------------------------------
+# --- stored answers, and questions that are not counted --------------------------------------------------------------
 
 BUSY = Fails(429, "slow down", {"retry-after": "0"})
 
@@ -263,7 +263,7 @@ def by_description(request: ModelRequest) -> Says:
 
 
 def remove(request: ModelRequest) -> Says:
-    """A model that takes the tool whose name says that it removes, whatever the version calls it."""
+    """A model that calls the tool for removal, which has a different name in each version."""
     names = [one["function"]["name"] for one in request.body["tools"]]
     return Says(calls=[Call(next(name for name in names if name != "read_note"), {"key": "list"})])
 
@@ -315,7 +315,7 @@ def test_a_share_that_is_too_small_fails():
         assert evaluate("--fail-under", "67").exit_code == 1
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- reports ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_page_quotes_and_needs_nothing_beside_it():
@@ -344,7 +344,7 @@ def test_a_report_is_said_in_chinese_too():
     assert "  工具正确：3 个中 3 个：100.0%（95%：43.9% 至 100.0%）" in done.stdout
 
 
-# --- what is refused -------------------------------------------------------------------------------------------------
+# --- refused input ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

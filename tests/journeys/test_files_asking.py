@@ -1,4 +1,4 @@
-"""A served folder over stdio, and a person who is asked: only about calls that can be made."""
+"""A served folder over stdio, with a person who is asked only about calls that can run."""
 
 from __future__ import annotations
 

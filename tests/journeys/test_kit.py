@@ -22,21 +22,21 @@ from tooltrue_toolbox.files import toolset
 
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "examples" / "notes.py"
-# However busy the machine is: a limit that is reached is reached because nothing will ever come.
+# Enough for a busy machine: a call reaches this limit only if its answer will never come.
 SECONDS = 60.0
 QUICK = Plan(calls=5, in_flight=4, seconds=SECONDS)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def objects_of_other_tests_are_frozen() -> None:
-    """The kit collects garbage again and again, and need not look through what all the tests before have left."""
+    """Exclude the objects of earlier tests from the repeated garbage collections of the kit."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Path:
-    """What the demonstration serves."""
+    """The folder that the demonstration serves."""
     shutil.copytree(ROOT / "demo" / "sample", tmp_path, dirs_exist_ok=True)
     return tmp_path
 

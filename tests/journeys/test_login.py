@@ -1,4 +1,4 @@
-"""`tooltrue login`, `logout`, and what other verbs make of it: real processes, a real server, a real issuer."""
+"""`tooltrue login`, `logout`, and their effect on other verbs: real processes, a real server, a real issuer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ urllib.request.build_opener(urllib.request.ProxyHandler({{}})).open(sys.argv[-1]
 
 
 class Person:
-    """Somebody at a terminal, with a home and a browser of their own. Their keyring keeps nothing."""
+    """A person at a terminal, with a home folder and a browser of their own. Their keyring cannot store secrets."""
 
     def __init__(self, home: Path) -> None:
         self.home = home

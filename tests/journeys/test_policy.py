@@ -85,7 +85,7 @@ def test_a_call_by_an_old_name_is_explained_by_the_rule_that_decides_whichever_n
         assert told == "The caller is told: Over 10 a person pays."
         assert [line.split("  ")[-1].strip() for line in rules] == [
             "the effect is write",
-            "may match: it depends on the arguments",  # whatever they are, the next one denies it
+            "may match: it depends on the arguments",  # for any arguments, the next rule denies it
             "matches its old name transfer",
         ]
 

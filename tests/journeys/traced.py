@@ -1,4 +1,4 @@
-"""A process in which OpenTelemetry is set up: a client calls a server, in memory and over HTTP, and what was traced is
+"""A process in which OpenTelemetry is set up: a client calls a server, in memory and over HTTP, and the traces are
 printed as JSON."""
 
 from __future__ import annotations

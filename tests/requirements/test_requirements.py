@@ -28,7 +28,7 @@ from support.collected import whole_suite
 ROWS = load()
 FILES = {file.stem: tomllib.loads(file.read_text()) for file in FOLDER.glob("*.toml")}
 
-# How many duties each group has. A row that is lost is a duty that nobody thinks of any more.
+# The number of duties of each group. A lost row would be a forgotten duty.
 GROUPS = {
     "ADJ": 15,
     "AUTHC": 49,
