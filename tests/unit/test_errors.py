@@ -1,4 +1,4 @@
-"""The family of errors: as it is drawn, and what each says."""
+"""The family of errors: the documented tree of classes, and the message of each error."""
 
 from __future__ import annotations
 

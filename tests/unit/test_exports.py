@@ -1,4 +1,4 @@
-"""What ``tooltrue`` offers: all of it is there, and nothing is loaded before it is used."""
+"""The exports of ``tooltrue``: each of them exists, and no module is loaded before its first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPORTS: dict[str, str] = tooltrue._EXPORTS  # pyright: ignore[reportPrivateUsag
 
 
 def declared() -> dict[str, str]:
-    """What type checkers are told: public name → ``module`` or ``module:name``."""
+    """The exports declared for type checkers: public name → ``module`` or ``module:name``."""
     tree = ast.parse(inspect.getsource(tooltrue))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]

@@ -1,4 +1,4 @@
-"""Whatever a definition holds where something else is meant to be, no rule raises, and its words can be printed."""
+"""Malformed definitions: for a wrong value in any place, no rule raises, and its text can be printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where values stand in a JSON text, and how one is put there without touching what is beside it."""
+"""The spans of values in a JSON text, and edits of one value that leave the surrounding text unchanged."""
 
 from __future__ import annotations
 

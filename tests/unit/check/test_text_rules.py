@@ -1,4 +1,4 @@
-"""What the rules on text tell apart beyond the examples on their cards."""
+"""Distinctions of the text rules beyond the examples on their cards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written on a command line, and what comes of it."""
+"""Arguments of a command line, and the values and targets parsed from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for an option wherever it is taken."""
+"""Properties of an option at every place that accepts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client and what a server, any server, does to it."""
+"""A client against any server: lists, results, timeouts and messages from the server."""
 
 from __future__ import annotations
 
@@ -192,13 +192,13 @@ def test_an_error_of_the_protocol_is_raised():
 
 
 def asked(person_seconds: float, server_seconds: float) -> str:
-    """What becomes of a call that has 10 s, at a legacy server that asks a person, and then takes its time."""
+    """The outcome of a call with a timeout of 10 s at a session-based server that asks a person and then runs on."""
     loop = StillLoop()
 
     async def person(question: Elicitation) -> bool:
         loop.now += person_seconds
         for _ in range(10):
-            await asyncio.sleep(0)  # whoever is late is told so
+            await asyncio.sleep(0)  # lets an expired timeout fire
         return True
 
     server = Server("asks")
@@ -293,7 +293,7 @@ def test_b34_true_is_not_the_token_1():
     assert seen == []
 
 
-# -- what a server says unasked ----------------------------------------------------------------------------------------
+# -- messages that the server initiates --------------------------------------------------------------------------------
 
 
 def test_a_change_is_told():

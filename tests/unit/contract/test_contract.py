@@ -1,4 +1,4 @@
-"""The canonical form: what is the same, what differs, and in which field."""
+"""The canonical form: equal definitions, different definitions, and the field of a difference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def turned(value: Any) -> Any:
-    """The same value to JSON: keys in another order, and integers as floats where that loses nothing."""
+    """An equal JSON value: keys in another order, and integers as floats where the conversion is exact."""
     if isinstance(value, dict):
         return {key: turned(inner) for key, inner in reversed(value.items())}
     if isinstance(value, list):

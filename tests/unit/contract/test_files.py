@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and what is no file."""
+"""Atomic writes of files, and paths that are not regular files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Toolsets in other people's loops: what their models get, and that no name of theirs stands in the way."""
+"""Toolsets in third-party agent loops: the definitions and results for their models, and arguments of any name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of an evaluation that need no model: figures, grades, what is kept, and who is asked when."""
+"""The parts of an evaluation that need no model: figures, grades, stored answers, and the schedule of questions."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_no_arguments_are_an_object():
     assert made(turn, ExposedTools((), {"find": "find"})) == [ModelCall("find", {})]
 
 
-# --- what is kept ----------------------------------------------------------------------------------------------------
+# --- stored answers --------------------------------------------------------------------------------------------------
 
 
 @given(st.binary())
@@ -209,7 +209,7 @@ def away() -> ModelUnavailable:
 def asked(
     script: Scripted, *questions: EvaluationQuestion, kept: StoredAnswers | None = None, **more: Any
 ) -> tuple[list[QuestionOutcome], list[float]]:
-    """What comes of it, and the pauses on the way."""
+    """The outcomes of the questions, and the pauses between attempts."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""A yes to a server of one file is a yes to that server, whatever others are called."""
+"""An approval for the server of one file holds for that server only, not for a server of the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tooltrue.testing.state import LIMIT
 
 
 class Projects:
-    """Files that each have a server ``fs``; ``asked`` is what a person was asked, who says ``answer``."""
+    """Files that each have a server ``fs``; ``asked`` records the questions to a person, who gives ``answer``."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         patch.setenv("TOOLTRUE_APPROVALS", f"sqlite://{folder}/approvals.db")

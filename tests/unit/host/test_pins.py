@@ -1,4 +1,4 @@
-"""What a server publishes is what somebody has accepted, or nobody gets to see it."""
+"""Pins: a host shows a server's definitions only as the user has accepted them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAIL = tool("mail", "Send a mail.", inputSchema=INPUT, annotations={"destructive
 
 
 class Seen:
-    """What a host shows of one server that publishes ``tools`` now, and what it holds back."""
+    """The entries that a host shows of one server that publishes ``tools``, and the entries that it quarantines."""
 
     def __init__(self, folder: Path, *tools: Any, accept: Any = (), others: Any = None, **said: Any) -> None:
         self.server = Published(*tools, **said)

@@ -1,4 +1,4 @@
-"""Endpoints that imitate chat completions, each in its own way; and what a model writes that nobody could send back."""
+"""Endpoints with deviating imitations of chat completions, and model output that could not be sent back."""
 
 from __future__ import annotations
 

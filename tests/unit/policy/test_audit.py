@@ -1,4 +1,4 @@
-"""What is recorded of what happens, and what does not happen because it cannot be recorded."""
+"""Audit records of each kind of event, and calls that are refused because they cannot be recorded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Does = Callable[[Client], Awaitable[Any]]
 
 
 def recorded(server: Server, does: Does, **settings: Any) -> list[Record]:
-    """The records of what a client of ``server`` does; errors of the protocol end it quietly."""
+    """The records of a client's requests to ``server``; a protocol error ends the requests without an exception."""
 
     async def use() -> list[Record]:
         async with Client(server, **settings) as client:

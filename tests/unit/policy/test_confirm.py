@@ -1,4 +1,4 @@
-"""The layer that confirms: when it asks, what a yes is good for, and what happens where nobody can be asked."""
+"""The confirmation layer: when it asks, the scope of an approval, and refusals where no person can be asked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def session(question: object) -> dict[str, str]:
     return {"answer": "session"}
 
 
-# -- who is asked ------------------------------------------------------------------------------------------------------
+# -- when a person is asked --------------------------------------------------------------------------------------------
 
 
 @eras
@@ -123,7 +123,7 @@ def test_a_setting_that_makes_no_sense_is_refused():
             Confirm(**settings)
 
 
-# -- what a yes is good for --------------------------------------------------------------------------------------------
+# -- the scope of an approval ------------------------------------------------------------------------------------------
 
 
 def test_a_yes_in_flight_is_good_for_one_run():
@@ -239,7 +239,7 @@ def test_a_ticket_names_the_start_of_a_server_without_an_instance_name():
     assert approval_message(unsaid, "en").startswith("attic asks")
 
 
-# -- what is shown -----------------------------------------------------------------------------------------------------
+# -- the contents of a question ----------------------------------------------------------------------------------------
 
 
 def test_the_preview_is_made_once_and_shown():
@@ -515,7 +515,7 @@ def test_an_answer_sent_again_renews_no_session_that_a_person_has_ended():
 
 
 class Down(MemoryFacts):
-    """Facts of which nothing can be had."""
+    """A state store whose reads fail."""
 
     down = True
 

@@ -1,4 +1,4 @@
-"""Patterns of names: what they take, and what can be said of two of them."""
+"""Glob patterns for names: the names that they match, and relations between two patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are made to look like others, as a person who decides sees them."""
+"""Look-alike names, as a person who decides sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Once more, only where nothing can be lost by it."""
+"""Retries, only of calls that are safe to repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept for a caller: whose it is, for how long, how much, and in which parts."""
+"""Stored results of a caller: their owner, TTL, size limits and chunks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANN, BOB = Principal("ann"), Principal("bob")
 
 
 class Archive:
-    """A tool that keeps what it is made with, behind the whole pipeline."""
+    """A tool that stores the given values, behind the full pipeline."""
 
     def __init__(self, *values: Any) -> None:
         self.clock = StoppedClock()

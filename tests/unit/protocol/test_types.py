@@ -1,4 +1,4 @@
-"""Values of the newest shape: what is made from bytes."""
+"""Values of the newest protocol revision, made from bytes."""
 
 from __future__ import annotations
 

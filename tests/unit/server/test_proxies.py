@@ -1,4 +1,4 @@
-"""Who calls, as a proxy says or an address: believed from where it was set, and from nowhere else."""
+"""Principals from a proxy's headers or from an address, accepted from the configured source only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hub tells changes once a turn, from any thread, and never to who has left; news is what is told on."""
+"""The hub notifies current listeners of changes once a turn, from any thread; subscriptions forward real changes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_closing_a_hub_wakes_the_listeners_of_each_loop():
 
 
 class Desk:
-    """A library behind a decision, and what each principal is told of it."""
+    """A library behind a decision function, and the notifications that each principal receives."""
 
     def __init__(self, decide: Decide = allow_all) -> None:
         self.hub, self.library, self.told = Hub(), LocalLibrary(), list[tuple[str, str, Any]]()

@@ -1,4 +1,4 @@
-"""The contract of ``Facts`` on each store, and what only one of them promises."""
+"""The contract of ``Facts`` on each store, and the additional guarantees of single stores."""
 
 from __future__ import annotations
 

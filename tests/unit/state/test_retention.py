@@ -1,4 +1,4 @@
-"""The key that says where a log was pruned. What it is good for: ``tests/security/test_audit.py``."""
+"""The key that signs the record of where a log was pruned. Its use is tested in ``tests/security/test_audit.py``."""
 
 from __future__ import annotations
 

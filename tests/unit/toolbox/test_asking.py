@@ -1,4 +1,4 @@
-"""What a service says about when to come back."""
+"""The wait that a service requests with ``Retry-After``."""
 
 from __future__ import annotations
 

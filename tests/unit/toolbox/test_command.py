@@ -1,4 +1,4 @@
-"""The command tools: what they return, how they go on, how they are refused, and that nothing is left of a call."""
+"""The command tools: results, progress, refusals, and cleanup after a call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def code_of(server: Server, command: str, *args: str, **more: Any) -> str:
     return result.text.rpartition("[")[2].rstrip("]")
 
 
-# What comes back
+# Results
 
 
 @pytest.mark.process
@@ -226,7 +226,7 @@ def _own_children() -> list[int]:
 
 
 def _wait_until_gone(word: str) -> None:
-    """What has been killed is there until the system gives it the processor once more."""
+    """Wait for the killed processes to disappear: each exists until the system schedules it once more."""
     until = time.monotonic() + LIMIT
     while found := left(word):
         assert time.monotonic() < until, found
@@ -251,7 +251,7 @@ async def _ended(process: int) -> None:
         os.close(process)
 
 
-# What holds it
+# The sandbox
 
 
 @pytest.mark.process
@@ -369,7 +369,7 @@ def test_a_missing_required_sandbox_feature_ends_the_start(root: Path) -> None:
         confined(allowed, "never")
 
 
-# What the list may say
+# Validation of the command list
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path, langua
     assert os.listdir(root) == ["a.txt", "made"] or os.listdir(root) == ["made", "a.txt"]
 
 
-# What a model is told
+# Tool definitions and arguments
 
 OPTIONS = entry(
     "log",
@@ -499,7 +499,7 @@ def test_the_commands_are_listed_with_their_words(root: Path) -> None:
     assert tool.annotations.readOnlyHint is True
 
 
-# What holds for all words
+# Properties of any arguments
 
 ALPHABET = st.text(st.sampled_from("-=nosceb1a/."), min_size=1, max_size=8)
 WORDS = st.lists(st.one_of(ALPHABET, st.sampled_from(["-n", "--oneline", "--since", "--", "1", "a", "b", "-c", "-"])), max_size=6)  # fmt: skip  # noqa: E501

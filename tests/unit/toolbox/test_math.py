@@ -1,4 +1,4 @@
-"""The math tools: an expression means what it means on paper, nothing in it runs, and nothing in it takes long."""
+"""The math tools: an expression has its mathematical meaning, executes no code, and is evaluated in bounded time."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ NUMBERS = st.decimals(-1000, 1000, allow_nan=False, places=3)
 
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 4) -> tuple[str, Fraction]:
-    """An expression in brackets, and what it comes to."""
+    """An expression in brackets, and its value."""
     if depth == 0 or draw(st.booleans()):
         number: Decimal = draw(NUMBERS)
         return (f"({number})" if number < 0 else str(number)), Fraction(number)

@@ -1,4 +1,4 @@
-"""Patterns over paths: what they fit, that git agrees, and that none of them takes long."""
+"""Glob patterns over paths: the paths that they match, agreement with git, and bounded matching time."""
 
 from __future__ import annotations
 

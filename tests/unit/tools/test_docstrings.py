@@ -1,4 +1,4 @@
-"""What a docstring says, in each of its styles."""
+"""The content parsed from a docstring, in each of its styles."""
 
 from __future__ import annotations
 

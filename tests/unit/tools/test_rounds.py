@@ -1,4 +1,4 @@
-"""Questions by replay: what is remembered, what is asked again, what is made once."""
+"""Questions by replay: remembered answers, repeated questions, and values that are computed once."""
 
 import asyncio
 from typing import Any

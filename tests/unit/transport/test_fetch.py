@@ -1,4 +1,4 @@
-"""The guarded fetcher: what it fetches, from where, and when it gives up. Attacks are in tests/security."""
+"""The guarded fetcher: accepted responses, permitted addresses, and timeouts. Attacks are in tests/security."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched, origin_of
 def fetched(
     answer: bytes, *, seconds: float = LIMIT, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> tuple[Fetched, list[bytes]]:
-    """What is fetched of a server on loopback that gives this answer, and what it was asked."""
+    """The result of a fetch from a loopback server with this answer, and the requests that the server received."""
     asked: list[bytes] = []
 
     def serve(listening: socket.socket) -> None:
@@ -52,7 +52,7 @@ def fetched(
         try:
             return asyncio.run(Fetcher([url], resolve=names, seconds=seconds).get(url)), asked
         finally:
-            # Whoever gave up before it had a connection has left the server waiting for one.
+            # If the fetcher gave up before it connected, the server still waits for a connection.
             with contextlib.suppress(OSError):
                 socket.create_connection(listening.getsockname()).close()
             server.join()

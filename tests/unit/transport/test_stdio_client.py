@@ -1,4 +1,4 @@
-"""A child that was started is gone when its link is closed, whoever does not wait for that."""
+"""Closing a link ends the child process that it started, even if the close is cancelled."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Ear:
     def lose(self, error: Exception) -> None: ...
 
 
-# What each starts leaves the process group; the last of them says its number on the one descriptor that is heard.
+# Each script leaves the process group; its last process prints its id on the one descriptor that the test reads.
 AWAY = """
 import os, sys, signal
 def leave():

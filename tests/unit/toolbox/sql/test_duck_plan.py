@@ -1,4 +1,4 @@
-"""DuckDB's second wall for changes: the plan that DuckDB itself makes of a change reads and writes nothing hidden."""
+"""DuckDB's second check of changes: the plan that DuckDB makes of a change reads and writes no hidden data."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ VERBS = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "
 
 
 def is_query_of_a_view(source: str, place: str) -> bool:
-    """Whether a view is made that reads a shown view: what it shows is open to queries anyhow."""
+    """Whether the change creates a view over a shown view, whose rows a query can read anyhow."""
     return "VIEW" in place and ("amounts" in source or "people" in source)
 
 
 def past_the_judge(sql: str) -> Statement:
-    """``sql`` as a change that nobody has judged, which DuckDB's parser takes for what it is."""
+    """``sql`` as a change that was not checked, with the verb that DuckDB's parser finds in it."""
     return Statement(sql, "change", verb=next(verb for verb in VERBS if verb in sql))
 
 

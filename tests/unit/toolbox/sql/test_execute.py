@@ -1,4 +1,4 @@
-"""Changes: who is asked, what is shown, what is undone, and what a process that is killed leaves behind."""
+"""Changes: approval questions and their contents, rollbacks, and the state after the process is killed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WRITES = Access(writes=True)
 
 
 class Shown:
-    """A client whose user says ``answer``, and what the user was shown."""
+    """A client whose user gives ``answer``, and the questions that the user was shown."""
 
     def __init__(self, url: str, answer: bool = True, access: Access = WRITES, language: str = "en") -> None:
         self._server = Server("shop", toolsets=[toolset(url, access, limits=PATIENT)], language=language)
@@ -187,7 +187,7 @@ def test_a_number_beyond_the_database_is_told(tmp_path: Path):
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_a_statement_that_ends_after_its_timeout_changes_no_row(engine: str, tmp_path: Path):
-    """An engine that cannot be stopped in the middle: who was told that nothing is changed was told right."""
+    """An engine that cannot be interrupted: the error reports that no row was changed, and the report is correct."""
 
     async def once(url: str) -> None:
         runner = Runner(engine_of(url, WRITES, PATIENT), seconds=0.05)
@@ -207,7 +207,7 @@ def test_a_statement_that_ends_after_its_timeout_changes_no_row(engine: str, tmp
 
 
 def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp_path: Path):
-    """Who reads the file holds up the commit until the call has ended; then it comes all the same."""
+    """A reader of the file delays the commit until the call has ended; the commit then succeeds."""
     clock, ended = StoppedClock(), threading.Event()
 
     async def once(url: str) -> None:
@@ -296,7 +296,7 @@ class _Losing(socketserver.BaseRequestHandler):
 
 @contextmanager
 def _losing_commits(url: str) -> Generator[str]:
-    """The URL of the same database, by a way that loses what the server says of a commit."""
+    """The URL of the same database, through a proxy that drops the server's answer to a commit."""
     parts = urlsplit(url)
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Losing) as server:
         server.daemon_threads = True
