@@ -1,8 +1,8 @@
-"""`python bench/layers.py`: what each layer of the guard costs a call, in µs of CPU, its threads included.
+"""`python bench/layers.py`: the CPU time of each layer of the guard for a call, in µs, threads included.
 
-Each figure is the whole pipeline less the same without that layer, both called in turn in this process, the least of
-many rounds. The records are written to a file, as a server does it. With `--instructions` they are thousands of
-instructions of the CPU, which stay the same when the machine has other work, or a slower clock.
+Each figure is the minimum over many rounds of the whole pipeline, less that of the pipeline without that layer, both
+called in turn in this process. Audit records go to a file, as in a server. With `--instructions` the figures are
+thousands of CPU instructions, which do not depend on the load or the clock rate of the machine.
 """
 
 import argparse
@@ -56,7 +56,7 @@ async def _measure(file: Path, rounds: int, unit: str, cost: Cost) -> None:
     recorder = Recorder(guard.audit)
     async with recorder.open():
         layers = _layers(tools, guard, recorder)
-        # What is recorded is known where it ends and where it begins: one without the other makes other records.
+        # The write-ahead record and the audit record belong together: one layer alone writes other records.
         names = [name for name in dict.fromkeys(map(_name, layers)) if name != "intent"]
         providers = [guarded(tools, *layers), tools, *(guarded(tools, *_without(layers, name)) for name in names)]
         least = [float("inf")] * len(providers)
@@ -101,7 +101,7 @@ async def _measured(provider: Provider, recorder: Recorder, cost: Cost) -> float
     began = cost()
     for _ in range(CALLS):
         await provider.call_tool(ToolCall("echo", {"text": "hello, world"}, RequestContext(principal, SILENT)))
-    await recorder.log.head()  # what was noted is written
+    await recorder.log.head()  # all records are written
     return (cost() - began) / CALLS
 
 

@@ -81,7 +81,7 @@ total = sum(totals.values())
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: the seconds that it took, the MiB that it had at most, and what it answered."""
+    """One process: its seconds, its peak memory in MiB, and its answer."""
 
     seconds: float
     peak: int
@@ -127,7 +127,7 @@ def main() -> None:
 
 
 def measured(command: list[str]) -> Run:
-    """Raises SystemExit where the side fails: figures of some sides alone would be none of a comparison."""
+    """Run and measure a command. Raises SystemExit if it fails: a comparison needs the figures of all sides."""
     began = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out)

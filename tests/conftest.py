@@ -19,14 +19,14 @@ from support.time_limit import TimeLimit
 from support.variants import Family
 from tooltrue.client.remembered_revisions import REVISIONS
 
-# What servers record and ask by default; all processes of the suite inherit it.
+# The default folder for audit logs and pending approvals of servers; all processes of the suite inherit it.
 os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="tooltrue-tests-")
 os.environ.pop("TOOLTRUE_APPROVALS", None)
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
-# The same cases in every run, as in Hypothesis's own profile for CI: a rare counterexample would make the suite of
-# somebody else red, who has changed nothing. `make fuzz` looks for it, with other cases in each run. And a machine that
-# is busy is no fault of the code: nothing is judged by the clock.
+# Every run has the same cases, as in Hypothesis's own profile for CI: otherwise a rare counterexample would fail the
+# suite after an unrelated change. `make fuzz` searches for counterexamples, with other cases in each run. Hypothesis
+# sets no deadline, because a busy machine is no fault of the code.
 settings.register_profile(
     "suite",
     settings.get_profile("default"),
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test whose id holds an address: two processes of xdist would collect different tests, and run none."""
+    """Refuse a test whose id contains an address: xdist workers would collect different tests and stop the run."""
     if found := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"These ids differ from process to process, give them ids=…: {', '.join(found)}")
 
@@ -69,7 +69,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Fifteen thousand tests are a large heap, and it stays: whatever collects garbage need not look through it."""
+    """Exclude the collected tests from garbage collection: fifteen thousand tests are a large, permanent heap."""
     gc.collect()
     gc.freeze()
 

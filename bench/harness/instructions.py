@@ -10,7 +10,7 @@ _INHERIT, _WITHOUT_KERNEL, _WITHOUT_HYPERVISOR = 1 << 1, 1 << 5, 1 << 6
 
 
 class _Event(ctypes.Structure):
-    """What perf_event_open(2) wants to know."""
+    """The attribute structure of perf_event_open(2)."""
 
     _fields_ = (
         ("type", ctypes.c_uint32),

@@ -1,12 +1,12 @@
-"""Proof by the official conformance suite: every server scenario, in both eras, against `everything.py`.
+"""Run the official conformance suite: every server scenario, in both kinds of revisions, against `everything.py`.
 
-`run_clients.py` is the same for clients.
+`run_clients.py` does the same for clients.
 
     python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
 
-It starts the server on a free port, lets the suite loose on it, and judges each check that the suite has made
-(`verdicts.py`). A table for each revision says how each scenario went; what went wrong is told below. `extension`
-stands for the scenarios of extensions, `stable` for the whole suite of the stable release. The program ends with 1
+The program starts the server on a free port, runs the suite against it, and evaluates each check of the suite
+(`verdicts.py`). A table for each revision has the result of each scenario; details of failures follow. `extension`
+stands for the scenarios of extensions, `stable` for the whole suite of the stable release. The exit code is 1
 unless every scenario has passed, or is expected to fail (`expected-failures.yml`) and has failed.
 
 The suite and its Node come with those of the interoperability tests, once, under `.interop/`.
@@ -65,13 +65,13 @@ def everything(tooltrue: str, log: IO[bytes]) -> Iterator[str]:
 
 
 def complaints(log: IO[bytes]) -> list[str]:
-    """What the server wrote beside where it serves: the suite may well be content with a tool that crashed."""
+    """The server's log lines except its address: the suite may pass although a tool has crashed."""
     return [line for line in written(log).splitlines() if not line.startswith("tooltrue serves ")]
 
 
 @contextlib.contextmanager
 def results_folder(keep: bool, name: str = "conformance") -> Iterator[Path]:
-    """Where the suite leaves what it has found; removed in the end unless it is to be kept."""
+    """A folder for the results of the suite; removed at the end unless ``keep`` is set."""
     folder = HOME / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -127,7 +127,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[str]]:
-    """The rows of each revision asked for, and what the server complained of. Raises NoNode or Failure."""
+    """The rows of each requested revision, and the server's complaints. Raises NoNode or Failure."""
     node()  # before the server starts: the first time it takes a while
     with results_folder(options.keep) as folder, tempfile.TemporaryFile() as log:
         with everything(options.tooltrue, log) as url:
@@ -139,7 +139,7 @@ def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[st
 
 
 def expecting(found: dict[str, list[Row]], side: str, options: argparse.Namespace) -> dict[str, list[Row]]:
-    """The rows by what `expected-failures.yml` lets fail."""
+    """The rows, with the failures that `expected-failures.yml` allows marked as expected."""
     expected = expected_failures(EXPECTED, side)
     return {
         part: with_expected(rows, expected.get(part, {}), is_whole=options.scenario is None)

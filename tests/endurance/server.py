@@ -8,9 +8,9 @@ from collections import Counter
 
 from tooltrue import Abuse, Context, Limits, Rate, Server
 
-UNLIMITED = Rate(per_second=1_000_000, burst=1_000_000)  # what wears it out must not be refused
+UNLIMITED = Rate(per_second=1_000_000, burst=1_000_000)  # the load must not be refused
 
-# One thread, so that none comes later than the others.
+# One thread, so that no thread starts later than the others.
 server = Server(
     "endurance",
     threads=1,

@@ -1,4 +1,4 @@
-"""Lists in parts over HTTP: what a client needs for the next part is in its cursor, and nowhere else."""
+"""Paged lists over HTTP: the cursor alone holds the state for the next page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def server(key: bytes) -> Server:
 
 
 def second_part(mounts: Mounts, first_key: bytes, second_key: bytes) -> Answer:
-    """What the second server gives for a cursor of the first. Each request has a connection of its own."""
+    """The answer of the second server to a cursor of the first. Each request has a connection of its own."""
 
     async def scenario(one: Endpoint, other: Endpoint) -> Answer:
         listed = await one.modern("tools/list")

@@ -1,4 +1,4 @@
-"""The head of a request has a limit in size and in time, whoever sends it (B54)."""
+"""The head of a request has a size limit and a timeout, for every sender (B54)."""
 
 from __future__ import annotations
 

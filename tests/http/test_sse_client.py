@@ -1,4 +1,4 @@
-"""A client of HTTP+SSE (2024-11-05), and what such a server may do to it."""
+"""A client of HTTP+SSE (2024-11-05), and its behaviour with faulty and hostile servers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Act = Callable[[Client], Awaitable[Any]]
 
 
 class Old:
-    """A server of 2024-11-05 in a few lines. ``endpoint`` is what its streams begin with; ``refusal`` answers a POST to
-    the URL of the stream."""
+    """A minimal server of 2024-11-05. ``endpoint`` is the first event of its streams; ``refusal`` is the status for a
+    POST to the URL of the stream."""
 
     def __init__(self, endpoint: str = "/messages", refusal: int = 405) -> None:
         self.endpoint = endpoint
@@ -75,7 +75,7 @@ def run(answer: Answering, act: Act = call, **settings: Any) -> tuple[Any, Forei
 
 
 def refused(answer: Answering, **settings: Any) -> tuple[TooltrueError, list[Heard]]:
-    """The error of a client that cannot be opened, and what was sent."""
+    """The error of a client that cannot be opened, and the requests that it sent."""
 
     async def main() -> tuple[TooltrueError, list[Heard]]:
         async with asyncio.timeout(LIMIT), foreign(answer) as server:
@@ -233,7 +233,7 @@ def test_a_user_in_the_url_goes_to_the_endpoint_of_the_same_host_and_stands_in_n
 @pytest.mark.parametrize("way", ["headers", "auth"])
 @pytest.mark.parametrize("form", ["http://{}/m", "//{}/m", "http://x@{}/m"])
 def test_b80_no_token_goes_to_an_endpoint_elsewhere(form: str, way: str):
-    """Two servers: one names the other as its endpoint. The other hears of nothing."""
+    """One server names another as its endpoint. The other server receives no request."""
 
     async def main() -> tuple[str, list[Heard], list[Heard]]:
         async with asyncio.timeout(LIMIT), foreign(Old()) as evil:
@@ -251,7 +251,7 @@ def test_b80_no_token_goes_to_an_endpoint_elsewhere(form: str, way: str):
 
 
 class Token:
-    """The same token for whoever is asked."""
+    """Credentials with the same token for every server."""
 
     def for_server(self, url: str) -> Token:
         return self

@@ -170,7 +170,7 @@ FUTURE = {**ENVELOPE, VERSION: "2099-01-01"}
     ("params", "headers", "expected"),
     [
         ({"_meta": {VERSION: "2026-07-28"}}, {"mcp_method": None}, -32020),  # a header before the facts
-        ({"_meta": {VERSION: "2026-07-28"}}, {"mcp_method": "else"}, -32602),  # the facts before what headers say
+        ({"_meta": {VERSION: "2026-07-28"}}, {"mcp_method": "else"}, -32602),  # the facts before the headers' values
         ({"_meta": FUTURE}, {}, -32020),  # a header that differs before the version
         ({"_meta": FUTURE}, {"mcp_protocol_version": "2099-01-01", "mcp_method": "else"}, -32020),
         ({"_meta": FUTURE}, {"mcp_protocol_version": "2099-01-01"}, -32022),  # the version before the method

@@ -1,4 +1,4 @@
-"""Answers that are streams, and what it means that somebody goes away."""
+"""Streamed responses, and the effect of a client that disconnects."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_call_that_tells_of_progress_is_answered_by_a_stream(mounts: Mounts) -
     events = sent.decode().split("\n\n")
     assert events.pop() == ""
     lines = [event.split("\n") for event in events if not event.startswith(":")]
-    assert [line[0] for line in lines] == ["event: message"] * 3  # and no id: nothing can be resumed
+    assert [line[0] for line in lines] == ["event: message"] * 3  # and no id: no resumption
     assert [len(line) for line in lines] == [2, 2, 2]
     messages = [json.loads(line[1].removeprefix("data: ")) for line in lines]
     assert messages[:2] == [progress(1), progress(2)]

@@ -1,4 +1,4 @@
-"""What every client is told to do, and whether what it saw is what it should have seen."""
+"""The calls of every client, and the comparison of the observed results with the expected ones."""
 
 import json
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ CALLS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one client saw over one transport, judged. `trouble` is what went wrong around it."""
+    """The evaluated observations of one client over one transport. `trouble` is an error outside of the calls."""
 
     client: Official
     transport: str

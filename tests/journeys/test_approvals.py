@@ -1,4 +1,4 @@
-"""From a refusal to a run: a server over stdio, a person at a terminal, and who only pretends to be one."""
+"""From a refusal to an approved call: a server over stdio, a person at a terminal, and a program that imitates one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class House:
         return done
 
     def at_a_terminal(self, typed: str, *words: str, shell: str = "") -> str:
-        """What a person sees who types ``typed``. ``shell``: what is done before it, such as a limit."""
+        """The terminal output for a person who types ``typed``. ``shell``: commands to run before, such as a limit."""
         ours, theirs = pty.openpty()
         run = ["/bin/sh", "-c", f'{shell}\nexec "$@"', "sh", *command("approvals", *words)]
         with subprocess.Popen(run, stdin=theirs, stdout=theirs, stderr=theirs, env=self.env) as process:
@@ -79,7 +79,7 @@ class House:
                     seen += os.read(ours, 4096)
                 except OSError:  # the other end has gone
                     break
-                if not is_asked and seen.rstrip().endswith(b"[y/N]:"):  # what is typed before it is no answer
+                if not is_asked and seen.rstrip().endswith(b"[y/N]:"):  # earlier input is no answer
                     is_asked = True
                     os.write(ours, typed.encode())
             process.wait(LIMIT)

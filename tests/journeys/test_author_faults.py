@@ -1,4 +1,4 @@
-"""What an author's mistakes look like while a real process serves them: one that blocks, one that crashes."""
+"""Mistakes of a tool's author in a real server process: a tool that blocks, and one that crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The action for GitHub and the hook for pre-commit: what they say is run as they would run it."""
+"""The GitHub action and the pre-commit hook: the tests run their commands as GitHub and pre-commit would."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_action_annotates_the_findings_and_fails(runner: Path):
     action = read("action.yml")
     install, check = action["runs"]["steps"]
     assert "$GITHUB_ACTION_PATH" in install["run"]
-    assert "${{" not in install["run"] + check["run"]  # what a workflow says never becomes part of a script
+    assert "${{" not in install["run"] + check["run"]  # no workflow input is part of a script
     said = {"targets": "examples/tools.json\n\nexamples/notes.py\n", "arguments": "--level error", "sarif": "r.sarif"}
     given = {name: said[value[len("${{ inputs.") : -len(" }}")]] for name, value in check["env"].items()}
     assert action["inputs"].keys() == said.keys()

@@ -39,7 +39,7 @@ class Callers:
         return connection
 
     def status(self, address: str) -> bytes:
-        """The status that whoever comes from there now is answered with."""
+        """The response status of a new connection from this address."""
         with self.connect(address) as connection:
             connection.sendall(ASK)
             return answer(connection)[9:12]
@@ -53,7 +53,7 @@ class Callers:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """What comes until a body of JSON has ended, or the connection has."""
+    """The bytes received up to the end of a JSON body or of the connection."""
     data = b""
     while not data.endswith(b"}") and (more := connection.recv(65_536)):
         data += more
@@ -76,7 +76,7 @@ def test_b54_one_address_that_holds_connections_leaves_room_for_others() -> None
         said = answer(refused)
         assert said.startswith(b"HTTP/1.1 503 ")
         assert b"[TT7061]" in said
-        assert refused.recv(1) == b""  # nothing more is served on it
+        assert refused.recv(1) == b""  # the server has closed it
         assert callers.status(TWO) == b"200"
         first.close()
         assert callers.soon(ONE)
@@ -87,7 +87,7 @@ def test_b54_many_addresses_that_hold_connections_take_no_more_than_there_is() -
         kept = [callers.stay(address) for address in (ONE, ONE, TWO, TWO)]
         assert [callers.status(address) for address in (ONE, TWO, THREE)] == [b"503"] * 3
         kept[0].sendall(ASK)
-        assert answer(kept[0]).startswith(b"HTTP/1.1 200 ")  # who is there is served
+        assert answer(kept[0]).startswith(b"HTTP/1.1 200 ")  # open connections are still served
         kept[1].close()
         assert callers.soon(THREE)
 

@@ -1,4 +1,4 @@
-"""The life of servers behind a host: each for itself, whatever becomes of the others."""
+"""The lifecycle of servers behind a host: each is independent of failures of the others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A model and its tools, over real HTTP and through the providers' own packages: what is said on the wire, and what is
-left of a conversation when it fails."""
+"""A model and its tools, over real HTTP and through the providers' own packages: the messages on the wire, and the
+state of a conversation after a failure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def calculator() -> LocalToolset:
 
 
 def told(wire: str, *script: Any, tools: Toolset | None = None, **more: Any) -> tuple[RunResult, ScriptedModel]:
-    """What comes of a run, and what the model was sent."""
+    """The result of a run, and the model with the requests that it received."""
 
     async def scenario() -> tuple[RunResult, ScriptedModel]:
         settings = more.pop("settings", {})
@@ -290,7 +290,7 @@ def test_a_question_a_system_message_and_the_history_reach_the_model(wire: str):
     assert (body.get("system") == "Be brief.") is (wire == "messages")
 
 
-# --- what a model may write ------------------------------------------------------------------------------------------
+# --- malformed output of a model -------------------------------------------------------------------------------------
 
 NO_CALLS = [
     pytest.param(Call("add", '{"a": 1, "b":'), "TT9511", id="cut short"),

@@ -1,4 +1,4 @@
-"""A served database over stdio, on each engine: a person is shown what is then done, and nothing else is done."""
+"""A served database over stdio, on each engine: the server executes exactly the change that the person approved."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CHANGES = (
 
 
 class Asked:
-    """A person who says yes, and all that was asked."""
+    """A person who approves every question, and the list of the questions."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

@@ -69,7 +69,7 @@ class Judge:
         self._asked: dict[tuple[type, Any], tuple[str, str]] = {}
 
     def sent(self, frame: bytes) -> None:
-        """What the client says; it may be anything."""
+        """Record the requests in a frame of the client, which may be malformed."""
         try:
             value = json.loads(frame)
         except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ class Judge:
         return MODERN if isinstance(meta, dict) and VERSION in meta else self._legacy
 
     def came(self, frame: bytes) -> None:
-        """What the server says."""
+        """Check the messages in a frame of the server."""
         value = json.loads(frame)
         for message in value if isinstance(value, list) else [value]:
             self._judge(message)

@@ -90,7 +90,7 @@ def _nobody_hears_of_what_is_hidden(world: World, by: Principal, told: Told) -> 
 
 
 def _worded(item: Item, text: str) -> str:
-    """An answer without what differs from one request to the next."""
+    """An answer without the parts that differ between requests."""
     said = json.loads(text)
     said = json.loads(said) if isinstance(said, str) and said.startswith("{") else said
     return json.dumps({**said, "id": 0} if isinstance(said, dict) else said).replace(item.name, "NAME")

@@ -1,4 +1,4 @@
-"""Paging: whatever happens between two pages, each tool that stays is seen exactly once."""
+"""Paging: under any changes between two pages, each tool that stays is listed exactly once."""
 
 from __future__ import annotations
 

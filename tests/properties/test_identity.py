@@ -1,4 +1,4 @@
-"""Whatever is sent to say who calls is a principal that was meant, or a refusal: never a crash, never another."""
+"""Any credentials give the intended principal or a refusal: never a crash, never another principal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tooltrue.transport.carrier import Carrier
 
 KEY, DIGEST = new_key("ada")
 ADA = Principal("key:ada")
-# Nobody listens there, so no signature can be verified.
+# No issuer listens on this port, so no signature can be verified.
 WAYS = methods_of(
     [
         ApiKeys({"ada": Key(DIGEST)}),

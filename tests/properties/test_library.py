@@ -1,4 +1,4 @@
-"""What holds for every library: templates read what they wrote, and what is hidden is not there in any way."""
+"""Properties of every library: a template matches each URI that it expands to, and a hidden entry behaves as absent."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_path_is_read_unless_it_leads_out_of_its_folder(segments: list[str]):
 @settings(deadline=None)
 @given(st.sampled_from(["a:{x}", "a:{+x}"]), st.text("aA/.:%@~ é", max_size=6), st.randoms(use_true_random=False))
 def test_of_all_spellings_of_a_value_one_is_read(template: str, value: str, random: Random):
-    """However the same bytes are encoded: what is read is what ``expand`` writes."""
+    """Of all percent-encodings of a value, a template matches only the one that ``expand`` writes."""
     read = read_template(template)
     spelt = "".join(_spelt(byte, random) for byte in value.encode())
     assert read.match(f"a:{spelt}") in (None, {"x": value})
@@ -109,7 +109,7 @@ async def saying(x: Annotated[str, Completes(lambda prefix: [prefix])] = "") -> 
 
 
 async def outcome(act: Callable[[], Awaitable[Any]]) -> Any:
-    """What comes of it; of an error all that the caller is told."""
+    """The result of an action; for an error, every field that the caller receives."""
     try:
         return await act()
     except RpcError as error:
@@ -117,7 +117,7 @@ async def outcome(act: Callable[[], Awaitable[Any]]) -> Any:
 
 
 def attempts(provider: Provider, name: str) -> list[Callable[[], Awaitable[Any]]]:
-    """Everything that can be done with what has this name."""
+    """Every operation on the entries with this name."""
     read, deep = ResourceRead(f"a:{name}", CONTEXT), ResourceRead(f"t:{name}/x", CONTEXT)
     get = PromptGet(name, {}, CONTEXT)
     of_prompt = CompletionGet("prompt", name, "x", "", {}, CONTEXT)
@@ -161,7 +161,7 @@ def test_a_hidden_entry_behaves_like_an_absent_entry(hidden: set[str]):
 @settings(deadline=None)
 @given(st.lists(texts, max_size=8, unique=True), st.data())
 def test_a_completion_names_all_that_this_caller_may_read_and_nothing_else(values: list[str], data: st.DataObject):
-    """What may be read is asked of reading itself, under URIs that are written here."""
+    """The expected values come from read requests, for URIs that the test builds itself."""
     uris = {
         value: f"t:{quote(value, safe='')}/x" for value in values if is_segment(value) and cleaned(value, {}) == value
     }

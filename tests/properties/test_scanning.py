@@ -1,4 +1,4 @@
-"""What holds for the patterns of orders to a model: the words that they are sought by are always there."""
+"""A property of the prompt-injection patterns: each match contains the required words of the pattern's prefilter."""
 
 from __future__ import annotations
 

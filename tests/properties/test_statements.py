@@ -1,7 +1,7 @@
-"""No statement tells what is hidden, or changes it, on any engine, whatever stands in which place of it.
+"""No statement discloses or changes hidden data, on any engine, with any combination of its parts.
 
-Each is put to two databases that differ in nothing but what is hidden: where the answers differ, or have a secret in
-them, something has told of it. ``make fuzz FUZZ="-k statements"`` tries many.
+Each statement runs on two databases that differ only in hidden data: answers that differ or contain a secret are a
+leak. ``make fuzz FUZZ="-k statements"`` tries many statements.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def check_told(told: Told, world: World) -> None:
 
 
 def check_sent(statement: Statement, world: World) -> None:
-    """It is one statement, reads as it was written, and has nothing odd outside of its quotes."""
+    """Check that the text is one statement, parses to the same text, and has no odd character outside of quotes."""
     text = (
         text_with_parameters(statement, ":{name}")
         .removeprefix("EXPLAIN ")

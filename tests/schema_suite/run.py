@@ -55,7 +55,7 @@ PARTS = (
 
 # Why a schema of the suite may be refused: error code → column.
 REFUSALS = {"TT3105": "remote", "TT3103": "dialect"}
-# What such a schema must mention: the suite's own remote documents, or a meta-schema.
+# References of which such a schema must contain one: the suite's own remote documents, or a meta-schema.
 ELSEWHERE = ("http://localhost:1234/", f'"$ref": "{DRAFT_2020_12}', f'"$ref": "{DRAFT_07}')
 
 

@@ -1,5 +1,5 @@
-"""What a model must not be able to do where a person has to agree: attacks B18 to B23, B50, B51 and B57, and what looks
-alike and must pass."""
+"""Attacks of a model on approval by a person: B18 to B23, B50, B51 and B57, and their similar benign twins, which must
+pass."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def yes(question: object) -> bool:
 
 
 async def called(attic: Attic, principal: Principal, **arguments: Any) -> str:
-    """The code of a refusal, for a caller that cannot be asked; else what the tool said."""
+    """The code of a refusal, for a caller that cannot be asked; else the text of the tool's result."""
     outcome = await attic.provider.call_tool(ToolCall("burn", arguments, RequestContext(principal, SILENT)))
     assert isinstance(outcome, CallToolResult)
     text: str = outcome.content[0].text
@@ -137,7 +137,7 @@ def test_b19_twin_the_same_arguments_in_another_spelling_are_the_same_call():
     assert asyncio.run(main()) == ["1, 5"]
 
 
-# -- B20: what is shown is not what runs -------------------------------------------------------------------------------
+# -- B20: the shown call differs from the executed call ----------------------------------------------------------------
 
 
 @pytest.mark.attack("B20")
@@ -275,7 +275,7 @@ def test_b22_twin_a_minute_later_and_to_others_questions_are_put():
     assert asyncio.run(main()) == [""]
 
 
-# -- B23: nobody answers -----------------------------------------------------------------------------------------------
+# -- B23: the person does not answer -----------------------------------------------------------------------------------
 
 
 @pytest.mark.attack("B23")
@@ -319,7 +319,7 @@ def test_b23_twin_a_person_may_take_their_time():
     assert asyncio.run(posting(attic, scenario)) == "maps is ashes"
 
 
-# -- B50, B51: what a form may ask, and where a person may be sent -----------------------------------------------------
+# -- B50, B51: the allowed fields of a form, and the allowed URLs for a person -----------------------------------------
 
 
 def form(**field: str) -> Form[Any]:
@@ -389,7 +389,7 @@ def test_b51_twin_a_page_is_shown_by_its_whole_address_with_a_name_of_other_scri
     assert Link("Sign in.", url).request["params"]["url"] == url
 
 
-# -- B57: what is broken denies ----------------------------------------------------------------------------------------
+# -- B57: a failing component denies -----------------------------------------------------------------------------------
 
 
 class Down(MemoryFacts):
@@ -671,7 +671,7 @@ def test_b23_a_yes_after_the_time_of_its_question_is_none(seconds: float):
 
 
 def forged(true: str) -> dict[str, str]:
-    """States that nobody has given out, made of one that somebody has."""
+    """Forged request states, derived from an issued one."""
     half = len(true) // 2
     made = {
         f"letter {at} changed": f"{true[:at]}{'A' if true[at] != 'A' else 'B'}{true[at + 1 :]}"

@@ -1,6 +1,6 @@
-"""Definitions that give orders to a model: found in every part, in two languages, and innocent ones left alone.
+"""Tool poisoning: detected in every part of a definition, in two languages, without flagging benign definitions.
 
-The rates on two corpora are held here: what is poisoned (``poisoned.toml``) and what people write
+The tests hold the detection rates on two corpora: poisoned definitions (``poisoned.toml``) and benign ones
 (``plain_definitions.toml``).
 """
 
@@ -270,7 +270,7 @@ def test_a09_twin_advice_is_no_praise(text: str):
     assert not scan(tool(description=text))
 
 
-# -- what hides --------------------------------------------------------------------------------------------------------
+# -- hidden text -------------------------------------------------------------------------------------------------------
 
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in "run rm")
 
@@ -415,7 +415,7 @@ def test_a_long_definition_is_read():
 
 
 def test_no_pattern_repeats_without_a_bound():
-    """What repeats without a bound could take more than time in proportion to the text."""
+    """An unbounded repetition could take more than linear time in the length of the text."""
     for expression in (expression for one in patterns() for expression in one.expressions):
         plain = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", expression.pattern)
         assert not re.search(r"[*+]|\{\d*,\}", plain), expression.pattern
@@ -452,7 +452,7 @@ def test_a_finding_states_its_code_its_place_and_its_reason_in_two_languages():
     assert said.say("zh") == "它要求模型无视已有的指令。"
 
 
-# -- what changes ------------------------------------------------------------------------------------------------------
+# -- changed definitions -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.attack("A23", "A25")

@@ -1,4 +1,4 @@
-"""What comes in at the doors beside calls: lists, subscriptions, and rounds of a question."""
+"""Requests other than calls: lists, subscriptions, and multi-round requests."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def private() -> Server:
 
 
 async def lists(endpoint: Endpoint, *names: str) -> list[tuple[str, list[str], str]]:
-    """What each of them is told that there is, first by one door and then by the other, and who may keep it."""
+    """The tools listed for each caller, by the stateless and then by the session-based handler, and the cache scope."""
     listed: list[tuple[str, list[str], str]] = []
     for name in names:
         result = (await endpoint.modern("tools/list", authorization=name)).json["result"]
@@ -154,7 +154,7 @@ def sending() -> Server:
 
 
 async def retried(endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
-    """What a round is answered that carries the state of a question about sending 5 to Ann, and these arguments."""
+    """The answer to a second round that has the state of a question about sending 5 to Ann, but these arguments."""
     call = {"name": "send", "_meta": ENVELOPE, "arguments": {"amount": 5, "to": "ann"}}
     result = (await endpoint.modern("tools/call", call)).json["result"]
     answers = {key: {"action": "accept", "content": {}} for key in result["inputRequests"]}

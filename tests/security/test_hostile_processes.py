@@ -1,5 +1,5 @@
-"""A hostile server in a process of its own, or over HTTP, behind a host: what it does to itself, its pipes and its
-streams costs nobody else anything, and leaves nothing behind."""
+"""A hostile server in a process of its own, or over HTTP, behind a host: misuse of its process, pipes and streams does
+not affect other servers, and leaves no process behind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a server cannot do to the person and the model behind a client, by asking: attack B22 at `Client` and `Host`,
-in both protocol eras, and what looks alike and must pass."""
+"""Attacks of a server on the person and the model behind a client, by elicitation and sampling: B22 at `Client` and
+`Host`, in both stateless and session-based revisions, and the similar benign twins, which must pass."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ IDLE = ("initialize", "initialized", "ping", "tools/list", "resources/list", "pr
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("while_", IDLE)
 def test_b22_a_question_outside_of_a_call_does_not_reach_the_person(kind: str, while_: str):
-    """A thousand questions, sent while another request, or none, is open."""
+    """The server sends a thousand questions while another request, or no request at all, is pending."""
     who = Someone()
 
     def flood(params: Any) -> Any:
@@ -199,7 +199,7 @@ CALLS: Mapping[str, Callable[[Client], Coroutine[Any, Any, Any]]] = {
 
 
 async def during(server: Scripted, client: Client, method: str, *floods: Callable[[], object]) -> list[dict[str, Any]]:
-    """The answers to what is asked while a request of this method is open."""
+    """The answers to questions that arrive while a request of this method is pending."""
     call = asyncio.ensure_future(CALLS[method](client))
     await server.until(lambda message: message.get("method") == method)
     for flood in floods:
@@ -384,7 +384,7 @@ def test_b22_the_operator_is_told_once(caplog: pytest.LogCaptureFixture):
     assert f"desk: {MANY} " in caplog.records[-1].message
 
 
-# -- what looks alike --------------------------------------------------------------------------------------------------
+# -- benign twins ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.twin("B22")
@@ -439,7 +439,7 @@ def test_b22_twin_roots_pings_and_notifications_need_no_call(tmp_path: Any):
     assert all("result" in answer for answer in answers)
 
 
-# -- what one question may be ------------------------------------------------------------------------------------------
+# -- the limits of one question ----------------------------------------------------------------------------------------
 
 
 def form(message: str, **fields: Any) -> dict[str, Any]:
@@ -450,7 +450,7 @@ def form(message: str, **fields: Any) -> dict[str, Any]:
 def answered(
     params: Mapping[str, Any], limits: QuestionLimits | None = None
 ) -> tuple[dict[str, Any], list[Elicitation]]:
-    """The answer to one question during a call, and what the person was shown."""
+    """The answer to one question during a call, and the questions that the person was shown."""
     seen = list[Elicitation]()
 
     def elicit(question: Elicitation) -> bool:

@@ -1,4 +1,4 @@
-"""Bounds for what detection by patterns finds and flags, in each half of the project's own corpus."""
+"""Bounds for recall and false positives of detection by patterns, in each half of the project's own corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of files: what of a secret lies in the part that was asked for is masked, wherever the part begins and ends."""
+"""Parts of files: a secret in the requested part is masked, even if only a piece of the secret lies in the part."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_c08_lines_of_a_private_key_in_another_encoding_are_masked(tmp_path: Pat
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("cut", [3, 6, 12, 20, 34])
 def test_c08_a_part_of_a_token_in_another_encoding_is_masked(tmp_path: Path, codec: str, cut: int):
-    # More words than are looked at before a part, so that what is looked at begins within one of them.
+    # More words than the scan reads before a part, so that the scanned text begins within a word.
     words = (WORDS.get(codec, "Schlüssel für später ") * 1_001)[:-1]
     before = f"{words}{TOKEN[:cut]}".encode(codec)
     data = f"{words}{TOKEN} {words}".encode(codec)
@@ -290,7 +290,7 @@ HALF, REST = TOKEN[:20], TOKEN[20:]
 @pytest.mark.attack("C08")
 @pytest.mark.parametrize("first", [0, 1])
 def test_c08_each_of_two_pieces_with_one_text_is_masked(first: int):
-    """Only one of them is a part of a token; nothing in the result tells which."""
+    """Only one of the two pieces belongs to a token; the result does not show which one."""
     whole = f"{HALF}, {TOKEN}"
     shown = f"{HALF} | {HALF}"
     pieces = [Slice.of(whole, at, at + len(HALF), shown) for at in (0, len(HALF) + 2)]

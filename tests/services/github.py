@@ -31,7 +31,7 @@ def issue(number: int, repository: str = "octo/tea", **more: Any) -> dict[str, A
 
 
 class Hub:
-    """Repositories with issues. ``before`` may answer in its place, ``after`` in the place of what it has answered."""
+    """Repositories with issues. ``before`` may answer in place of the hub; ``after`` may replace the hub's answer."""
 
     def __init__(self, *repositories: str) -> None:
         self.repositories = repositories or ("octo/tea", "octo/milk")

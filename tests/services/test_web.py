@@ -1,4 +1,4 @@
-"""``fetch_url`` over real connections: what it makes of documents, and which attacks it stops (rows H)."""
+"""``fetch_url`` over real connections: its conversion of documents, and the attacks that it stops (rows H)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def web(*inside: str, names: Names | None = None, **settings: Any) -> LocalTools
 
 
 def page(body: str | bytes, headers: tuple[tuple[str, str], ...] = HTML, **arguments: Any) -> dict[str, Any]:
-    """What ``fetch_url`` makes of a document."""
+    """The result of ``fetch_url`` for a document."""
     with running(lambda asked: Said(200, body, headers)) as site:
         result = call(web(site.url), "fetch_url", url=f"{site.url}/page", **arguments)
     assert not result.is_error, result.text

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and what one says to them."""
+"""Servers in separate processes, and the exchange of messages with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}}
 
 
 def command(*arguments: str) -> list[str]:
-    """``tooltrue`` with these arguments, whatever the path is."""
+    """The command line of ``tooltrue`` with these arguments, independent of ``PATH``."""
     code = "from tooltrue.cli.main import main; main()"
     # uvicorn leaves its listening socket to the end of the process.
     return [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", "-c", code, *arguments]
@@ -118,7 +118,7 @@ class Process:
 
 @contextlib.contextmanager
 def started(arguments: Sequence[str], **settings: Any) -> Iterator[Process]:
-    """A process that is gone in the end, whatever happens."""
+    """A process that is always killed at the end."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     options = {"env": environment(), **pipes, **settings}
     popen = cast("subprocess.Popen[bytes]", subprocess.Popen(list(arguments), **options))

@@ -108,7 +108,7 @@ def busy(number: int) -> Iterator[None]:
 
 
 def ended(command: Sequence[str], output: int, seconds: float) -> int | None:
-    """The exit code of a command; ``None`` where it took longer, and was killed with its group."""
+    """The exit code of a command; ``None`` after a timeout, which kills its process group."""
     with subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True) as process:
         try:
             return process.wait(seconds)
@@ -120,7 +120,7 @@ def ended(command: Sequence[str], output: int, seconds: float) -> int | None:
 
 
 def counts(report: Path) -> tuple[int, int, int]:
-    """Passed, failed and skipped tests of a report; none where there is no report."""
+    """Numbers of passed, failed and skipped tests in a report; zeros without a report."""
     if not report.exists():
         return 0, 0, 0
     suites = ElementTree.parse(report).iter("testsuite")

@@ -1,4 +1,4 @@
-"""The replayer itself: what it lets pass, what it must not, and what it rewrites."""
+"""The replayer itself: the messages that it accepts and rejects, and the transcripts that it rewrites."""
 
 from __future__ import annotations
 

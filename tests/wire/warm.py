@@ -1,8 +1,8 @@
-"""Servers of the transcripts over stdio, each a process of its own that is forked from one that has loaded everything.
+"""Servers for the transcripts over stdio, each in its own process, forked from a parent that has loaded all modules.
 
-``python warm.py SOCKET`` is that one. It forks a server for each connection to ``SOCKET``, and ends with its input. The
-command of a link is a few lines that hand their own three descriptors on, so that nothing stands between the client and
-the server, and that end when the server does.
+``python warm.py SOCKET`` is the parent. It forks a server for each connection to ``SOCKET``, and ends with its input.
+The command of a link is a short program that passes its three standard descriptors on, so that the client and the
+server are connected directly, and that ends when the server does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def running_warm() -> Iterator[Warm]:
 
 
 def _become_server(connection: socket.socket) -> NoReturn:
-    """A server and nothing else: what is the parent's is not ended here."""
+    """Run a server and exit, without the parent's cleanup handlers."""
     code = 1
     try:
         with contextlib.suppress(SystemExit):

@@ -32,7 +32,7 @@ class Page(BaseModel):
     products: list[Product]
 
 
-# Made once: what an author's own code costs is the same on either side and would only dilute the ratio.
+# Made once: the cost of an author's own code is the same on either side and would only dilute the ratio.
 PRODUCTS = [
     Product(
         id=f"p-{number}",

@@ -1,4 +1,4 @@
-"""`ours/calls.py` with nothing around its tools but validation: the difference is what the guard costs."""
+"""`ours/calls.py` with only validation around its tools: the difference is the cost of the guard."""
 
 import runpy
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Attacks on the files tools, a row of the attack list each, with a benign twin that looks alike and must pass.
+"""Attacks on the files tools, one row of the attack list each, with a similar benign twin that must pass.
 
-Every refusal is also looked at for what it says: a code, a next step, and never where the folder lies (d28).
+Each test also checks the text of the refusal: it has a code and a next step, and never the path of the root (d28).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("way")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder ``data`` that is served, and around it what must not be reached."""
+    """A served folder ``data``, surrounded by files that the tools must not reach."""
     (tmp_path / "data").mkdir()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "x").write_text(SECRET)
@@ -63,7 +63,7 @@ def untouched(root: Path) -> None:
 
 CONTEXT = RequestContext(LOCAL, SILENT, agreed=True)
 
-# what each tool does with a path, beside read_file, write_file and list_directory, which have tests of their own
+# a call of each tool that takes a path, except read_file, write_file and list_directory, which have their own tests
 OTHERS: dict[str, Callable[[Files, str], object]] = {
     "file_info": lambda files, path: files.file_info(path),
     "read_media": lambda files, path: files.read_media(path, CONTEXT),
@@ -192,7 +192,7 @@ def test_d03_twin_a_link_inside(files: Files, root: Path) -> None:
     assert (root / "in" / "y").read_text() == "new"
 
 
-# D04: writing through a link that points to nothing yet
+# D04: writing through a dangling symbolic link
 
 
 @pytest.mark.parametrize("mode", ["create", "overwrite", "append"])
@@ -304,7 +304,7 @@ def test_d06_twin_links_where_the_operator_allows_them(root: Path) -> None:
     os.link(root / "x", root / "y")
     files = Files([root], rules=PathRules(allow_hard_links=True))
     files.write_file("y", "new", mode="overwrite")
-    # Replaced, never written through: the other name keeps what it had.
+    # The write replaces the directory entry; the file under the other name stays unchanged.
     assert ((root / "x").read_text(), (root / "y").read_text()) == ("fine", "new")
 
 
@@ -361,7 +361,7 @@ def test_d08_twin_names_in_any_script(files: Files, name: str) -> None:
     assert [entry["path"] for entry in files.list_directory()["entries"]] == [name]
 
 
-# D09: nothing is expanded or decoded
+# D09: paths are not expanded or decoded
 
 
 @pytest.mark.parametrize("path", ["~/x", "~root/x", "$HOME/x", "${HOME}/x", "%2e%2e%2fx", "..%2fx", "%7e/x"])
@@ -442,7 +442,7 @@ def test_d11_twin_an_empty_file(files: Files, root: Path) -> None:
     assert files.read_file("pipe")["content"] == ""
 
 
-# D12: devices, sockets, and what the kernel makes up
+# D12: devices, sockets, and pseudo-files of the kernel
 
 
 def test_d12_socket(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -693,7 +693,7 @@ def test_d17_twin_a_protected_file_is_read(files: Files, root: Path) -> None:
     assert files.read_file(".git/HEAD")["content"] == "ref: refs/heads/main\n"
 
 
-# D21: an overwrite of what was not seen
+# D21: overwriting unseen content
 
 
 def test_d21_stale_overwrite(files: Files, root: Path) -> None:
@@ -712,7 +712,7 @@ def test_d21_twin_an_overwrite_with_the_version_that_was_read_succeeds(files: Fi
     assert (root / "a").read_text() == "mine"
 
 
-# D18, D19: edits that fit more than one place, or none
+# D18, D19: edits that match several places, or no place
 
 
 def test_d18_an_edit_that_fits_twice(files: Files, root: Path) -> None:
@@ -765,7 +765,7 @@ def test_d19_twin_an_edit_that_removes(files: Files, root: Path) -> None:
     assert (root / "a").read_text() == "text"
 
 
-# D20, D22, D23: what a careless tool loses
+# D20, D22, D23: data that a careless tool loses
 
 
 def test_d20_an_edit_touches_no_other_byte_and_its_diff_is_true(files: Files, root: Path) -> None:

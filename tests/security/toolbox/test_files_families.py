@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("way")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder ``data`` that is served, and beside it what must not be reached."""
+    """A served folder ``data``, beside files that the tools must not reach."""
     (tmp_path / "data").mkdir()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "x").write_text(SECRET)
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def code_of(call: Callable[[], object]) -> str:
-    """The code of the refusal; what came back where there was none."""
+    """The code of the refusal, or the result of a call that was not refused."""
     try:
         return f"no refusal: {call()!r}"
     except ToolError as error:
@@ -200,7 +200,7 @@ def _again(root: Path) -> None:
 
 
 def _exchanging(monkeypatch: pytest.MonkeyPatch, root: Path, moment: int) -> Callable[[], int]:
-    """Exchange the folder before the call of that number; what is returned says how many there were."""
+    """Exchange the folder before the call with number ``moment``. Returns a function that gives the number of calls."""
     count = 0
 
     def watched(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -335,7 +335,7 @@ def test_d16_no_pattern_explodes(files: Files, root: Path) -> None:
         assert not Glob.of(pattern).fits(("a" * 255,) * 60)
 
 
-# -- D18, D19: edits that fit more than one place, or none -------------------------------------------------------------
+# -- D18, D19: edits that match several places, or no place ------------------------------------------------------------
 
 TWICE = [
     ("x = 1\ny = 2\nx = 1\n", "x = 1"), ("a a", "a"), ("\n\n", "\n"), ("  \n  \n", "  \n"), ("ab\r\nab\r\n", "ab"),
@@ -355,7 +355,7 @@ def test_d18_no_edit_chooses_one_of_several_places(files: Files, root: Path) -> 
         (root / "a").write_bytes(text.encode())
         said = code_of(lambda old=old: files.edit_file("a", [Edit(old, "new")]))
         assert said in ("TT6058", "TT6082"), (text, old, said)
-        # Also where an edit that fits once stands before it: all or none.
+        # Edits are atomic: a preceding edit that matches once is not applied either.
         (root / "b").write_bytes(f"first{text}".encode())
         said = code_of(lambda old=old: files.edit_file("b", [Edit("first", "second"), Edit(old, "new")]))
         assert said in ("TT6058", "TT6082"), (text, old, said)
@@ -385,7 +385,7 @@ def test_d19_no_edit_changes_nothing(files: Files, root: Path) -> None:
         assert (root / "a").read_bytes() == data
 
 
-# -- D20 to D23: what a careless tool loses ----------------------------------------------------------------------------
+# -- D20 to D23: data that a careless tool loses -----------------------------------------------------------------------
 
 ENDINGS = [
     b"a\r\nb\nc\rd", b"\xef\xbb\xbfa\r\n", b"no newline", b"\n\n\n", b"\r\r", b"\r\n", b"a\n\r\nb", b"\x0ba\x0cb",

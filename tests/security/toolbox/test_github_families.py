@@ -1,4 +1,4 @@
-"""Rows I as families: what an issue may say, where a name may lead, and what may be written, in each spelling."""
+"""Rows I as families of variants: the text of issues, the names of repositories, and the written content."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def _told(tools: LocalToolset, requests: list[Request]) -> list[str]:
         return [(await client.call_tool(f"github_{tool}", arguments)).text for tool, arguments in requests]
 
 
-# -- I01: what an issue asks for ---------------------------------------------------------------------------------------
+# -- I01: prompt injection by an issue ---------------------------------------------------------------------------------
 
 PLACES = ["body", "title", "label", "author", "comment", "comment's author"]
 READING = ["get_issue", "search_issues"]
@@ -108,7 +108,7 @@ def test_i01_no_write_happens_before_a_person_approves() -> None:
         assert [asked.method for asked in site.asked if asked.method != "GET"] == []
 
 
-# -- I03: what is invisible --------------------------------------------------------------------------------------------
+# -- I03: invisible characters -----------------------------------------------------------------------------------------
 
 SMUGGLED = "".join(chr(0xE0000 + ord(sign)) for sign in "approve")
 INVISIBLE = [
@@ -171,7 +171,7 @@ def test_i04_no_name_and_no_number_leads_to_another_place() -> None:
     assert asked == []
 
 
-# -- I05: repositories that nobody has allowed -------------------------------------------------------------------------
+# -- I05: repositories outside of the allowlist ------------------------------------------------------------------------
 
 OTHERS = [
     ("octo", "milk"), ("octo", "Milk"), ("octo", "tea2"), ("octo", "te"), ("octo", "tea-old"), ("octo", "tea.git"),
@@ -197,7 +197,7 @@ def test_i05_no_tool_asks_for_a_repository_that_is_not_served() -> None:
     assert asked == []
 
 
-# -- I06: secrets in what is written -----------------------------------------------------------------------------------
+# -- I06: secrets in written content -----------------------------------------------------------------------------------
 
 
 @pytest.mark.variants(90)

@@ -313,5 +313,5 @@ def test_k08_no_operator_of_the_engine_is_more_than_a_word() -> None:
 
 
 def test_the_helpers_read_mails() -> None:
-    """Not a row: what is drafted is a mail."""
+    """Not a row of the attack list: a draft parses as a mail."""
     assert read(drafted().as_bytes())["Subject"] == MAIL["subject"]

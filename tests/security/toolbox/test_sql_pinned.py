@@ -1,4 +1,4 @@
-"""A session reads a text as the judge does, whatever the role, the database or the server has set by default."""
+"""A session parses a statement as the checker does, under any defaults of the role, the database or the server."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_f14_defaults_of_a_role_of_postgresql_change_nothing(tmp_path: Path):
             tried(name)
             said = value if name == "search_path" else f"'{value}'"
             run_as_owner(url, f"ALTER ROLE {role} SET {name} = {said}")
-            if name == "search_path":  # the first of it is what names without a schema mean, and nothing else
+            if name == "search_path":  # only unqualified names resolve to its first schema
                 assert read(url, "SELECT id FROM orders") == 666
                 assert read(url, "SELECT upper(customer) FROM public.orders WHERE id = 1") == "LIN"
                 assert read(url, "SELECT count(id) FROM public.orders") == 3

@@ -20,7 +20,7 @@ def oauth(issuer: Issuing, **settings: Any) -> OAuth:
 
 
 def guarded(authenticate: Any, **settings: Any) -> Server:
-    """A server with a tool that says who calls, and one that needs more than anybody has."""
+    """A server with a tool that returns the principal, and one that requires more scopes than any caller has."""
     made = Server("guarded", authenticate=authenticate, **settings)
 
     @made.tool(name="who")

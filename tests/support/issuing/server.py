@@ -1,6 +1,6 @@
-"""A real authorization server (Authlib) on loopback: metadata, registration of clients, login with PKCE, tokens that
-say themselves or do not, refresh tokens that are good for once, introspection, revocation, and keys that can be
-changed. Nobody is asked for a password: ``ada`` is always there."""
+"""A real authorization server (Authlib) on loopback: metadata, dynamic client registration, login with PKCE,
+self-contained and opaque access tokens, single-use refresh tokens, introspection, revocation, and key rotation. The
+login needs no password: the user is always ``ada``."""
 
 # The stubs type the parameters and results of these methods as classes of authlib, which takes any object like them.
 # pyright: reportIncompatibleMethodOverride=false
@@ -128,10 +128,10 @@ class Token(TokenMixin):
 
 @dataclass
 class Issuing:
-    """The server. ``key`` is what it signs with at first; ``up`` is whether it answers; ``asked`` counts what it was
-    asked, by path, and ``said`` has the parameters of each. ``speaks`` is whether it has metadata. ``takes`` are the
-    redirect URIs that it registers clients with, where it is particular. ``took`` is called, on the thread of a
-    request, when a refresh token has been used up and nothing been answered yet."""
+    """The authorization server. ``key`` is the first signing key; ``up``: whether the server answers; ``asked``: the
+    number of requests by path, and ``said``: the parameters of each request. ``speaks``: whether it publishes
+    metadata. ``takes``: the required prefix of the redirect URIs of registered clients. ``took``: a callback, called
+    on the thread of the request between the use of a refresh token and the response."""
 
     url: str = ""
     key: Any = field(default_factory=lambda: new_key())
@@ -164,7 +164,7 @@ class Issuing:
         self.changes.clear()
 
     def rotate(self) -> None:
-        """Sign with a key that nobody has seen, and take the old one away."""
+        """Replace the signing key by a new one, and stop publishing the old one."""
         self.keys = [new_key()]
 
     def metadata(self) -> dict[str, Any]:
@@ -179,14 +179,14 @@ class Issuing:
         }
 
     def registers(self) -> dict[str, Any]:
-        """What metadata says of registration."""
+        """The registration fields of the server's metadata."""
         return {"registration_endpoint": f"{self.url}/register", "token_endpoint_auth_methods_supported": ["none"]}
 
     def jwks(self) -> dict[str, Any]:
         return self.published or {"keys": [key.as_dict(private=False) for key in self.keys]}
 
     def signed(self, header: dict[str, Any] | None = None, key: Any = None, **claims: Any) -> str:
-        """A token of our own making; a claim that is ``None`` is left out."""
+        """A token with the given header, key and claims; a claim that is ``None`` is omitted."""
         key = key or self.keys[0]
         now = int(time.time())
         said = {"iss": self.url, "sub": "ada", "exp": now + 600, "iat": now, "scope": "read", **claims}
@@ -194,10 +194,10 @@ class Issuing:
         algorithms = [head["alg"]]
         return jwt.encode(head, {k: v for k, v in said.items() if v is not None}, key, algorithms=algorithms)
 
-    # What a client does.
+    # The actions of a client.
 
     def for_itself(self, resource: str, scope: str = "read", client: str = "agent") -> str:
-        """A token by client credentials: of ``agent``, or of ``opaque``, whose tokens say nothing."""
+        """A token by client credentials: of ``agent``, or of ``opaque``, whose tokens are opaque."""
         form = {"grant_type": "client_credentials", "scope": scope, "resource": resource}
         return self._token(form, auth=(client, "secret"))
 
@@ -211,7 +211,7 @@ class Issuing:
         return self._token({**form, "redirect_uri": REDIRECT, "resource": resource})
 
     def agree(self, url: str) -> None:
-        """What a person does in a browser."""
+        """Follow an authorization URL as a person's browser does."""
         answer = httpx2.get(url, follow_redirects=True, **_PLAINLY)
         if answer.status_code >= 500:
             raise RuntimeError(answer.text)
@@ -362,7 +362,7 @@ def application(issuing: Issuing) -> flask.Flask:
 
     server.register_grant(Itself)
     server.register_grant(Refresh)
-    server.register_client_auth_method("private_key_jwt", Assertions())  # pyright: ignore[reportCallIssue] - the stubs require what is deprecated
+    server.register_client_auth_method("private_key_jwt", Assertions())  # pyright: ignore[reportCallIssue] - the stubs require a deprecated form
     server.register_extension(Says())
     server.register_endpoint(Register)
     server.register_grant(Codes, [CodeChallenge(required=True)])
@@ -383,7 +383,7 @@ def application(issuing: Issuing) -> flask.Flask:
 
     @app.post("/mcp")
     def old() -> Any:
-        """What servers of 2025-03-26 were: their own issuers. This one has nothing else to offer."""
+        """The endpoint of a 2025-03-26 server, which is its own issuer. A request with a token gets 501."""
         return "", 501 if "authorization" in flask.request.headers else 401
 
     app.get("/jwks")(issuing.jwks)
@@ -449,7 +449,7 @@ def one_more_running_issuer() -> Iterator[Issuing]:
 
 @pytest.fixture(name="other")
 def other_running_issuer(one_more_issuer: Issuing) -> Issuing:
-    """Another authorization server, which knows nothing of the first."""
+    """Another authorization server, independent of the first."""
     one_more_issuer.forget()
     return one_more_issuer
 
@@ -462,5 +462,5 @@ def running_issuer(one_issuer: Issuing) -> Issuing:
 
 
 def parts(token: str) -> list[Any]:
-    """Header and claims of a token, read by whoever."""
+    """Header and claims of a token, decoded without verification."""
     return [json.loads(base64.urlsafe_b64decode(part + "==")) for part in token.split(".")[:2]]

@@ -1,4 +1,4 @@
-"""What the judge of statements knows of the shop in the tests."""
+"""The schema catalog of the tests' shop for the statement checker."""
 
 from __future__ import annotations
 

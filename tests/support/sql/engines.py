@@ -1,6 +1,6 @@
-"""The four engines for tests, each with the same small shop in it. Nothing of them is imitated.
+"""The four database engines for tests, each with the same small shop in it. All are real engines.
 
-A MariaDB or MySQL is the one that ``TOOLTRUE_TEST_MYSQL`` names, the machine's own, or one that is started.
+The MariaDB or MySQL is the server that ``TOOLTRUE_TEST_MYSQL`` names, the machine's own, or one started for the tests.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def shop(engine: str, folder: Path, more: tuple[str, ...] = ()) -> Generator[str
 
 @contextmanager
 def held_open(url: str, access: Access, *, writes: bool = False) -> Generator[None]:
-    """A DuckDB is open meanwhile, to read or to write and for nothing else, so that no session has to open the file
-    anew, which takes longer than most statements; for the other engines this changes nothing."""
+    """Keep a DuckDB file open meanwhile, for reading or writing, so that no session has to reopen it, which takes
+    longer than most statements. Without effect for the other engines."""
     if url.startswith("duckdb:"):
         with closing(engine_of(url, access, PATIENT).open(writes=writes)):
             yield

@@ -33,7 +33,7 @@ def ask(root: Path, tool: str, limits: TableLimits | None = None, **arguments: A
 
 
 def code_of(root: Path, tool: str, limits: TableLimits | None = None, **arguments: Any) -> str:
-    """The code of a call that has to fail, after a look at what it says of the machine."""
+    """The code of a call that must fail, after a check that its message does not contain the root path."""
     result = result_of(root, tool, limits, **arguments)
     assert result.is_error, result.text
     assert str(root) not in result.text

@@ -1,4 +1,4 @@
-"""Each rule finds what its card calls bad, and nothing in what it calls good, in both languages."""
+"""Each rule reports the bad examples of its card, and no good example, in both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers said of real tools, and what is published of it. The tools themselves are not here: `bench/labels`."""
+"""Readers' labels of findings on real tools, and the published figures. The tools themselves are in `bench/labels`."""
 
 from __future__ import annotations
 

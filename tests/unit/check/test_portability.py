@@ -1,4 +1,4 @@
-"""What clients and providers make of tools: the verdict on each, how sure it is, and the sums."""
+"""Portability of tools across clients and providers: the verdict on each tool, its confidence, and the totals."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_an_estimate_is_near_the_count_of_a_tokenizer(text: str, tokens: int):
     assert abs(estimated(text) - tokens) <= max(1, tokens * 0.25)
 
 
-# -- whatever comes ----------------------------------------------------------------------------------------------------
+# -- arbitrary definitions ---------------------------------------------------------------------------------------------
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)

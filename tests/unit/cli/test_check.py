@@ -1,4 +1,4 @@
-"""``tooltrue check``: what is judged, what is told, and which exit codes say what."""
+"""``tooltrue check``: its targets, its reports, and its exit codes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(*words: str) -> Result:
 
 
 def told(*words: str) -> Any:
-    """What is told of TT9710, as data."""
+    """The JSON report of TT9710, parsed."""
     return json.loads(run("check", *words, *ONLY, "--format", "json").stdout)
 
 
@@ -63,7 +63,7 @@ def findings(*words: str) -> list[tuple[str, str, str]]:
     return [(one["server"], one["tool"], one["code"]) for one in told(*words)["findings"]]
 
 
-# -- what is judged ----------------------------------------------------------------------------------------------------
+# -- targets -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_with_a_blank_in_its_path_is_no_command(folder: Path):
@@ -146,7 +146,7 @@ def test_any_definition_gets_a_report(folder: Path, tool: dict[str, Any], form: 
     assert "\u202e" not in done.stdout
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- reports -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_literals_of_a_python_file_of_ours_are_fixed_and_not_a_character_beside_
     done = run(*words, "--format", "json")
     assert ours.read_bytes().decode() == mended(OURS).replace("\n", end)
     sure = [(one["tool"], one["path"]) for one in json.loads(done.stdout)["findings"] if "fix" in one]
-    # What has a name is used elsewhere, and the effect decides whether a person is asked: both are the author's.
+    # No fix changes a name, which other code uses, or an effect, which decides about approval: the author decides.
     assert sorted(sure) == [
         ("delete_page", "$.annotations.destructiveHint"),
         ("pages", "$.inputSchema.properties.half.default"),

@@ -44,7 +44,7 @@ def shown(command: click.Command) -> dict[str, click.Option]:
 
 
 def keys(path: str) -> set[str]:
-    """What a command has to say in Chinese."""
+    """The keys of a command's help texts that need a Chinese translation."""
     command = EVERY[path]
     texts = {"help": command.help, "short": path, "epilog": not path}
     return {key for key, text in texts.items() if text} | {key for key, one in shown(command).items() if one.help}

@@ -1,4 +1,4 @@
-"""What a server keeps for itself, its shared state and its keys, is out of reach of the files tools."""
+"""The files tools cannot reach the private files of a server: its shared state and its keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def codes(root: Path, *paths: str, **arguments: Any) -> list[str]:
-    """For each path the code of the refusal to read and to write it; empty where there is none."""
+    """For each path, the code of the refusal to read and to write it; empty if the call is allowed."""
     keys = [str(root / "callers.txt"), os.path.relpath(root / "sealing.txt")]
     withheld = [*keys, *files_of(f"sqlite://{root}/shared.db")]
     spec = Spec.of("files", FamilyOptions({"--root": (str(root),)}), confirm=False, withheld=withheld)

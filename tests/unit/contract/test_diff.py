@@ -1,4 +1,4 @@
-"""Which class a change belongs to, where it is, and what it says."""
+"""The class, the path and the text of a change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROPERTIES = "inputSchema.properties"
 
 
 def changed(steps: str, value: Any) -> Diff:
-    """``SEND`` against itself with another value there; without it for None."""
+    """The diff of ``SEND`` and a copy with another value at ``steps``; ``None`` removes the value."""
     new = json.loads(json.dumps(SEND))
     at = new
     *way, last = steps.split(".")

@@ -1,4 +1,4 @@
-"""The lock file: the same for the same contract, readable, and refused when it is not what was written."""
+"""The lock file: deterministic for a contract, readable, and refused after a modification."""
 
 from __future__ import annotations
 

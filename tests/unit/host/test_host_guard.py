@@ -1,4 +1,4 @@
-"""The pipeline of a host: what the operator's file says to it, and that a server is guarded by the same parts."""
+"""The pipeline of a host: the settings of the operator's file, and the same layers for a server object."""
 
 from __future__ import annotations
 

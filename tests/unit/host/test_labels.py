@@ -1,4 +1,4 @@
-"""What servers say is data between two marks, and nothing in it passes for anything else."""
+"""Content of servers is data between two delimiters, and no text in it can imitate a delimiter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def said(value: Any, **settings: Any) -> CallToolResult:
 
 
 def inside(result: CallToolResult) -> str:
-    """What stands between the marks of the one number that is this result's."""
+    """The text between the delimiters that carry the nonce of this result."""
     nonce = (result.meta or {})[UNTRUSTED]
     found = re.fullmatch(
         rf'<untrusted-data id="{nonce}" from="look">\n[^\n]*\n(.*)</untrusted-data id="{nonce}">.*',

@@ -1,4 +1,4 @@
-"""A task: its budget, its circles, and what the model is told before it is stopped."""
+"""A task: its budget, loop detection, and the warnings to the model before the task is stopped."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def slow(place: Place) -> asyncio.Event:
 
 
 async def at_once(place: Place, task: Task, goes_on: asyncio.Event, *calls: str) -> list[str]:
-    """What comes of calls that are all under way before the first of them ends."""
+    """The results of calls that all start before the first of them ends."""
     goes_on.clear()
     calling = [asyncio.ensure_future(place.call("slow", task, x=x)) for x in calls]
     for _ in range(20):

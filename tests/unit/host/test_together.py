@@ -1,4 +1,4 @@
-"""A model that believes a hostile server, a host with its guard around three servers, and a person who says no."""
+"""A model that obeys a hostile server, a host with its guard around three servers, and a person who denies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 
 class Obedient(AsyncCloseable):
-    """A model that makes these calls one after the other, whatever it reads, the last of them for ever."""
+    """A model that makes these calls in order, regardless of their results; with ``forever`` it repeats the last."""
 
     name, tool_format, profile = "obedient", "openai", "openai"
 
@@ -143,7 +143,7 @@ def test_a_run_that_has_used_up_its_tokens_ends(tmp_path: Path):
 
 
 def test_a_host_guards_as_a_host_unless_it_is_told_otherwise(tmp_path: Path):
-    """What nobody has said anything of asks the person; what comes back is marked."""
+    """A tool without a rule asks the person; its result is marked as untrusted."""
     disk, asked = Published(tool("wipe"), answer=says("wiped")), list[str]()
 
     async def called(front: ApprovalPrompter | None) -> Result:
@@ -221,7 +221,7 @@ def test_twin_reads_through_the_host_that_belong_to_no_task_have_nothing_to_do_w
     assert [f"note {id}" in text for id, text in zip("ab", asyncio.run(main()), strict=True)] == [True, True]
 
 
-# --- what was met before ----------------------------------------------------------------------------------------------
+# --- taint of earlier content -----------------------------------------------------------------------------------------
 
 
 class Desk:

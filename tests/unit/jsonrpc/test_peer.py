@@ -1,4 +1,4 @@
-"""A peer: it correlates, cancels, owns its tasks, and survives whatever it is fed."""
+"""A peer: it correlates, cancels, owns its tasks, and survives arbitrary input."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Handler:
 
 
 class Wire:
-    """Takes what a peer writes."""
+    """Collects the frames that a peer writes."""
 
     def __init__(self) -> None:
         self.written: list[Any] = []
@@ -507,7 +507,7 @@ def test_the_text_of_a_timeout_quotes_the_frame_that_came_instead_of_a_response(
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(b"before")
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=0.01))
-        await asyncio.sleep(0)  # it has been sent, and no timer runs before what follows
+        await asyncio.sleep(0)  # it has been sent, and no timer runs before the next lines
         peer.feed(b"noise")
         peer.feed(frame)
         with pytest.raises(RequestTimeout) as caught:

@@ -1,4 +1,4 @@
-"""What a person sees of arguments: everything, and nothing that hides."""
+"""The display of arguments to a person: complete, and without invisible characters."""
 
 from __future__ import annotations
 

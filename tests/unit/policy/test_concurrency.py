@@ -1,4 +1,4 @@
-"""How many at once: by tool, by caller, in all; who waits, and who is in nobody's way."""
+"""Concurrency limits by tool, by caller and in total; queued calls, and calls that do not block each other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 
 class Room:
-    """Tools that end when they are told to, behind a limit; ``running`` is who is inside."""
+    """Tools that end on a signal of the test, behind a concurrency limit; ``running`` lists the running calls."""
 
     def __init__(self, limits: Concurrency, *names: str, **settings: Any) -> None:
         self.tools = LocalToolset()

@@ -1,4 +1,4 @@
-"""Looking for secrets, and for what hides, takes time in proportion to the text."""
+"""Scans for secrets and for hidden text take linear time in the length of the text."""
 
 from __future__ import annotations
 

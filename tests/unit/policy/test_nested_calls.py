@@ -20,7 +20,7 @@ eras = pytest.mark.parametrize("revision", ERAS)
 
 
 async def inner(attic: Attic, tool: str, box: str, context: Context) -> str:
-    """What a tool hears that calls another one through the guard."""
+    """The result text that a tool receives from a nested call through the guard."""
     outcome = await attic.provider.call_tool(ToolCall(tool, {"box": box}, context))
     if isinstance(outcome, InputRequiredResult):
         raise InputRequired(outcome)

@@ -1,4 +1,4 @@
-"""Tools that had another name: they answer to it, and nothing that guards them goes by it."""
+"""Renamed tools: the old name still calls the tool, and each layer of the guard uses the current name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def served(tools: Provider, **settings: Any) -> Server:
 
 
 def use(server: Server, *names: str) -> list[Result[Any] | str]:
-    """What each call comes to: its result, or the sentence of its error."""
+    """The result of each call, or the message of its error."""
 
     async def main() -> list[Result[Any] | str]:
         async with Client(server) as client:
@@ -185,7 +185,7 @@ def _refuse(*_: object) -> Verdict:
     return Deny("not now")
 
 
-# -- nothing that guards a tool goes by the name that it was called by -------------------------------------------------
+# -- no layer of the guard depends on the name in the call -------------------------------------------------------------
 
 
 @pytest.mark.attack("B01")
@@ -295,7 +295,7 @@ def rule(number: int, then: Then, *said: str, **conditions: Any) -> Rule:
     ],
 )
 def test_b05_the_first_rule_for_each_name_counts_but_not_one_for_every_tool_behind_another(said: str, expected: str):
-    """The tool is a and was b; a rule that says ``*`` is none that says b."""
+    """The tool is named ``a`` and was named ``b``; a rule for ``*`` does not count as a rule for ``b``."""
     rules: list[Any] = [one.split() for one in said.split(", ") if one]
     decide = Rules(tuple(rule(n, then, *name.split("+")) for n, (then, name) in enumerate(rules))).decide
     for subject in (tool("a", "b"), tool("b", "a")):
@@ -402,7 +402,7 @@ def test_b05_all_names_of_a_tool_are_judged_as_the_page_says(
     if isinstance(verdict, Allow):
         assert written[int(verdict.rule.split()[1])].then == "allow"
         assert any(map(written[int(verdict.rule.split()[1])].says, names))
-    if not isinstance(verdict, Deny):  # nobody is kept from what the arguments would allow
+    if not isinstance(verdict, Deny):  # a tool is visible if some arguments allow it
         assert not isinstance(shown, Deny)
     assert decide(tool(*sorted(names)), caller, {"n": n}) == decide(
         tool(*sorted(names, reverse=True)), caller, {"n": n}

@@ -1,4 +1,4 @@
-"""What other rules would have said, and what cannot be said because a record does not hold it."""
+"""The decisions of other rules on audit records, and decisions that a record lacks the data for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two workers behind one endpoint, which share keys and facts and nothing else."""
+"""Two workers behind one endpoint, which share only keys and facts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INITIALIZE = {
 MODERN = {"mcp-protocol-version": "2026-07-28"}
 
 
-# These are about what a caller may have running, whatever other limits there are.
+# These tests are about the limit of running requests per caller; the other limits are wide.
 WIDE = Guard(
     rate=RateLimits.of(Rate(1_000_000, 1_000_000)),
     concurrency=Concurrency(tool=MAX_RUNNING, caller=MAX_RUNNING, server=2 * MAX_RUNNING),

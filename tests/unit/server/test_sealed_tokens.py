@@ -1,4 +1,4 @@
-"""Sealed tokens: what the properties leave to say."""
+"""Sealed tokens: the cases that the property tests do not cover."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_an_invalid_file_name_is_refused(
 
 
 class Unforeseen:
-    """A database that cannot be opened for a reason that nobody thought of."""
+    """A database that fails to open with an unexpected exception."""
 
     place = "nowhere"
     failures: tuple[type[Exception], ...] = ()

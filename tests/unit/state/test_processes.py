@@ -29,7 +29,7 @@ class Worker:
         self._process = process
 
     def say(self) -> Any:
-        """What the process says next; JSON."""
+        """The next JSON line of the process."""
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], LIMIT)
         assert ready, "the worker says nothing"
@@ -65,7 +65,7 @@ def started(role: str, path: Path, count: int = 1) -> Iterator[list[Worker]]:
 
 
 def answers(role: str, path: Path, count: int) -> list[Any]:
-    """What ``count`` processes say that start to work at once."""
+    """The answers of ``count`` processes that start their work at the same time."""
     with started(role, path, count) as workers:
         for worker in workers:
             worker.go()

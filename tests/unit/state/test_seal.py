@@ -1,4 +1,4 @@
-"""A seal file after a disk was full. What seals are good for: ``tests/security/test_audit.py``."""
+"""A seal file after a disk was full. For the purpose of seals see ``tests/security/test_audit.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of ours with eight bugs, a tool each, and beside each what the kit has to call it."""
+"""A server with eight seeded bugs, one for each tool, and the code that the test kit must report for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUGS = {
     "report": "TT8401",  # it is slow
     "mean": "TT8134",  # it fails at an empty list
     "draw": "TT8163",  # it answers the same call in two ways
-    "view_page": "TT8164",  # it says that it reads, and changes what another tool tells
+    "view_page": "TT8164",  # it declares the effect read, and changes the result of another tool
 }
 
 

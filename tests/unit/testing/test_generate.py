@@ -1,4 +1,4 @@
-"""Values from schemas: which rules are broken, what comes first, and what is said not to be there."""
+"""Values from schemas: the violated rules, the order of values, and the report of parts without a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog tool: what is found, in which order, and that what a model writes never is a query of the engine."""
+"""The catalog tool: its matches, their order, and that a model's words are never query syntax of the engine."""
 
 from __future__ import annotations
 

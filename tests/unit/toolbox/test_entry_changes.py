@@ -1,4 +1,4 @@
-"""Directories made, entries moved and deleted, and what is told of them without their content."""
+"""Creation of directories, moves and deletions of entries, and metadata of entries without their content."""
 
 from __future__ import annotations
 
@@ -290,13 +290,13 @@ def test_a_pipe_is_not_deleted(files: Files, root: Path) -> None:
         files.delete_file("pipe", AGREED)
 
 
-# Who is asked
+# Approval
 
 
 def asked_of(
     root: Path, answer: Callable[[Any], Any] | None, arguments: dict[str, Any], **settings: Any
 ) -> tuple[list[str], str]:
-    """What a person was asked when a tool was called, and what the model was told."""
+    """The questions to the person during a tool call, and the result text for the model."""
     messages: list[str] = []
 
     def elicit(question: Any) -> Any:
@@ -430,7 +430,7 @@ def test_d25_twin_a_deleted_file_frees_its_space(root: Path) -> None:
     assert files.list_roots()["bytes_left"] == 0
 
 
-# What is told
+# Metadata
 
 
 def test_properties_are_told_without_the_content(files: Files, root: Path) -> None:
@@ -567,7 +567,7 @@ NEW: dict[str, dict[str, str]] = {
 
 
 def state(root: Path) -> dict[str, str]:
-    """All files but drafts and what is on its way out, which no tool takes for anything else."""
+    """All entries except temporary files and entries marked for deletion, which no tool mistakes for others."""
     kept = [path for path in root.rglob("*") if not path.relative_to(root).parts[0].endswith(LEFT)]
     found = {path.relative_to(root).as_posix(): path for path in kept}
     return {name: path.read_text() if path.is_file() else "directory" for name, path in found.items()}

@@ -1,4 +1,4 @@
-"""The mail tools, with a real mail server: what arrives, who is asked, and what is told when it goes wrong."""
+"""The mail tools, with a real mail server: delivered messages, approval questions, and errors of failed deliveries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(content: Any) -> EmailMessage:
 
 
 class Post:
-    """What a mail server has taken, and what it says instead where a test wants that."""
+    """The messages that a mail server has accepted, and the failures that a test makes it answer with."""
 
     def __init__(self) -> None:
         self.taken: list[Envelope] = []
@@ -90,8 +90,8 @@ def sent(
     at: Callable[[int], MailServer] = lambda port: MailServer("127.0.0.1", port, "none"),
     **settings: Any,
 ) -> list[Any]:
-    """The results of calls to a server whose mail goes to ``post``; ``agrees`` is what a person says to each, or
-    ``says`` says it."""
+    """The results of calls to a server whose mail goes to ``post``. ``agrees`` is the person's answer to each
+    approval question; ``says`` computes the answer instead."""
 
     async def conversation() -> list[Any]:
         async with serving(post, **settings) as port:
@@ -129,7 +129,7 @@ def code_of(**arguments: Any) -> str:
     return caught.value.code
 
 
-# What arrives
+# Delivered messages
 
 
 def test_a_mail_arrives_as_it_was_given() -> None:
@@ -186,7 +186,7 @@ def test_an_smtp_login_uses_the_password_of_the_environment() -> None:
     assert len(post.taken) == 1
 
 
-# What goes wrong
+# Failed deliveries
 
 
 def test_one_refused_recipient_prevents_delivery_to_all_recipients() -> None:
@@ -230,7 +230,7 @@ def test_a_server_that_is_not_there_or_not_safe_gets_nothing() -> None:
     post = Post()
     result, _ = sent(post, MAIL, at=lambda port: MailServer("127.0.0.1", 1, "none"))
     assert result.text.endswith("[TT6720]")
-    result, _ = sent(post, MAIL, at=lambda port: MailServer("127.0.0.1", port, "starttls"))  # it offers none
+    result, _ = sent(post, MAIL, at=lambda port: MailServer("127.0.0.1", port, "starttls"))  # no STARTTLS there
     assert result.text.endswith("[TT6720]")
     assert post.taken == []
 
@@ -267,7 +267,7 @@ def test_settings_that_are_no_addresses_are_refused(sender: str, allowed: tuple[
         Mail(MailServer("127.0.0.1", 25, "none"), sender, allowed)
 
 
-# Attacks, and what looks alike
+# Attacks, and benign twins
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tooltrue_toolbox.tables.notation import Notation
 
 
 def total(root: Path, *cells: str, delimiter: str = "\t", **arguments: Any) -> tuple[object, Any]:
-    """The sum of a column, and what is told of it: how it was read, and what was no number."""
+    """The sum of a column, and its report: the number format, and the cells that are no numbers."""
     with (root / "t.csv").open("w", newline="") as file:
         csv.writer(file, delimiter=delimiter).writerows([["a", "k"], *([cell, "x"] for cell in cells)])
     found = ask(root, "analyze_csv", path="t.csv", operations=["sum"], columns=["a"], **arguments)
@@ -49,7 +49,7 @@ COMMA, POINT = {"columns": ["a"], "decimal": ","}, {"columns": ["a"], "decimal":
         (["1,234,567", "2,000"], 1236567, POINT),
         (["  12.50", "  7.00 "], 19.5, POINT),
         (["1,5E+03", "2,5"], 1502.5, COMMA),
-        # Plain ones stay plain, and nothing is told of them.
+        # Plain numbers are read as they are, without an entry in the report.
         (["12.50", "7", "-1e2", "+3"], -77.5, {}),
         (["1.2345", "1.234"], 2.4685, {}),
     ],
@@ -202,7 +202,7 @@ UNITS = ("", "%", "EUR", "$")
 
 @pytest.fixture(scope="module")
 def engine() -> Generator[duckdb.DuckDBPyConnection]:
-    """An engine without tables, for questions that leave nothing behind."""
+    """An engine without tables, for queries without side effects."""
     with duckdb.connect() as connection:
         yield connection
 

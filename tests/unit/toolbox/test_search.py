@@ -1,4 +1,4 @@
-"""The search: what it finds and leaves out, that its pages make the whole, and that it can be stopped."""
+"""The search: included and excluded files, completeness of its pages, and cancellation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits: what they find, what they leave alone, and a diff that other programs can apply."""
+"""Edits: the places that they match, the text that they leave unchanged, and a diff that other programs can apply."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def changed(draw: st.DrawFn) -> tuple[str, list[TextChange]]:
 
 
 def applied(text: str, diff: list[str]) -> str:
-    """What a careful reader makes of a diff: every line that it takes away or shows has to be there."""
+    """The text after a strict application of a diff: every removed line and context line must be present."""
     lines, at, made = text.split("\n"), 0, list[str]()
     old = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     body = "".join(diff[2:]).replace("\n\\ No newline at end of file\n", "\0").split("\n")

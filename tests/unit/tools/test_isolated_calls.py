@@ -1,4 +1,4 @@
-"""A process for each call: what it is told, what it says, and that it is ended with all that it has started."""
+"""A process for each call: its input, its output, and its end together with all of its child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker threads: bounded, in the caller's context, and in nobody's way."""
+"""Worker threads: bounded, in the caller's context, and without blocking others."""
 
 from __future__ import annotations
 

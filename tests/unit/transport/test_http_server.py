@@ -1,4 +1,4 @@
-"""What only an application that is called directly can show: bodies that are slow to come, or never do."""
+"""Tests that call the application directly: request bodies that arrive slowly, or never."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENDPOINT = ProtocolServer(SERVED).http()
 async def answers(
     events: list[Mapping[str, Any]], *, endpoint: Any = ENDPOINT, limits: Mapping[str, Any] = {}, **scope: Any
 ) -> list[Mapping[str, Any]]:
-    """What the application sends when ``events`` come, and then nothing more."""
+    """The messages that the application sends for ``events``, with no event after them."""
     return await answers_to(in_turn(events), endpoint=endpoint, limits=limits, **scope)
 
 
@@ -208,7 +208,7 @@ def test_two_lengths_are_refused():
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_an_unauthenticated_request_is_refused_before_its_body_is_read(method: str):
-    """No event ever comes: whoever waited for one would not answer."""
+    """No event ever comes: an application that waited for one would not answer."""
     closed = ProtocolServer(SERVED).http(lambda carrier: None)
     sent = asyncio.run(answers([], endpoint=closed, method=method))
     assert (sent[0]["status"], b"TT1101" in sent[1]["body"]) == (401, True)

@@ -1,4 +1,4 @@
-"""Where tokens are kept: who can read them, what is left of a write that fails, and who waits for whom."""
+"""Token storage: file permissions, the state after a failed write, and locking."""
 
 from __future__ import annotations
 
