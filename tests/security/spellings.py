@@ -1,9 +1,9 @@
-"""How many secrets are masked in which spellings, and how much is masked that is none.
+"""Detection rates of secrets in each spelling, and the rate of false positives.
 
     python tests/security/spellings.py
 
-prints both, with what was missed. The families are generated: each kind of `fake_secrets.py` and of `more_fakes`, in
-each spelling. What is benign are texts in which people, programs and documents write what looks alike.
+prints both, with the missed secrets. The families are generated: each kind of `fake_secrets.py` and of `more_fakes`, in
+each spelling. The benign texts are texts of people, programs and documents that resemble secrets.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _split(by: str) -> Callable[[str], str]:
 
 
 def _each(write: Callable[[str], str], which: str = "_-.:/@") -> Callable[[str], str]:
-    """Each of these signs written otherwise, or the second sign where there is none of them."""
+    """Rewrite each of these characters, or the second character of a text that has none of them."""
 
     def spelled(text: str) -> str:
         if any(sign in which for sign in text):
@@ -232,14 +232,14 @@ _MASK = re.compile(r"\[secret masked: [^\]]*\]")
 
 @functools.cache
 def _core(secret: str) -> str:
-    """What is secret of a text that holds one: what its mask stands for, where it is written plainly."""
+    """The secret part of a text: the part that redaction masks in the plain spelling."""
     clean = swept(secret)
     mask = _MASK.search(clean)
     return secret[mask.start() : len(secret) - len(clean) + mask.end()] if mask else secret
 
 
 def is_masked(secret: str, spelling: str) -> bool:
-    """Whether there is a mask, and nothing beside it that leads to the secret."""
+    """Whether the text is masked and the remaining text does not reveal the secret."""
     clean = swept(SPELLINGS[spelling](secret))
     if not _MASK.search(clean):
         return False
@@ -250,7 +250,7 @@ def is_masked(secret: str, spelling: str) -> bool:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """What may be got out of a text without much effort."""
+    """Decodings of a text that an attacker can compute with little effort."""
     text = unicodedata.normalize("NFKC", text)
     for plain in (text, html.unescape(text), urllib.parse.unquote(urllib.parse.unquote(text)), _unescaped(text)):
         yield plain
@@ -277,13 +277,13 @@ def family() -> Iterator[tuple[str, str, str]]:
                 yield kind, secret, spelling
 
 
-# -- what is benign ----------------------------------------------------------------------------------------------------
+# -- benign texts ------------------------------------------------------------------------------------------------------
 
 _BENIGN = Path(__file__).parent / "benign"
 
 
 def benign() -> list[str]:
-    """Texts in which nothing is secret."""
+    """Texts without secrets."""
     made = random.Random("benign")
     texts = [line for path in sorted(_BENIGN.iterdir()) for line in path.read_text(encoding="utf-8").splitlines()]
     texts += [path.read_text(encoding="utf-8") for path in sorted(_BENIGN.iterdir())]
@@ -310,7 +310,7 @@ def benign() -> list[str]:
 
 
 def main() -> None:
-    """Prints the figures, and what was missed by spelling and by kind."""
+    """Prints the figures, and the missed secrets by spelling and by kind."""
     missed: dict[str, list[str]] = {}
     for kind, secret, spelling in family():
         if not is_masked(secret, spelling):

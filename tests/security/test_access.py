@@ -1,4 +1,4 @@
-"""Who may use what: attacks on the decision, each with what looks alike and has to work."""
+"""Authorization: attacks on the decision, each with a benign twin that has to work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 
 class Shop:
-    """A server with rules, and what has run on it."""
+    """A server with rules, and the log of the tools that have run on it."""
 
     def __init__(self, file: Path, rules: str, **settings: Any) -> None:
         file.write_text(rules)
@@ -64,7 +64,7 @@ class Shop:
 
 
 async def called(target: Any, name: str, /, **arguments: Any) -> str:
-    """What a call comes to: the text of its result, or the code of its error."""
+    """The outcome of a call: the text of its result, or the code of its error."""
     async with Client(target) as client:
         try:
             result = await client.call_tool(name, arguments)
@@ -77,7 +77,7 @@ def outcome(target: Any, name: str, /, **arguments: Any) -> str:
     return asyncio.run(called(target, name, **arguments))
 
 
-# -- B01: call what is hidden ------------------------------------------------------------------------------------------
+# -- B01: call a hidden tool -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.attack("B01")
@@ -200,7 +200,7 @@ def test_b05_twin_other_names_and_arguments_work(file: Path):
     assert outcome(server, "fetch", what="three") == "got three"
 
 
-# -- B24: a rule that does nothing -------------------------------------------------------------------------------------
+# -- B24: a rule without effect ----------------------------------------------------------------------------------------
 
 DEAD = [
     '[[rules]]\ntools = "mcp__*"\nthen = "allow"\n',
@@ -547,7 +547,7 @@ def test_the_stored_result_of_an_allowed_call_is_readable_under_rules_that_do_no
     assert asyncio.run(whole()) == "x" * 5_000
 
 
-# -- families: what is closed, by every way to it ----------------------------------------------------------------------
+# -- families: a denied tool, by every way to reach it -----------------------------------------------------------------
 
 CLOSED = {
     "no rule": "",

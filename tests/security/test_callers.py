@@ -194,7 +194,7 @@ def test_b47_no_secret_of_our_environment_reaches_a_server_that_we_start(
     assert "GIVEN" in seen
 
 
-# -- B49: what tools print ---------------------------------------------------------------------------------------------
+# -- B49: output of tools ----------------------------------------------------------------------------------------------
 
 PRINTS = {
     "print": "print('x')",

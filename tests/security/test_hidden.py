@@ -1,4 +1,4 @@
-"""What nobody sees in a result or a definition: channels of generated messages, and what people write beside them."""
+"""Invisible characters in a result or a definition: generated covert channels, and benign texts of people."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_c06_a14_a_sign_that_hides_everywhere_is_taken_out(code: int, around: st
 
 
 def _carried(letters: str, unseen: str, behind: str = "") -> str:
-    """A letter, and behind it one of the unseen signs, or none, as the message has it."""
+    """A text that hides a message: each letter carries one bit, and an invisible character after it means 1."""
     pairs = zip(itertools.cycle(letters), BITS, strict=False)
     return "".join(letter + (_MADE.choice(unseen) + behind if bit else behind) for letter, bit in pairs)
 
@@ -96,7 +96,7 @@ CHANNELS: dict[str, str] = {
 
 
 def hidden_in(text: str) -> int:
-    """How many signs there are that nobody sees."""
+    """The number of invisible characters."""
     return sum(may_hide(sign) or sign == "\r" for sign in text)
 
 
@@ -113,7 +113,7 @@ def test_c06_overwritten_text_is_shown_on_a_separate_line(count: int):
     assert swept("run rm" + "\r" * count + "all is well") == "run rm" + "\n" * count + "all is well"
 
 
-# -- what people write -------------------------------------------------------------------------------------------------
+# -- benign texts of people --------------------------------------------------------------------------------------------
 
 WRITTEN: dict[str, str] = {
     "persian": "می‌خواهم به خانه‌ای بروم که کتاب‌ها و نرم‌افزارها در آن‌جا باشند. او می‌گوید که نمی‌تواند بیاید.",

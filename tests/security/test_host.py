@@ -1,5 +1,5 @@
-"""What a hostile server, or a model that believes it, cannot do on a host: attacks C01 to C04, C07, C23 to C25,
-B03, B05, B18, B19, B22 and B23 there, and what looks alike and must pass."""
+"""Attacks on a host by a hostile server or by a model that trusts it: C01 to C04, C07, C23 to C25,
+B03, B05, B18, B19, B22 and B23, and the benign twins that must pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reader(says: str | Exception) -> Place:
 
 
 def marked(says: str | Exception) -> tuple[str, str]:
-    """What the model reads between the marks, and all that it reads."""
+    """The text that the model reads between the delimiters, and the whole text."""
     result = asyncio.run(reader(says).call("look"))
     nonce = (result.meta or {})[UNTRUSTED]
     whole = text_of(result)
@@ -38,7 +38,7 @@ def marked(says: str | Exception) -> tuple[str, str]:
     return whole.removeprefix(begin).removesuffix(end).partition("\n")[2].partition("\n")[2].rstrip("\n"), whole
 
 
-# -- C01 to C04, C07: what a result says ------------------------------------------------------------------------------
+# -- C01 to C04, C07: the content of a result -------------------------------------------------------------------------
 
 
 def test_c01_an_instruction_in_a_result_is_data():
@@ -215,7 +215,7 @@ def test_c23_twin_a_list_of_many_pages_is_read_to_its_end():
     assert not task.stopped
 
 
-# -- C24, C25, and secrets: what goes out -----------------------------------------------------------------------------
+# -- C24, C25, and secrets: outgoing data -----------------------------------------------------------------------------
 
 
 def office(person: Person) -> Place:

@@ -1,4 +1,4 @@
-"""What leaves a server: cleaned, masked, cut, and never what it is not said to be.
+"""Output sanitization: results are cleaned, redacted and cut, and always match their declared type.
 
 Rows of the attack table with their benign twins, and the rates on two corpora: texts that people write, and secrets.
 """
@@ -53,7 +53,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
 
 
 def result_of(make: Callable[[], Any], server: Server | None = None, /, **settings: Any) -> Any:
-    """What a client gets of a tool that returns, or raises, what ``make`` does."""
+    """The result, at a client, of a tool that returns or raises the outcome of ``make``."""
     server = server or Server("t")
 
     def tool() -> Any:
@@ -571,7 +571,7 @@ def test_c17_c28_a_missing_value_or_one_that_is_not_json_does_not_leave(value: A
     assert asyncio.run(once()).is_error
 
 
-# -- what is no text ---------------------------------------------------------------------------------------------------
+# -- content that is not text ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.attack("C18", "C19", "C20")

@@ -1,4 +1,4 @@
-"""Personal data: what is found, what only looks like it, and how long that takes."""
+"""Personal data: detection, false positives, and running time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.policy.sanitize.redactor import CLEANED, Redactor
 from tooltrue.protocol.types import PromptMessage
 
-# Made up, all of them: numbers of the issuers' own examples, and an id whose date and region nobody has.
+# All of these are fictitious: the issuers' own example numbers, and an id that belongs to no person.
 PERSONAL = {
     "email": ["jo.smith@mail.acme.co.uk", "o'x 王小明<wang_xm+a@126.com>", "mailto:ann@acme.org", "a@b.museum"],
     "card": ["4111 1111 1111 1111", "4242424242424242", "5500-0000-0000-0004", "378282246310005", "3782 822463 10005"],

@@ -1,4 +1,4 @@
-"""Families of schemas that cost more than they say: attacks A30, A31 and A33, on what comes over a wire."""
+"""Families of schemas that cost more than their size suggests: attacks A30, A31 and A33, on received messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Attacks on the sql tools, a row of the attack list each, on all four engines, with a twin that has to pass.
 
-What is refused is refused by the text; so each engine is also handed the attack itself, past the parser, and has to
+The parser refuses an attack by its text. Each engine also gets the same attack directly, without the parser, and has to
 refuse it on its own where it can (``test_…_engine``). Every refusal has a code and leaves the data as it was.
 """
 
@@ -83,13 +83,13 @@ class Shop:
         assert self.rows("SELECT count(*) FROM orders") == [[3]]
 
     def _run(self, session: Any, sql: str) -> None:
-        if self.engine == "duckdb":  # past its own wall too, which takes nothing but SELECT
+        if self.engine == "duckdb":  # also bypass its own second wall, which accepts only SELECT
             session._db.execute(sql)
         else:
             list(session.run(Statement(sql, "query"), {}, 10).rows)
 
     def past_the_parser(self, sql: str) -> Exception:
-        """What the engine itself says to a text that the parser would have refused."""
+        """The error of the engine itself for a text that the parser would have refused."""
         engine = engine_of(self.url, GUARDED, PATIENT)
         session = engine.open(writes=False)
         try:
@@ -103,7 +103,7 @@ class Shop:
 
 @pytest.fixture(scope="module")
 def shops(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[str], Shop]]:
-    """One shop for each engine: what is attacked here is the same afterwards."""
+    """One shop for each engine, shared by the tests: an attack must leave it unchanged."""
     opened: dict[str, Shop] = {}
     with ExitStack() as stack:
 
@@ -765,7 +765,7 @@ def test_f23_a_query_on_a_missing_column_or_table_is_refused(place: Shop):
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql"])
 def test_f23_a_table_that_goes_during_the_call(place: Shop):
-    """What the catalogue had a moment ago, the engine may not have."""
+    """A table of the cached schema may no longer exist in the engine."""
     assert isinstance(place.past_the_parser("SELECT * FROM main.gone"), Exception)
 
 

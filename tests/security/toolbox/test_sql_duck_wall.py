@@ -1,4 +1,4 @@
-"""DuckDB's second wall: what the judge of statements might let through by mistake, DuckDB's own reading refuses."""
+"""DuckDB's second wall: DuckDB's own parser refuses statements that the judge might let through."""
 
 from __future__ import annotations
 

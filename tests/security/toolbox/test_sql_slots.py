@@ -1,7 +1,7 @@
 """Text that tries to get out of its quotes, in every slot of a statement; ordinary statements are its twin.
 
-What is accepted is looked at in the text that is sent: outside of its quotes, by a reading of this file's own, it has
-nothing of what the payloads want.
+The test removes the quoted parts of each text for the engine with expressions of its own; the rest must contain no part
+of a payload.
 """
 
 from __future__ import annotations

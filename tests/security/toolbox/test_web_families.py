@@ -55,7 +55,7 @@ def all_refused(urls: Iterable[str], *codes: str, tools: LocalToolset | None = N
     assert sorted(passed) == []
 
 
-# -- H01 to H04: addresses that are public to nobody -------------------------------------------------------------------
+# -- H01 to H04: non-public addresses ----------------------------------------------------------------------------------
 
 METADATA = {
     "Amazon, Google, Azure, Oracle and others": "169.254.169.254",
@@ -171,7 +171,7 @@ NOT_PUBLIC = [
 
 @pytest.mark.variants(90)
 def test_h04_no_address_of_a_non_public_range_is_fetched() -> None:
-    """Of each range the first, the last, and the one in the middle; by themselves, and as what a name leads to."""
+    """The first, the middle and the last address of each range, as a literal and as the address of a host name."""
     hosts: list[str] = []
     for text in NOT_PUBLIC:
         network = ipaddress.ip_network(text)
@@ -181,7 +181,7 @@ def test_h04_no_address_of_a_non_public_range_is_fetched() -> None:
     all_refused(urls, "TT6402", tools=web(names=Names(names)))
 
 
-# -- H05, H07, H08, H09: what an address may lead to -------------------------------------------------------------------
+# -- H05, H07, H08, H09: redirects and resolved addresses --------------------------------------------------------------
 
 INSIDE = [
     "http://10.0.0.1/", "http://169.254.169.254/", "//[::1]:1/", "http://127.0.0.1:9/", "http://0/",
@@ -345,7 +345,7 @@ def test_h06_a_second_look_at_a_name_is_never_taken_for_the_first() -> None:
             assert answers.asked == 1
 
 
-# -- H10, H18: what a model may not set --------------------------------------------------------------------------------
+# -- H10, H18: settings that a model must not control ------------------------------------------------------------------
 
 SETTINGS: dict[str, list[Any]] = {
     "headers": [{"Host": "evil.example"}, {"Authorization": "x"}, {}, [["Host", "x"]], "Host: x"],
@@ -408,7 +408,7 @@ def test_h18_a_model_sets_nothing_of_the_connection() -> None:
 
 
 def certificate(folder: Path, kind: str) -> tuple[Path, Path]:
-    """A certificate that nobody should trust, and its key."""
+    """An untrusted certificate of this kind, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     now = datetime.datetime.now(datetime.UTC)
     starts, ends = now - datetime.timedelta(days=1), now + datetime.timedelta(days=1)
@@ -444,7 +444,7 @@ def certificate(folder: Path, kind: str) -> tuple[Path, Path]:
 
 @contextlib.contextmanager
 def secured(paths: tuple[Path, Path], heard: list[bytes]) -> Generator[str]:
-    """A TLS server with this certificate; ``heard`` is what clients have said to it once the connection was made."""
+    """A TLS server with this certificate; ``heard`` collects the data of clients after the handshake."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*map(str, paths))
     listening = socket.create_server(("127.0.0.1", 0))
