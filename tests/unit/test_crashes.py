@@ -81,7 +81,7 @@ CRASHES: dict[str, Callable[[Client], Any]] = {
 
 
 def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    """The crashes that were logged, and nothing of whatever else the process does."""
+    """The logged crashes of tooltrue, without other log records of the process."""
     return [record for record in caplog.records if record.exc_info and record.name.startswith("tooltrue")]
 
 

@@ -1,4 +1,4 @@
-"""What the records of a log come to: which symptoms, with which numbers, and what is said not to be known."""
+"""Diagnosis of a log: the symptoms with their numbers, and the reported gaps in the data."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def gaps(found: Diagnosis) -> set[str]:
     return {code for code, _ in found.unknown}
 
 
-# -- each symptom, and what looks alike and is none --------------------------------------------------------------------
+# -- each symptom, and its benign twin ---------------------------------------------------------------------------------
 
 
 def test_arguments_that_are_wrong_are_named_by_place_and_keyword():
@@ -121,7 +121,7 @@ def test_uncalled_tools_are_reported_only_if_the_list_of_tools_is_known():
     assert only(found, "never").tool == "stock"
     assert "TT9890" not in gaps(found)
     assert "TT9890" in gaps(told(call()))
-    assert "never" not in kinds(told(tools=["price"]))  # a log without calls says nothing of any tool
+    assert "never" not in kinds(told(tools=["price"]))  # a log without calls gives no evidence about any tool
 
 
 def counted(**tools: dict[str, int]) -> dict[str, object]:

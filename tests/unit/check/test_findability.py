@@ -1,4 +1,4 @@
-"""Which place a tool has for what it is meant for, and who stands before it by which words."""
+"""The rank of a tool for its search questions, the rivals ranked before it, and the words that decide."""
 
 from __future__ import annotations
 

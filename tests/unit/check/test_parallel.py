@@ -86,7 +86,7 @@ def test_this_process_finishes_the_work_of_a_killed_child_process():
 def test_this_process_does_the_work_where_no_pipe_can_be_opened():
     done = run(
         "import resource\n"
-        "map_in_processes(str, [[1]], 1)\n"  # loads what is loaded late
+        "map_in_processes(str, [[1]], 1)\n"  # triggers the lazy imports
         "resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))\n"
         "print(map_in_processes(lambda share: share, [range(5)], 2))"
     )

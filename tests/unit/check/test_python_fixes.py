@@ -1,4 +1,4 @@
-"""Which literals of a Python file say what is published, and how one is changed without touching what is beside it."""
+"""Literals of a Python file that define published values, and edits of one that leave the code around it alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_literal_that_declares_it_is_changed(text: str, wanted: ValueEdit, exp
         ("def t(n: int = '5.0'): ...", at(DEFAULT, 5)),
         ("def t(m: int = 5.0): ...", at(DEFAULT, 5)),
         ("\ndef t(n: int = 5.0): ...", at(DEFAULT, 5)),
-        ("def t(n: A[int, F(default=5.0)] = 5.0): ...", at(DEFAULT, 5)),  # which of them, nobody knows
+        ("def t(n: A[int, F(default=5.0)] = 5.0): ...", at(DEFAULT, 5)),  # ambiguous: two defaults
         ("def t(n: A[int, F(gt=0.0)]): ...", at(LEAST, 0)),
         ("class M:\n    n = 5.0\n", at(("inputSchema", "$defs", "M", "properties", "n", "default"), 5)),
         (

@@ -1,4 +1,4 @@
-"""``tooltrue lock`` and ``tooltrue diff``: where contracts come from, and which exit codes say what."""
+"""``tooltrue lock`` and ``tooltrue diff``: the sources of contracts, and the meaning of the exit codes."""
 
 from __future__ import annotations
 

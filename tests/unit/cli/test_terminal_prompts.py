@@ -1,4 +1,4 @@
-"""What is typed at a terminal answers the question that was shown before it, and no other."""
+"""Terminal prompts: a typed line answers only the question that was shown before it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASKED = Elicitation("Once more, please.", {"type": "object", "properties": {}})
 
 
 class Terminal:
-    """The person's end of the terminal that the program is at. ``shown`` is what they have seen."""
+    """The user's end of the terminal that the program runs in. ``shown`` is the text displayed so far."""
 
     def __init__(self, end: int, sit_down: Callable[[], None]) -> None:
         self.end = end
@@ -184,7 +184,7 @@ def test_typed_ahead_input_confirms_no_question(terminal: Terminal) -> None:
     assert limited(test) is False
 
 
-# -- what the specification wants a person to see and to be able to do -------------------------------------------------
+# -- requirements of the specification on display and user actions -----------------------------------------------------
 
 
 LOOK = "\0"
@@ -192,7 +192,7 @@ LOOK = "\0"
 
 
 def answers(terminal: Terminal, question: Elicitation, *typed: tuple[str, str | None], server: str = "desk") -> Any:
-    """The reply to ``question``, after each text was seen, in this order, and its line typed. ``None`` is Ctrl-D."""
+    """The reply to ``question``: wait for each text in order and type its line. ``None`` is Ctrl-D."""
     terminal.sit_down()
     elicit = elicit_here(server)
     assert elicit is not None
@@ -362,7 +362,7 @@ def test_a_command_is_shown_whole_and_as_dangerous_before_a_person_agrees(termin
 
 
 async def asked(said: Any) -> Any:
-    """What comes of a question."""
+    """The reply to a question."""
     return await said
 
 

@@ -1,4 +1,4 @@
-"""What a client keeps of a server, and for how long; what it promises about time, results and resources."""
+"""A client's cache and its TTL; the client's promises about time, results and resources."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_cursor_that_is_not_good_any_more_begins_the_list_again_once():
 
 
 def worked(seconds: float, times: int, **limits: float) -> str:
-    """What becomes of a call whose progress is reported every so many seconds, so many times, and then ends."""
+    """The outcome of a call that reports progress ``times`` times, every ``seconds`` seconds, and then ends."""
 
     async def test(client: Client, loop: StillLoop) -> str:
         call = asyncio.ensure_future(client.call_tool("t", progress=lambda *said: None, **limits))

@@ -1,4 +1,4 @@
-"""What becomes of a definition for a client or provider: names, descriptions, schemas, and what is quarantined."""
+"""Portable definitions for a client or provider: names, descriptions, schemas, and quarantined tools."""
 
 from __future__ import annotations
 

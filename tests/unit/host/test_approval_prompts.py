@@ -1,4 +1,4 @@
-"""What a person is asked on a host, what they can answer, and what their answer is good for."""
+"""Approval prompts of a host: the question, the possible answers, and the scope of each answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_reading_runs_and_all_else_asks_where_no_rule_says_otherwise():
 def test_a_host_asks_for_approval_even_if_the_hints_of_an_untrusted_server_call_a_tool_safe(
     answer: ApprovalAnswer | None, hints: dict[str, bool]
 ):
-    """The server is untrusted: its file does not say what its tools do, nor that their hints may be believed."""
+    """The server is untrusted: its configuration declares no effects of tools and does not trust their hints."""
     server = Published(tool("look", annotations=hints))
     person = Person(*([] if answer is None else [answer]))
     servers = {"desk": ServerConfig("desk", "desk", target=server)}

@@ -1,4 +1,4 @@
-"""Commands that a person has agreed to, and those that nobody has."""
+"""Launch commands with and without approval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def launch(folder: Path, environ: dict[str, str] | None = None, **said: Any) -> 
 
 
 class Person:
-    """Says yes or no, and remembers what was asked."""
+    """A user who always gives the same answer; ``asked`` records the requests."""
 
     def __init__(self, answer: bool = True) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""What servers log reaches whoever sits at the host: labelled, clean, cut, and not too much of it."""
+"""Log messages of servers reach the user of the host: labelled, sanitized, truncated, and rate-limited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages: what is decoded, what is refused, and what goes out."""
+"""Messages: decoding, refusals, and encoding."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_b12_brackets_in_invalid_json_are_refused_as_well(data: bytes):
 def test_b12_more_lists_and_objects_than_anybody_needs_are_refused_before_they_are_built(item: bytes):
     number = 2 * MAX_CONTAINERS // (item.count(b"[") + item.count(b"{"))
     data = b"[" + b",".join([item] * number) + b"]"
-    gc.disable()  # whatever is built stays to be counted
+    gc.disable()  # a collection would reset the count
     try:
         before = gc.get_count()[0]
         assert refusal(data) == "TT1060"

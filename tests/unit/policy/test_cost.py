@@ -32,7 +32,7 @@ def calls(text: str) -> int:
         count += event in {"call", "c_call"}
 
     prescan(data, True)
-    gc.disable()  # it would call what others have left, and those that listen to it
+    gc.disable()  # a collection would call finalizers and callbacks of other tests
     sys.setprofile(counted)
     try:
         prescan(data, True)

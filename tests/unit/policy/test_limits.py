@@ -1,4 +1,4 @@
-"""Time: an answer within the limit, whatever the tool does."""
+"""Timeouts: an answer within the limit, regardless of the tool's behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator's file says of records and of what a person has to agree to holds."""
+"""An operator's file: its settings for records and for approvals take effect."""
 
 from __future__ import annotations
 

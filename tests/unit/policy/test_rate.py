@@ -1,4 +1,4 @@
-"""How often: each caller and tool, each caller, all together; over workers; and who is told."""
+"""Rate limits per caller and tool, per caller, and in total; across workers; and the errors for callers."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_b57_where_the_store_is_down_nothing_is_called():
 def test_workers_with_leases_never_grant_more_than_the_limit(
     burst: int, per_second: float, steps: list[tuple[int, float]]
 ):
-    """The oracle: in any span of time no more than the burst and what came back in it."""
+    """The oracle: no time span has more grants than the burst and the refill in that span."""
 
     async def main() -> None:
         clock = Clock()
@@ -264,7 +264,7 @@ def test_workers_with_leases_never_grant_more_than_the_limit(
 
 
 class Counted(MemoryFacts):
-    """Answers after a moment, as a store elsewhere does, and counts what it was asked and has granted."""
+    """A store that answers after a moment, as a remote one does, and counts requests and grants."""
 
     asked = granted = 0
 

@@ -1,4 +1,4 @@
-"""What rules decide: the first that matches, and no where none does."""
+"""The decision of rules: the first matching rule decides; without a match, the call is denied."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_subject_that_comes_and_goes_does_not_fill_the_memory():
     assert len(told._about) <= 4096  # pyright: ignore[reportPrivateUsage]
 
 
-# -- what is wrong with a file -----------------------------------------------------------------------------------------
+# -- errors in a file --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

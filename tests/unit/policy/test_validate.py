@@ -1,4 +1,4 @@
-"""Arguments: what passes, and what a model is told about the rest."""
+"""Arguments: accepted values, and error messages for a model about the others."""
 
 from __future__ import annotations
 

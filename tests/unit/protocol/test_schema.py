@@ -1,4 +1,4 @@
-"""Schemas: what compiles, what is refused and by which name, and what a model is told."""
+"""Schemas: compilation, refusals and their reasons, and error messages for a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def code_of(definition: Any, bounds: SchemaBounds = FOREIGN) -> str:
 
 
 def told(definition: dict[str, Any], value: Any) -> list[str]:
-    """What a model reads about ``value``, a line for each problem."""
+    """The error messages for a model about ``value``, a line for each problem."""
     return [str(problem) for problem in compile_schema(definition).problems(value, 20)]
 
 
@@ -95,7 +95,7 @@ def test_a_mistake_in_the_schema_is_named_with_its_place():
     assert "$.properties.a.type" in caught.value.say("zh")
 
 
-# -- what is refused before it is compiled -----------------------------------------------------------------------------
+# -- schemas that are refused before compilation -----------------------------------------------------------------------
 
 
 @pytest.mark.requirement("TOOL-06")
@@ -320,7 +320,7 @@ def test_members_of_an_enumeration_are_published_as_their_values():
     assert {type(name) for name in schema.definition["properties"]} == {str}
 
 
-# -- what a model is told ----------------------------------------------------------------------------------------------
+# -- error messages for a model ----------------------------------------------------------------------------------------
 
 READ = {
     "type": "object",

@@ -1,4 +1,4 @@
-"""Revisions: their order, and what a handshake settles on."""
+"""Protocol revisions: their order, and the result of a handshake."""
 
 from __future__ import annotations
 

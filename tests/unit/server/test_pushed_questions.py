@@ -20,7 +20,7 @@ ADA, BOB = Principal("ada"), Principal("bob")
 
 
 class Way:
-    """A stream, and what was sent by it."""
+    """A stream, and the messages sent over it."""
 
     def __init__(self) -> None:
         self.sent: asyncio.Queue[Any] = asyncio.Queue()
@@ -33,7 +33,7 @@ class Way:
 
 
 class Heard(MemoryFacts):
-    """Facts that remember what was published."""
+    """A store that records the published messages."""
 
     def __init__(self) -> None:
         super().__init__()

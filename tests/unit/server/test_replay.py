@@ -1,4 +1,4 @@
-"""What is kept of streams, and what is not: bounds, and facts that fail."""
+"""Resumable streams: stored events, their bounds, and failures of the store."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Counting(MemoryFacts):
 
 
 class Slow(MemoryFacts):
-    """Facts that take their time with what is said ``slowly``, until they are let go on."""
+    """A store that blocks writes of values that start with ``slowly`` until the test releases them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__(clock)
@@ -272,7 +272,7 @@ def test_a_recording_waits_for_a_slow_reader_and_loses_no_events() -> None:
 
 
 class Looked(MemoryFacts):
-    """Facts that tell how often somebody has looked; ``silent`` ones by which nobody hears anything."""
+    """A store that counts reads; a ``silent`` one publishes no notifications."""
 
     def __init__(self, *, silent: bool) -> None:
         super().__init__()
@@ -311,7 +311,7 @@ def test_a_stream_with_nothing_to_say_is_followed_unless_its_writer_does_not_hea
             await second.until(b"one")
             second.stream.abandon()
         assert await reading is silent
-        await asyncio.sleep(0)  # what is published is heard in the next turn of the loop
+        await asyncio.sleep(0)  # a published message is delivered in the next turn of the loop
         assert readers == ([] if silent else [b"taken", b"gone"])
         await recording.close()
 
@@ -388,7 +388,7 @@ def test_a_resumed_stream_of_a_dead_worker_ends_with_an_error(store: str, reques
 
 
 async def killed(recording: Recording) -> None:
-    """Its worker writes nothing more, and hears nothing."""
+    """Kill the worker's task: it writes no more data and receives no more messages."""
     task = recording._task  # pyright: ignore[reportPrivateUsage]
     assert task is not None
     task.cancel()

@@ -141,7 +141,7 @@ def test_a_server_that_serves_is_watched_and_no_thread_is_left() -> None:
         return {thread for thread in threading.enumerate() if thread.name == "tooltrue-watchdog"}
 
     async def main() -> None:
-        others = watchdogs()  # of whatever else is served in this process
+        others = watchdogs()  # watchdogs of other servers in this process
         async with server.serving():
             seen[0] = len(watchdogs() - others)
         seen[1] = len(watchdogs() - others)

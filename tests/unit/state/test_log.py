@@ -292,6 +292,6 @@ class _locked:
 
 
 def _errors(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the operator reads, without paths and causes."""
+    """The error messages for the operator, without paths and causes."""
     messages = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     return [found[0] for message in messages if (found := re.search(r"are being lost|lost \d+ records", message))]

@@ -1,6 +1,6 @@
 """One process of a test with several: ``python worker.py ROLE PATH``.
 
-It says ``ready``, waits for a line, works, and says what came of it.
+It prints ``ready``, waits for a line, works, and prints the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ async def taker(path: Path) -> object:
 
 
 async def claimer(path: Path) -> object:
-    """Puts and removes the same keys as others do. Says what was won."""
+    """Put and remove the same keys as other workers do. Return the number of successes."""
     async with SqliteFacts(path, patience=LIMIT) as facts:
         await told_to_go()
         put = [await facts.put_if_absent(f"put{n}", b"", 600) for n in range(40)]

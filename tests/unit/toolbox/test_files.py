@@ -1,4 +1,4 @@
-"""The three tools: what they return, how they go on, and that a write is all or nothing."""
+"""The three tools: their results, the parts of a long result, and atomic writes."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def test_the_results_of_the_settings_tools_tell_a_model_the_next_step(place: Pat
     assert missing.text.endswith("[TT6630]")
     assert "$.key" in wrong.text
     assert 'must be one of "debug"' in added.text
-    assert deleted.is_error  # nobody was there to be asked
+    assert deleted.is_error  # no approver was available
 
 
 def test_k07_a_value_that_is_sql_stays_a_value(settings: Settings) -> None:

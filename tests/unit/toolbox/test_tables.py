@@ -1,4 +1,4 @@
-"""What the tables tools promise, as a client sees it."""
+"""The promises of the tables tools, as a client sees them."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_keys_that_cannot_be_columns_are_named(tmp_path: Path, line: str) -> Non
 
 
 def zstd(data: bytes) -> bytes:
-    """One frame with one raw block, by the format: no compressor is needed to test what unpacks."""
+    """One frame with one raw block, by the format: a test of decompression needs no compressor."""
     assert ZstdDecompressor
     head = b"\x28\xb5\x2f\xfd" + bytes((0xA0,)) + len(data).to_bytes(4, "little")
     return head + ((len(data) << 3) | 1).to_bytes(3, "little") + data
@@ -310,7 +310,7 @@ def test_dates_are_grouped_by_their_parts(tmp_path: Path, bin: str, groups: list
     [
         (["8/30/2024", "1/2/2024"], ["2024-01", "2024-08"]),
         (["30/8/2024 10:00", "1/2/2024"], ["2024-02", "2024-08"]),
-        # Nothing shows which number is the day, or both are; and what is no date.
+        # Ambiguous or contradictory order of day and month, and texts that are not dates.
         (["1/2/2024", "3/4/2024"], ["1/2/2024", "3/4/2024"]),
         (["30/8/2024", "8/30/2024"], ["30/8/2024", "8/30/2024"]),
         (["2024-02-30", "n/a", "2024-02-01"], ["2024-02", "2024-02-30", "n/a"]),

@@ -1,4 +1,4 @@
-"""What authors who come from another library write, and the sentence that names what it is called here."""
+"""Names and arguments of other libraries, and the error message with our name for each."""
 
 from __future__ import annotations
 

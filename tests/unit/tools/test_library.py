@@ -148,7 +148,7 @@ NO_JSON = Annotated[str, pydantic.AfterValidator(lambda text: Version(text.lower
 
 
 class Version:
-    """Nothing that JSON knows."""
+    """A type without a JSON representation."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Views: what one does not list it does not call, and names are the caller's."""
+"""Views: a view calls only the tools that it lists, and the caller uses the names of the view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client signs with keys of its own, read by somebody else's code."""
+"""Signatures of a client with its own keys, verified by a third-party library."""
 
 from __future__ import annotations
 

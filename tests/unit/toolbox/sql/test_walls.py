@@ -1,4 +1,4 @@
-"""The second wall before what is hidden: the rights of the role, which the database is asked for at the start."""
+"""The second wall before hidden data: the rights of the database role, which the tools query at the start."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rows(url: str, access: Access, sql: str) -> list[list[Any]]:
 
 
 def check_that_it_stands(url: str, access: Access = HIDING) -> None:
-    """The tools start, what is shown is read, and what is hidden is denied by the engine itself."""
+    """Check that the tools start, visible data is readable, and the engine itself denies access to hidden data."""
     toolset(url, access, limits=PATIENT)
     assert rows(url, access, "SELECT count(*) FROM orders") == [[3]]
     home = "public." if url.startswith("postgresql:") else ""
