@@ -1,4 +1,4 @@
-"""Who calls over HTTP: what ``authenticate`` says, on every method, before anything is read."""
+"""Authentication over HTTP: ``authenticate`` decides on every method before the request body is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it means that a client has gone: not before the server has noticed, however long that takes."""
+"""Disconnected clients: a disconnection takes effect only once the server notices it, however long that takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAVES = ("X-Leaves", "yes")
 
 
 class Hall:
-    """A tool that waits for the bell, and one that rings it once whoever leaves has been seen to; an application."""
+    """An application with two tools: one waits for the bell, one rings it after the disconnection is handled."""
 
     def __init__(self) -> None:
         server = Server("hall", version="1")

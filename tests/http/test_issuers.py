@@ -22,7 +22,7 @@ def both(issuer: Issuing, other: Issuing, **settings: Any) -> OAuth:
 
 
 def asking(issuer: Issuing, other: Issuing, asks: Introspection = ASKS) -> OAuth:
-    """Of the first, tokens may say nothing."""
+    """Accept tokens of two issuers; those of the first may be opaque, because it has introspection."""
     return OAuth(issuer=[AuthorizationServer(issuer.url, introspection=asks), other.url], resource=RESOURCE)
 
 

@@ -1,4 +1,4 @@
-"""The ways to know who calls, over a socket: several at once, headers that may stand once, challenges on the way."""
+"""Authentication over a socket: several methods at once, headers that may occur once, challenges."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def process() -> int:
     return os.getpid()
 
 
-# --- what processes are tested with ----------------------------------------------------------------------------------
+# --- tools for tests of processes ------------------------------------------------------------------------------------
 
 
 @server.tool

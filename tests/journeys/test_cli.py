@@ -22,7 +22,7 @@ TEST = str(SERVER)
 def run(
     *arguments: str, input: str = "", stdout: Any = subprocess.PIPE, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """``stdout``: a file, or None for one that is closed."""
+    """``stdout``: a file, or `None` for a closed one."""
     closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command(*arguments)]
     done = subprocess.run(
         closed if stdout is None else warm_command(*arguments),
@@ -38,7 +38,7 @@ def run(
 
 
 def call(*arguments: str, **more: Any) -> Any:
-    """What a call printed with ``--json``."""
+    """The output of a call with ``--json``."""
     done = run("call", TEST, *arguments, "--json", **more)
     return json.loads(done.stdout)
 
@@ -120,7 +120,7 @@ def test_4_is_an_answer_that_does_not_come():
     assert run("call", TEST, "brief", "seconds=20", "--timeout", "0.2").returncode == 4
 
 
-# -- what is printed ---------------------------------------------------------------------------------------------------
+# -- output ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_list_shows_names_types_defaults_and_words():

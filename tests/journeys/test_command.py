@@ -1,4 +1,4 @@
-"""The command tools in a server of their own: what becomes of a program when its server does not."""
+"""The command tools in a server process of their own: the end of a program when its server ends or is killed."""
 
 from __future__ import annotations
 

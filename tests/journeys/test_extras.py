@@ -26,7 +26,7 @@ FOR_A_MODEL = ("TT6064", "TT6302")
 
 MAIL = ("--smtp", "smtp://localhost", "--mail-from", "bot@acme.example", "--mail-to", "@acme.example")
 
-# Without these packages, this command is answered so: its exit code, the code of the error, and what installs them.
+# Missing packages, the command, its exit code, the code of its error, and the extra that installs the packages.
 MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
     (("aiosmtplib",), ("list", "mail", *MAIL), 2, "TT6700", "mail"),
     (("sqlglot",), ("list", "sql", "--database", "sqlite:shop.db"), 2, "TT6204", "sql"),
@@ -49,7 +49,7 @@ MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
     (("re2",), ("call", "files", "search_files", "content=x", "regex=true", "--root", "."), 1, "TT6064", "files"),
 )
 
-# Loaded once, and forked for each command: what is missing in one is there in the next.
+# Loaded once, and forked for each command: a package missing in one command is available in the next.
 COMMANDS = """
 import json, os, sys
 from tooltrue.cli import call_verb, list_verb, targets  # most of what they load is the same

@@ -1,4 +1,4 @@
-"""Who may call a server that runs in a process of its own: the command line, a real issuer, files of keys."""
+"""Authentication at a server in its own process: the command line, a real issuer, files of keys."""
 
 from __future__ import annotations
 

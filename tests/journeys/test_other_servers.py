@@ -20,7 +20,7 @@ pytestmark = pytest.mark.process
 
 APP = "journeys.mounted:app"
 TESTS = Path(__file__).parents[1]
-END_SECONDS = 3.0  # what is promised from the signal to the end
+END_SECONDS = 3.0  # the promised maximum from the signal to the exit
 
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "uvicorn": lambda port: ["uvicorn", APP, "--port", port],
@@ -42,7 +42,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
 
 @contextlib.contextmanager
 def serving(command: Callable[[str], list[str]]) -> Iterator[tuple[Endpoint, Process]]:
-    """One of these servers, once it listens. What it prints comes by standard error."""
+    """One of these servers, once it listens. Its output goes to standard error."""
     port = free_port()
     arguments = [sys.executable, "-m", *command(str(port))]
     settings = {"env": environment(PYTHONPATH=str(TESTS)), "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
@@ -60,7 +60,7 @@ async def progressing(stream: Stream) -> None:
 
 
 async def end_with_open_streams(endpoint: Endpoint, process: Process, number: signal.Signals) -> list[object]:
-    """What came by a subscription, a running call and a legacy session's stream after the signal."""
+    """The messages of a subscription, a running call and a session's stream after the signal."""
     listen, named = modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
     call, named_too = modern("tools/call", {"name": "tell_and_wait", "arguments": {}})
     call["params"]["_meta"]["progressToken"] = 1
@@ -85,7 +85,7 @@ async def end_with_open_streams(endpoint: Endpoint, process: Process, number: si
 
 
 async def ended(stream: Stream) -> bool:
-    """Whether the stream ends as a whole answer does, whatever else it says before."""
+    """Whether the stream ends as a complete response does, regardless of earlier events."""
     while await stream.event():
         pass
     return True

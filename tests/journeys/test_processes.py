@@ -1,4 +1,4 @@
-"""Servers as processes: what is theirs to print, to read, to leave behind, and how they end."""
+"""Servers as processes: output, input, orphaned processes, and shutdown."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_async_tool_that_leaves_the_program_is_a_crash_and_not_the_servers_en
         assert process.result("add", 2, a=1)["structuredContent"] == 3
 
 
-# -- who is in nobody's way --------------------------------------------------------------------------------------------
+# -- slow calls do not block other calls -------------------------------------------------------------------------------
 
 
 def test_sixty_calls_of_a_slow_function_hold_up_neither_a_ping_nor_another_tool():
@@ -89,7 +89,7 @@ def test_sixty_calls_of_a_slow_function_hold_up_neither_a_ping_nor_another_tool(
             process.call("stuck", f"slow {number}")
         for _ in range(16):  # as many threads as one tool may have
             process.wait_for("waiting")
-        for number in range(20):  # none of the slow calls ever ends: who shared their threads would not be answered
+        for number in range(20):  # the slow calls never end: a ping that shared their threads would not be answered
             process.raw(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number)
             assert process.read() == {"jsonrpc": "2.0", "id": number, "result": {}}
         assert process.result("add", "quick", a=1)["structuredContent"] == 3
@@ -114,7 +114,7 @@ ENDS = pytest.mark.parametrize("end", [eof, sigint, sigterm])
 
 
 def rest(process: Process) -> bytes:
-    """What else was written to standard error, which nobody holds open any more."""
+    """The remaining data of standard error, which every writer has closed."""
     assert process.popen.stderr is not None
     return process.popen.stderr.read()
 
@@ -493,7 +493,7 @@ def test_a_port_that_is_taken_is_said_in_a_sentence():
 
 
 @pytest.mark.attack("B47")
-@pytest.mark.twin("B47")  # what is no secret of ours is passed on
+@pytest.mark.twin("B47")  # environment variables that are not our secrets are passed on
 def test_the_key_of_the_workers_is_not_in_the_environment_that_tools_pass_on(tmp_path: Path):
     server = tmp_path / "leaky.py"
     server.write_text(

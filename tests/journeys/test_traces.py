@@ -1,4 +1,4 @@
-"""What OpenTelemetry is told, in a process that has set it up, and what it costs one that has not."""
+"""OpenTelemetry traces in a process that has set it up, and the cost in a process that has not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Span = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    """All that was traced, by who called how."""
+    """The recorded traces by connection (``modern``, ``legacy``, ``http``), and the measured durations."""
     env = {**os.environ, "PYTHONPATH": str(HERE.parent)}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(HERE / "traced.py")], capture_output=True, text=True, timeout=LIMIT, env=env

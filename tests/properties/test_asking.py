@@ -1,4 +1,4 @@
-"""What holds for the state of a question: it leads back to its own request, for a while, and nowhere else."""
+"""Properties of the state of a question: it is valid only for its own request, and only until its expiry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any two schemas: a change that is said to widen refuses nothing that was accepted."""
+"""Properties of any two schemas: a change classified as widening refuses no value that was accepted before."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def edits(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def closed(schema: Any) -> Any:
-    """A schema that takes no names but those it has, where it has some and says nothing of others."""
+    """The schema with `additionalProperties: false` in each object that has properties and does not set the keyword."""
     return _closed(schema, root=True)
 
 

@@ -1,4 +1,4 @@
-"""What holds for values generated from any schema: they are what they are said to be, and the same each time."""
+"""Properties of values generated from any schema: they are valid, or invalid as labelled, and deterministic."""
 
 from __future__ import annotations
 

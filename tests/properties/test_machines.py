@@ -1,7 +1,7 @@
-"""Long conversations in any order, both eras interleaved, against a small model of what is owed when.
+"""Long conversations in any order, both protocol revisions interleaved, against a small model of the owed messages.
 
-The models know which requests are open, what a handshake has agreed on, and what a cancellation or a lost connection
-does in each era. They share no code with the server.
+The models track the open requests, the result of the handshake, and the effect of a cancellation or of a lost
+connection in each protocol revision. They share no code with the server.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def agreed_on(version: str) -> str:
 
 
 def in_short(frames: list[bytes]) -> Counter[Any]:
-    """What each message says at the least: who is answered, and how; or what is told."""
+    """A summary of each message: the method, or the id and the outcome of a response."""
     said: list[Any] = []
     for message in messages_of(frames):
         if "method" in message:
@@ -68,7 +68,7 @@ def error(id: Any, code: int) -> Any:
     return type(id), id, code
 
 
-TURNS = 150  # of the loop, until the streams of a session have agreed on who speaks
+TURNS = 150  # turns of the loop until the streams of a session agree which of them sends
 CHANGED = "notifications/tools/list_changed"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
@@ -143,7 +143,7 @@ class Channel(Machine):
         return (type(id), id) in self.open or (type(id), id) in self.listening
 
     def refusal(self, id: Any, era: str) -> Any:
-        """What a request is refused with before it is looked at closely, if it is."""
+        """The error of a request that is refused before dispatch; ``None`` for an accepted one."""
         if self.in_use(id):
             return error(id, -32600)
         return error(id, -32602) if era == "legacy" and self.agreed is None else None
@@ -271,7 +271,7 @@ class Asking:
 
 
 class Endpoint(Machine):
-    """Any number of clients at one HTTP endpoint. Nothing but the application itself is between them."""
+    """Any number of clients at one HTTP endpoint. They call the application directly, without a network."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -283,7 +283,7 @@ class Endpoint(Machine):
         self.asking: list[Asking] = []
         self.abandoned: list[Asking] = []  # legacy calls whose client has gone; they go on
         self.speaker: dict[str | None, Asking] = {}
-        self.running: dict[tuple[str, Any], Asking] = {}  # whose id is in use, and what a cancellation would mean
+        self.running: dict[tuple[str, Any], Asking] = {}  # ids in use: the requests that a cancellation ends
 
     def headers(self, asked: Any, token: str | None, modern: bool) -> list[tuple[bytes, bytes]]:
         given: dict[str, str] = {}
@@ -296,7 +296,7 @@ class Endpoint(Machine):
         return [(name.encode(), value.encode()) for name, value in given.items()]
 
     def post(self, asked: Any, token: str | None = None, *, modern: bool = False, method: str = "POST") -> Answer:
-        """Ask what is answered at once."""
+        """Send a request that is answered at once."""
         body = asked if isinstance(asked, bytes) else turned_into_bytes(asked, blank=False)
 
         async def main() -> Answer:

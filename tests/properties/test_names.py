@@ -1,4 +1,4 @@
-"""What holds for names: views translate them one to one, and what a view does not list it does not call."""
+"""Properties of names: views translate them one to one, and a view calls only the names that it lists."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def named(name: str) -> Callable[[dict[str, Any]], str]:
 
 
 async def called(provider: Provider, name: str) -> str | None:
-    """What answers to a name; ``None`` for nobody."""
+    """The answer of the tool with this name; ``None`` for an unknown tool."""
     try:
         outcome = await provider.call_tool(ToolCall(name, {}, CONTEXT))
     except UnknownTool:

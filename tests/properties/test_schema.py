@@ -1,4 +1,4 @@
-"""What holds for any schema and any value: verdict and explanation agree, limits are kept, nothing leaks."""
+"""Properties of any schema and any value: verdict and explanation agree, limits hold, explanations quote no values."""
 
 from __future__ import annotations
 

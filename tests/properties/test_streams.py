@@ -1,4 +1,4 @@
-"""Event streams: what was told arrives, however it is cut, and whatever else a server might send ends well."""
+"""Event streams: messages arrive however the stream is cut into chunks, and any other stream ends cleanly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COSTLY = settings(deadline=None, max_examples=settings().max_examples // 5)  # a
 
 
 class Listener:
-    """A client's handler: hears what it is told."""
+    """A client's handler that records the received notifications."""
 
     takes_batches = False
 
@@ -59,7 +59,7 @@ def test_an_independent_parser_reads_the_events_of_a_stream_in_order(told: list[
 
 
 async def answered_with(pieces: list[bytes], kind: str = "text/event-stream") -> tuple[Any, list[Any]]:
-    """What a client gets that asks one thing of a server which answers in these chunks; and what it is told."""
+    """The outcome of one client request that a server answers in these chunks, and the received notifications."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
