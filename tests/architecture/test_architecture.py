@@ -189,8 +189,8 @@ def era_branches(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(text for text in map(ast.unparse, tests) if re.search(r"\b(is_)?(modern|legacy)\b(?!\.)", text))
 
 
-# Where a message comes in its era is decided; a flag of an answer on HTTP is what is left of it further in. Transcripts
-# have a section an era.
+# The protocol revision of a message is decided where the message arrives; code further in has only a flag of an HTTP
+# answer. Transcripts have a section for each revision.
 BRANCHES = {"protocol/versions.py": 1, "server/http.py": 1, "testing/transcripts.py": 100}
 
 
@@ -244,7 +244,7 @@ def test_only_the_owners_of_the_terminal_print():
     assert failures(lambda name, code: name in _TERMINAL | _NO_TERMINAL or code.prints == ()) == []
 
 
-# functions with parameters that keep their results for good → what bounds the length of their keys
+# functions with parameters that cache their results without expiry → the bound on the number of their keys
 CACHED = {
     "caching.py:function": "this is the bound",
     "cli/plugins.py:_plugins": "our own groups",

@@ -1,12 +1,11 @@
-"""The client that the official conformance suite judges: what somebody would write with `tooltrue.Client`.
+"""The client that the official conformance suite tests: ordinary user code on `tooltrue.Client`.
 
     python tests/conformance/client.py URL
 
-The suite names the scenario, the revision to speak and what else there is to know in the environment
-(`MCP_CONFORMANCE_SCENARIO`, `_PROTOCOL_VERSION`, `_CONTEXT`). The stable suite names no revision: then the client finds
-out which one to speak, as it does by default. `ACTS` says what is done in a scenario, `SETTINGS` what
-its client is made with; a scenario that they do not name is refused, but for those of `auth/`: there somebody signs in.
-The program ends with 0 when all went well.
+The suite passes the scenario, the protocol revision and further context in the environment
+(`MCP_CONFORMANCE_SCENARIO`, `_PROTOCOL_VERSION`, `_CONTEXT`). The stable suite names no revision: then the client
+negotiates one, as it does by default. `ACTS` maps a scenario to its actions, `SETTINGS` to the settings of its client.
+Other scenarios are refused, except those of `auth/`, in which the client signs in. The program exits with 0 on success.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from tooltrue.client.auth.credentials import InMemory
 Context = Mapping[str, Any]
 
 
-# --- what is done -----------------------------------------------------------------------------------------------------
+# --- actions ----------------------------------------------------------------------------------------------------------
 
 
 async def look(client: Client, context: Context) -> None:
@@ -76,7 +75,7 @@ ACTS: dict[str, Callable[[Client, Context], Awaitable[None]]] = {
 AUTH = "auth/"  # scenarios of authorization are told apart by their settings alone: with each, every tool is called
 
 
-# --- with what --------------------------------------------------------------------------------------------------------
+# --- settings ---------------------------------------------------------------------------------------------------------
 
 
 def everything_that_can_be_asked(context: Context) -> dict[str, Any]:
@@ -96,7 +95,7 @@ SETTINGS: dict[str, Callable[[Context], dict[str, Any]]] = {
 
 
 async def agree(url: str) -> None:
-    """What a person does in a browser: the suite's pages send whoever comes right back."""
+    """Play the user in a browser: the pages of the suite redirect the visitor back at once."""
     async with httpx2.AsyncClient(trust_env=False, follow_redirects=True) as browser:
         await browser.get(url)
 

@@ -60,7 +60,7 @@ def test_the_folders_of_the_suite_are_read_in_the_order_in_which_they_were_made(
     for name in ("ping-2026-11-20T19-16-11-000Z", "tools-call-image-2026-11-20T19-16-10-987Z"):
         (tmp_path / f"server-{name}").mkdir()
         (tmp_path / f"server-{name}" / "checks.json").write_text("[]")
-    (tmp_path / "server-caching-2026-11-20T19-16-11-000Z").mkdir()  # of another revision: not run, nothing checked
+    (tmp_path / "server-caching-2026-11-20T19-16-11-000Z").mkdir()  # of another revision: not run, no checks
 
     assert [found.scenario for found in rows_in(tmp_path, "2025-11-25")] == ["tools-call-image", "ping"]
 

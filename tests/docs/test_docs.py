@@ -1,7 +1,7 @@
-"""What the pages say is what happens: code runs, commands print what is shown, tables match the source.
+"""Checks of the documentation pages: code runs, commands print the shown output, tables match the source.
 
-A page is executed top to bottom in one namespace. A Python block is skipped only where an HTML comment before it says
-why: ``<!-- not executed: reason -->``. ``<!-- file: examples/notes.py -->`` says that a block is that whole file.
+A page is executed top to bottom in one namespace. A Python block is skipped only where an HTML comment before it gives
+the reason: ``<!-- not executed: reason -->``. ``<!-- file: examples/notes.py -->`` marks a block as that whole file.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, **plain, "PATH": path}
 
 
-# --- what is executed ------------------------------------------------------------------------------------------------
+# --- executed blocks -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=named)
@@ -96,7 +96,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     for block in blocks_of(page):
         if block.language == "python" and not block.comment.startswith("<!-- not executed: "):
             code = compile("\n" * block.line + block.text, str(page), "exec")  # so that a failure names its line
-            exec(code, vars(module))  # noqa: S102 - to run what a page shows is what this is for
+            exec(code, vars(module))  # noqa: S102 - the purpose of this test is to run the code of a page
 
 
 @pytest.mark.process
@@ -133,7 +133,7 @@ def commands_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def words_of(command: str) -> tuple[dict[str, str], list[str]]:
-    """What ``NAME=value`` before a command sets, and the command."""
+    """The variables that ``NAME=value`` before a command sets, and the command."""
     words = shlex.split(command)
     settings = [*takewhile(lambda word: re.match(r"[A-Z_]+=", word) is not None, words)]
     return dict(word.split("=", 1) for word in settings), words[len(settings) :]
@@ -224,7 +224,7 @@ async def tools_at(url: str) -> list[str]:
         return [tool.name for tool in await client.list_tools()]
 
 
-# --- what is compared ------------------------------------------------------------------------------------------------
+# --- compared blocks -------------------------------------------------------------------------------------------------
 
 
 def files_shown() -> list[tuple[Block, Path]]:

@@ -1,4 +1,4 @@
-"""Server processes, and what can be seen of them from outside. Linux only."""
+"""Server processes and their externally observable state. Linux only."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Figure:
-    """Something measured, and the bound that it has to keep.
+    """A measured figure and its bound.
 
-    ``roughly`` held is what is not beyond the bound by more than a busy machine, and an allocator's habits, can make of
-    it where little is done. What is counted, and has no unit, is the same on every machine; a time, or a rate, is never
-    judged roughly, since there is no bound to what a busy machine makes of it.
+    ``roughly`` is whether the figure keeps the bound with a tolerance for a busy machine and for allocator overhead in
+    a short run. A count has no unit and is the same on every machine. A time or a rate always passes roughly, because
+    a busy machine can make it arbitrarily bad.
     """
 
     what: str
@@ -81,7 +81,7 @@ def exactly(what: str, value: float, expected: float, unit: str = "") -> Figure:
 
 @dataclass(frozen=True)
 class Reading:
-    """A process at one moment: what the kernel and the server itself say."""
+    """A snapshot of a process, from the kernel and from the server itself."""
 
     megabytes: float
     peak: float
@@ -90,7 +90,7 @@ class Reading:
     threads: int
 
     def since(self, before: Reading, megabytes: float = 3.0) -> list[Figure]:
-        """What has grown since then; nothing may have, beyond some ``megabytes`` of an allocator's habits."""
+        """The growth since ``before``. No figure may grow, except memory by ``megabytes`` of allocator overhead."""
         more = [
             self.descriptors - before.descriptors,
             self.tasks - before.tasks,
@@ -129,7 +129,7 @@ class _Process:
         return Reading(sizes["VmRSS"], sizes["VmHWM"], descriptors, state["tasks"], state["threads"])
 
     def rested(self, before: Reading) -> Reading:
-        """Once it has ended what it is about to end, or has had ten seconds for that."""
+        """A reading once tasks and descriptors are back at the level of ``before``, or after ten seconds."""
         within(lambda: self.state()["tasks"] <= before.tasks and self.reading().descriptors <= before.descriptors)
         return self.reading()
 
@@ -156,7 +156,7 @@ def encoded(message: Any) -> bytes:
 
 
 class Stdio(_Process):
-    """A client on two pipes. Lines are read in a thread's stead: whoever writes much reads in between."""
+    """A client on two pipes. It has no reader thread: a caller that writes much data reads in between."""
 
     def __init__(self, popen: subprocess.Popen[bytes]) -> None:
         super().__init__(popen.pid)
@@ -181,10 +181,10 @@ class Stdio(_Process):
         return lines
 
     def write_some(self, data: bytes, seconds: float) -> int:
-        """Write until nothing has been taken for so long; how many bytes were."""
+        """Write until the pipe accepts no bytes for ``seconds``; return the number of bytes written."""
         written = 0
         while written < len(data) and select.select([], [self._in], [], seconds)[1]:
-            written += os.write(self._in, data[written : written + 4096])  # what a writable pipe takes without blocking
+            written += os.write(self._in, data[written : written + 4096])  # fits into a writable pipe
         return written
 
     def some_lines(self) -> list[bytes]:
@@ -201,7 +201,7 @@ class Stdio(_Process):
         return whole
 
     def ask(self, message: Any) -> Any:
-        """The answer to one message, which may be bytes that are none."""
+        """The answer to one message, which may be invalid bytes."""
         self.write((message if isinstance(message, bytes) else encoded(message)) + b"\n")
         return json.loads(self.lines(1)[0])
 
@@ -216,7 +216,7 @@ def on_stdio() -> Iterator[Stdio]:
 
 
 class Http(_Process):
-    """A client on sockets: :meth:`post` for what is answered, :meth:`begin` for what may not be."""
+    """A client on sockets. :meth:`post` waits for the answer; :meth:`begin` sends a request without waiting."""
 
     def __init__(self, pid: int, port: int) -> None:
         super().__init__(pid)

@@ -1,7 +1,7 @@
 """Other people's servers at a URL, each opened by `Client`, by `Host` and by the command line.
 
 Servers of the Python SDK 1.x and of FastMCP 2 and 3 give a session id with their refusal of `server/discover`; those
-of HTTP+SSE have nothing but the transport of 2024-11-05. All servers run side by side.
+of HTTP+SSE have only the transport of 2024-11-05. All servers run side by side.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ async def by_client(remote: Remote, url: str) -> str:
 
 
 async def by_host(remote: Remote, url: str, folder: Path) -> None:
-    """The same through a host that reads the server from a file, and asks nobody about what is said to read."""
+    """The same through a host that reads the server from a file and asks no approval for tools declared as read."""
     file = folder / f"{remote.label}.toml"
     file.write_text(f'[servers.far]\nurl = "{url}"\neffects = {{ read = ["*"] }}\n')
     state = folder / remote.label

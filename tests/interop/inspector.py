@@ -1,8 +1,8 @@
-"""The official Inspector's command line: what it saw of a server, as one line of JSON.
+"""The official Inspector's command line: its view of a server, as one line of JSON.
 
 Usage: inspector.py NODE SCRIPT ERA CALLS (URL | COMMAND ARGUMENT...)
 
-It asks one thing per run, so a server behind stdio is started anew for each.
+It sends one request per run, so a server behind stdio is started anew for each.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Other programs, run with an end: each has a time limit, and nothing it started outlives it."""
+"""External programs with guaranteed cleanup: each has a time limit, and no descendant process outlives it."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Failure(Exception):
-    """Something that should have worked. `detail` is what the program wrote to stderr."""
+    """A step that should have worked. `detail` is the program's output on stderr."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class Failure(Exception):
 
 
 def adopt_orphans() -> None:
-    """What our children leave behind becomes ours, so that `end_orphans` finds it."""
+    """Become the parent of the orphans of our children, so that `end_orphans` finds them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -53,9 +53,9 @@ def children() -> set[int]:
 def completed(
     command: list[str], seconds: float, *, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run to the end in a process group of its own. Raises Failure when time is up.
+    """Run to the end in a process group of its own. Raises Failure on timeout.
 
-    Into files, since whoever is left behind would keep a pipe open.
+    The output goes to files, since an orphaned descendant would keep a pipe open.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = _started(
@@ -92,7 +92,7 @@ def free_port() -> int:
 
 @contextmanager
 def _killed_on_failure(process: subprocess.Popen) -> Iterator[None]:
-    """Only then: what a process leaves behind after a proper end is for `end_orphans` to find and to tell."""
+    """Kill the group on failure only: `end_orphans` finds and reports the processes left after a normal exit."""
     try:
         yield
     except BaseException:

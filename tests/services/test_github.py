@@ -1,4 +1,4 @@
-"""The GitHub tools against a server that answers like its API: what they find and write, and rows I."""
+"""The GitHub tools against a server that answers like its API: searches, writes, and the attacks of group I."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def written(hub: Hub) -> list[str]:
     return [each["title"] for issues in hub.issues.values() for each in issues]
 
 
-# --- what they do
+# --- searches and writes
 
 
 def test_repositories_are_those_that_are_served():
@@ -167,7 +167,7 @@ def test_i01_the_text_of_an_issue_is_marked_and_a_write_asks_for_approval():
         return await client.call_tool("github_comment_on_issue", **TEA, number=1, body="# README of milk")
 
     async def once(tools: LocalToolset) -> Result:
-        async with Client(Server("hub", toolsets=[tools])) as client:  # nobody to ask
+        async with Client(Server("hub", toolsets=[tools])) as client:  # no elicitation handler
             return await unasked(client)
 
     with running(hub) as site:

@@ -10,7 +10,7 @@ __all__ = ["skip"]
 
 
 def skip(seconds: float) -> None:
-    """Move the clock of the running loop on. What is due by then rings in the loop's next turn."""
+    """Advance the clock of the running loop. Timers due by then fire in the next turn of the loop."""
     loop = asyncio.get_running_loop()
     now = loop.time
     loop.time = lambda: now() + seconds

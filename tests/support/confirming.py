@@ -28,7 +28,7 @@ ERAS = (versions.LATEST, versions.NEWEST_LEGACY)
 
 
 class Attic:
-    """``burn`` is destructive; ``lost`` is what has been burnt."""
+    """``burn`` is destructive; ``lost`` lists the burnt boxes."""
 
     def __init__(
         self, guard: Guard | None = None, around: Callable[[Provider], Provider] = lambda tools: tools
@@ -68,7 +68,7 @@ class Attic:
         return result.text.rsplit("[", 1)[1].rstrip("]") if result.is_error else ""
 
     async def ticket(self, box: str) -> str:
-        """The ticket by which a call is refused where nobody can be asked."""
+        """The ticket of a call that is refused because no approver can be asked."""
         text = (await self.call(box)).text
         return text.split("ticket ")[1].split()[0]
 

@@ -1,8 +1,8 @@
-"""How a test that takes too long is ended.
+"""The end of a test that exceeds its time limit.
 
-pytest-timeout says for how long a test may run, and starts and stops the timer. Its own ways to end a test do not fit:
-"signal" raises in whatever runs, and the task of an event loop swallows that; "thread" needs the interpreter's lock,
-which a regular expression never gives back, and a process of xdist drops what it prints. The watchdog of faulthandler
+pytest-timeout defines the limit of a test, and starts and stops the timer. Its own methods to end a test do not fit:
+"signal" raises in the running code, and the task of an event loop swallows that; "thread" needs the interpreter's lock,
+which a regular expression never releases, and a process of xdist drops its output. The watchdog of faulthandler
 is a thread in C: it prints the stacks of all threads and ends the process. The other processes of xdist go on, and the
 test counts as failed.
 """

@@ -1,7 +1,7 @@
-"""How many variants of an attack a test tries: one, unless its marker ``variants(n)`` promises more.
+"""The number of variants of an attack that a test tries: one, unless its marker ``variants(n)`` promises more.
 
-A test that tries a family in a loop, or by Hypothesis, calls :func:`tried` with each variant. It falls where it ends
-with fewer different ones than its marker promises, so that the table of attacks counts only what was tried.
+A test that tries a family in a loop, or by Hypothesis, calls :func:`tried` with each variant. It fails if it ends with
+fewer distinct variants than its marker promises, so that the table of attacks counts only variants that were tried.
 """
 
 from __future__ import annotations

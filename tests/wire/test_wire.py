@@ -94,7 +94,7 @@ class Overheard:
 
 
 def link_of(server: str, carrier: str, mounts: Mounts, warm: Warm, stack: ExitStack) -> ClientLink:
-    """A client's end to a server that nobody has spoken to."""
+    """A client's end of a link to a new server, without earlier messages."""
     match carrier:
         case "memory":
             return MemoryLink(servers.make(server))

@@ -1,4 +1,4 @@
-"""A server and an authorization server in one, which say whatever a test wants them to."""
+"""A server and an authorization server in one, with arbitrary answers that a test sets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["Impostor"]
 
 @dataclass
 class Impostor:
-    """A server that is its own issuer, and says whatever it likes. ``asked`` is what it was asked, with what; what
-    ``lacks`` names is not there."""
+    """A server that is its own issuer and sends arbitrary answers. ``asked`` records the requests and their values;
+    paths that contain an entry of ``lacks`` are answered with 404."""
 
     url: str = ""
     challenge: str = ""
@@ -64,7 +64,7 @@ class Impostor:
         return [path for path, _, _ in self.asked]
 
     async def agree(self, page: str) -> None:
-        """What a person does in a browser: whoever asks is sent right back."""
+        """Play the user in a browser: redirect the client back at once."""
         self.asked.append((urlsplit(page).path, {}, {}))
         said = {key: one for key, [one] in parse_qs(urlsplit(page).query).items()}
         async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=LIMIT) as client:

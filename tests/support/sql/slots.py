@@ -359,5 +359,5 @@ _QUOTED = {
 
 
 def outside_of_quotes(sql: str, dialect: str) -> str:
-    """What an engine reads as code: the text without all that is in quotes, as this dialect has them."""
+    """The code of a statement: the text without its quoted parts, by the rules of this dialect."""
     return re.sub(_QUOTED[dialect], " ? ", sql, flags=re.DOTALL)

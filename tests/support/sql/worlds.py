@@ -1,6 +1,6 @@
-"""Two databases that differ in their hidden parts alone, and what a caller gets to read of each.
+"""Two databases that differ in their hidden parts alone, and the answers of each to a caller.
 
-Where the answers to one statement differ, they tell of the hidden parts: in a value, in a count, in an order, in an
+Where the answers to one statement differ, they reveal the hidden parts: in a value, in a count, in an order, in an
 error. The role has all rights, so the judge of statements stands alone where an engine has no guard of its own.
 """
 
@@ -71,7 +71,7 @@ def _hidden(number: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Told:
-    """``answer``: what the caller reads; ``sent``: what the engine was given; ``ran``: whether it took that."""
+    """``answer``: the caller's result; ``sent``: the statements for the engine; ``ran``: whether it ran them."""
 
     answer: str
     sent: tuple[Statement, ...] = ()
@@ -80,7 +80,7 @@ class Told:
 
 @dataclass
 class _Watched:
-    """A session that tells what is sent, and what is hidden as the session sees it once a change has run."""
+    """A session that records its statements and checks after each change that the hidden data is unchanged."""
 
     inner: EngineSession
     world: World
@@ -137,7 +137,7 @@ class World:
         session.close()
 
     def refused(self, sql: str, *, writes: bool) -> str | None:
-        """The words of the judge on a statement that no engine gets to see; ``None`` where it passes."""
+        """The error of the judge for a statement that does not reach an engine; ``None`` if the statement passes."""
         judge = change_of if writes else query_of
         try:
             judge(sql, self.dialect, self.catalog)

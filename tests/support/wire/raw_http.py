@@ -1,4 +1,4 @@
-"""An HTTP client that says exactly what it is told to, over a socket of its own for each request. Not our client."""
+"""A raw HTTP client, independent of our own: it sends exactly the given request, each over its own socket."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tooltrue.testing.state import LIMIT
 __all__ = ["ENVELOPE", "JSON", "VERSION", "Answer", "Endpoint", "Headers", "Stream", "in_session", "modern", "soon"]
 
 T = TypeVar("T")
-Headers = Sequence[tuple[str, str | None]]  # None: not even what is usual
+Headers = Sequence[tuple[str, str | None]]  # `None` removes a default header
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 ENVELOPE: dict[str, Any] = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 
 
 async def soon(event: Awaitable[T]) -> T:
-    """What ``event`` gives, within the one limit."""
+    """The result of ``event``, within the common time limit."""
     async with asyncio.timeout(LIMIT):
         return await event
 
@@ -60,7 +60,7 @@ class Stream:
         return await soon(self._reader.readexactly(int(self.headers.get("content-length", 0))))
 
     async def rest(self) -> bytes:
-        """What comes until the connection ends."""
+        """All bytes until the connection ends."""
         return await soon(self._reader.read())
 
     async def _chunks(self) -> AsyncIterator[bytes]:
@@ -73,7 +73,7 @@ class Stream:
         return (await soon(self._reader.readexactly(size + 2)))[:-2]
 
     async def event(self) -> dict[str, str]:
-        """The fields of the next event of a stream, none at its end; keep-alive comments are passed over."""
+        """The fields of the next event of a stream, empty at its end; keep-alive comments are skipped."""
         while True:
             while "\n\n" not in self._unread:
                 if not (chunk := await self.chunk()):
@@ -126,7 +126,7 @@ class Endpoint:
         return await self.ask("POST", json.dumps(message).encode(), (*JSON, *headers))
 
     async def modern(self, method: str, params: dict[str, Any] | None = None, **changes: str | None) -> Answer:
-        """The answer to a modern request. ``changes`` replace its headers, or drop those that are ``None``."""
+        """The answer to a stateless request. ``changes`` replaces its headers; a value of ``None`` removes one."""
         message, headers = modern(method, params, **changes)
         return await self.post(message, headers)
 
@@ -154,7 +154,7 @@ def in_session(session: str) -> Headers:
 
 
 def modern(method: str, params: dict[str, Any] | None = None, **changes: str | None) -> tuple[dict[str, Any], Headers]:
-    """A modern request and its headers; ``mcp_name="x"`` sets one, ``mcp_name=None`` drops it."""
+    """A stateless request and its headers; ``mcp_name="x"`` sets a header, ``mcp_name=None`` removes it."""
     params = {"_meta": ENVELOPE, **(params or {})}
     headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": method}
     if isinstance(params.get("name"), str):
