@@ -4,9 +4,9 @@ The command is measured as a person runs it: one process that judges all tools a
 included, in seconds of one core (those of the user and of the system) and by the clock. The load of the machine is
 printed beside it: on a busy one, both figures are worse than they would be.
 
-Each server stands on a shelf of its own. The time is that of one core, reading the files left out, everything that a
-rule reads out of a definition included; a rule that comes first pays for what the others read too. Tools a second are
-of rounds in which nobody looks at the clock between two rules, which takes a microsecond each time.
+Each server is inspected on its own. The time is that of one core, without reading the files, and includes all parsing
+of a definition by a rule; a rule that runs first also pays for the parsing that later rules reuse. Tools a second come
+from rounds without a clock reading between two rules, because each reading takes a microsecond.
 """
 
 import argparse

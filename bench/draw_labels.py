@@ -1,10 +1,10 @@
-"""`python bench/draw_labels.py DATA… --sheet SHEET --key KEY`: draws tools to be labelled, by what rules find in them.
+"""`python bench/draw_labels.py DATA… --sheet SHEET --key KEY`: draws tools to be labelled, by the findings of rules.
 
 For each rule that finds errors or warnings, up to 20 tools in which it does (all, where they are 30 or fewer), at most
-four a server; beside them 150 of all tools, at random. What is labelled already is left out. The sheet has the
-definitions server by server, and no word of what was found, so that who reads it does not know. The key says which tool
-of the sheet was drawn for which rule, and is for afterwards. A fixed seed draws the same again while rules and labels
-are the same.
+four a server; beside them 150 of all tools, at random. Labelled tools are left out. The sheet has the definitions
+server by server, without the findings, so that the labelling is blind. The key maps each tool of the sheet to the rules
+that it was drawn for, and is for the evaluation. A fixed seed gives the same draw as long as rules and labels are the
+same.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def _tools(data: Iterable[Path], labelled: Iterable[Path]) -> dict[str, Subject]
 
 
 def _drawn(tools: Mapping[str, Subject], at_random: int, chance: random.Random) -> dict[str, set[str]]:
-    """Digest → the rules that it was drawn for; none where it was drawn at random alone."""
+    """Digest → the rules that the tool was drawn for; the empty set for a tool drawn only at random."""
     drawn: dict[str, set[str]] = {name: set() for name in chance.sample(sorted(tools), at_random)}
     for card, problems in rules():
         found = [
@@ -104,7 +104,7 @@ def _shown(definition: Mapping[str, Any]) -> Iterator[str]:
     if not is_object(schema) or not is_object(properties):
         yield f"INPUT: {_json(schema)}"
         return
-    # What hundreds of tools have, and no rule minds, is left out of the sheet.
+    # The sheet omits keywords that hundreds of tools have and that no rule checks.
     plain = {"type": "object", "additionalProperties": False, "$schema": "http://json-schema.org/draft-07/schema#"}
     left = {name: value for name, value in schema.items() if name != "properties" and plain.get(name) != value}
     if left:

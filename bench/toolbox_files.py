@@ -3,7 +3,7 @@
     python bench/toolbox_files.py [--files N] [--rg PATH] [--npm DIR]
 
 ``--rg`` is a ripgrep, where it is not on the path; ``--npm`` a folder in which
-``npm install @modelcontextprotocol/server-filesystem`` was run. What is not there is left out. Figures are the best of
+``npm install @modelcontextprotocol/server-filesystem`` was run. Missing programs are skipped. Figures are the best of
 three, over a tree of its own that is in the cache.
 """
 

@@ -7,7 +7,7 @@ It works on a copy of `demo/sample`, which goes when the demonstration ends. Eve
 comes out otherwise ends it with one sentence and exit code 1.
 """
 
-# ruff: noqa: T201 - to print is what a demonstration is for
+# ruff: noqa: T201 - a demonstration prints its output
 
 import argparse
 import asyncio
@@ -47,7 +47,7 @@ def check(holds: bool, sentence: str) -> None:
         raise Failed(sentence)
 
 
-# --- what a person sees ----------------------------------------------------------------------------------------------
+# --- output for the user ---------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Running]:
-    """The files tools over ``folder`` on a free port of this machine. What the server printed is shown on failure."""
+    """The files tools over ``folder`` on a free local port. The output of the server is shown on failure."""
     port = free_port()
     words = [str(TOOLTRUE), "serve", "files", "--root", str(folder), "--http", f"127.0.0.1:{port}"]
     with tempfile.TemporaryFile() as log:
@@ -171,7 +171,7 @@ async def connected(running: Running, elicit: Elicit) -> Client:
             return await client.__aenter__()
         except TooltrueError as error:
             check(time.monotonic() < deadline, f"The server did not answer within {START_SECONDS:g} s: {error}")
-        # Until the next try it may end, and then there will be none.
+        # The server may end before the next attempt; then no attempt can succeed.
         check(not await running.ended_within(0.05), f"The server ended at once, with {running.process.returncode}.")
 
 
@@ -183,7 +183,7 @@ class Demonstration:
     page: Page
     folder: Path
     client: Client
-    asked: list[str]  # what the server has put to the user
+    asked: list[str]  # the questions of the server to the user
 
     async def call(self, tool: str, **arguments: Any) -> Any:
         """The value of a call that should succeed."""

@@ -18,7 +18,7 @@ _UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH", "VIRTU
 
 
 class ServerFailed(Exception):
-    """A server ended, or closed its connection, before it had answered. The text ends with what it wrote to stderr."""
+    """A server that ended or closed its connection before it answered. The text ends with its stderr output."""
 
 
 @contextmanager

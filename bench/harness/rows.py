@@ -1,4 +1,4 @@
-"""The table: what is measured in each row, in which unit, and what tooltrue promises. `ROWS` has the order."""
+"""The table: the measurement and the unit of each row, and the promise of tooltrue. `ROWS` has the order."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ Messages = Callable[[str], Sequence[Message]]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What tooltrue has to be: its figure divided by that of ``of``, and better than those of ``ahead``."""
+    """The promise: tooltrue's figure divided by that of ``of``, and better than those of ``ahead``."""
 
     text: str
     met: Callable[[float], bool]
@@ -105,7 +105,7 @@ def _sequential(pipes: Pipes, messages: Sequence[Message], seconds: float) -> fl
 
 
 def _pages(pipes: Pipes, era: str) -> list[Message]:
-    """The requests that fetch the whole list, each expecting what it brought now; raises WrongAnswer if tools lack."""
+    """The requests that fetch the whole list, each expecting this result; raises WrongAnswer if tools are missing."""
     pages: list[Message] = []
     names: set[str] = set()
     cursor = None
