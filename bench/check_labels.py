@@ -1,13 +1,13 @@
-"""`python bench/check_labels.py DATA…`: what the rules of `tooltrue check` say of tools that a reader has labelled.
+"""`python bench/check_labels.py DATA…`: precision and recall of the rules of `tooltrue check` against labelled tools.
 
-Precision is the share of the labelled tools in which a rule finds something where the label holds, recall the share of
-those where it holds in which a rule finds something. What the reader was unsure of counts for neither. A rule is judged
-by whether it finds something in a tool, not by where, each of its levels by itself; a tool counts for the worst that it
-finds there. The bounds are Wilson's, of 95 %.
+Precision is the share of the tools with a finding for which the label holds, recall the share of the tools for which
+the label holds that have a finding. Labels marked as unsure count for neither. A rule is judged by whether it has a
+finding for a tool, regardless of the position, each level separately; a tool counts once, at its worst finding. The
+bounds are 95 % Wilson intervals.
 
-The other samples are drawn for errors and warnings, by what the rules found; so they say nothing of hints, and of
-recall only by those of their tools that were drawn at random. The exit code is 1 where the errors, the warnings or a
-rule of either miss their aim.
+The other samples were drawn by the errors and warnings of the rules; therefore they give no figures for hints, and
+recall only from their randomly drawn tools. The exit code is 1 if the errors, the warnings or a rule of either miss
+their aim.
 """
 
 import argparse
@@ -29,9 +29,9 @@ FIRST, SECOND, FRESH, DESCRIBED = SAMPLES = "tools", "enriched", "fresh", "descr
 
 AIMS: Mapping[Level, float] = {Level.ERROR: 0.98, Level.WARNING: 0.9}
 
-# Rule → the labels that claim the same, in the first sample and in the others. Where there are two, either will do: who
-# wants to be taken before others praises itself as well. `no_effects` has none: it asks for more than
-# `no_side_effects_told` does, what else is changed, and whether that can be undone.
+# Rule → the labels with the same claim, in the first sample and in the others. Of two labels, either one suffices: a
+# tool that asks to be preferred also praises itself. `no_effects` has no label: it claims more than
+# `no_side_effects_told`, namely other changes and their reversibility.
 CLAIMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "name_without_verb": (("name_not_verb_first",), ()),
     "vague_name": (("name_vague",), ("name_vague",)),
@@ -103,7 +103,7 @@ class Labelled:
     """Rule → the worst of what it finds."""
 
     def holds(self, rule: str) -> Answer | None:
-        """What the reader says where the rule finds something; nothing where the reader was not asked."""
+        """The reader's label for a finding of this rule; `None` if the reader was not asked."""
         if self.sample == DESCRIBED and rule != "no_description":
             return None
         labels = CLAIMS[rule][self.sample != FIRST]
@@ -114,7 +114,7 @@ class Labelled:
         return "wrong" if self.unsure.isdisjoint(labels) else "unsure"
 
     def answer(self, rule: str, level: Level) -> Answer | None:
-        """What comes of a finding of this rule, if it has one of this level here, and the sample can tell."""
+        """The label for a finding of this rule; `None` without a finding of this level or a label in the sample."""
         if self.found.get(rule) is not level or (level is Level.HINT and self.sample != FIRST):
             return None
         return self.holds(rule)
@@ -197,7 +197,7 @@ def _counts(tools: Iterable[Labelled], names: Iterable[str], level: Level) -> tu
 
 
 def _missed(tools: list[Labelled]) -> Iterator[str]:
-    """What is known to be wrong too often; a rule that finds nothing here is not known to be."""
+    """The levels and rules whose precision misses the aim; a rule without findings is not listed."""
     for level, aim in AIMS.items():
         for name, names in (("all", list(CLAIMS)), *((rule, [rule]) for rule in CLAIMS)):
             right, wrong, _ = _counts(tools, names, level)

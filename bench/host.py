@@ -1,8 +1,8 @@
-"""`python bench/host.py`: how long it takes until a host with ten servers is ready, and what memory each of them costs.
+"""`python bench/host.py`: the time until a host with ten servers is ready, and the memory that each of them costs.
 
-The servers are `servers/ours/seven.py`, each a process of its own, spoken to over stdio. Each round is a host in a
-process of its own, with one server and with ten: the difference is what nine more cost. Medians are printed, and the
-load of the machine, which the times depend on.
+The servers are `servers/ours/seven.py`, each in its own process, connected over stdio. Each round runs a host in its
+own process, with one server and with ten: the difference is the cost of nine more servers. The program prints medians,
+and the load of the machine, on which the times depend.
 """
 
 import argparse

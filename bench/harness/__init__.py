@@ -1,1 +1,1 @@
-"""What `bench/run.py` is made of. Knows the wire, starts servers, measures; imports neither tooltrue nor its peer."""
+"""The parts of `bench/run.py`: MCP messages, servers and measurements; imports neither tooltrue nor its peer."""

@@ -12,7 +12,7 @@ OURS = "ours"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one row measured: for each side one figure a round. `failures` says why a side has none."""
+    """The measurements of one row: per side, one figure a round. `failures` gives the reason for missing figures."""
 
     row: Row
     of: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Figures:
         return side in self.of and side not in self.failures
 
     def ratio(self, side: str, base: str) -> float | None:
-        """The median of ``side`` divided by that of ``base``; None where one of them has no figure."""
+        """The median of ``side`` divided by that of ``base``; `None` if either side has no figure."""
         return median(self.of[side]) / median(self.of[base]) if self.has(side) and self.has(base) else None
 
     def best_ratio(self, side: str, base: str) -> float:
@@ -41,12 +41,12 @@ class Figures:
 
     @property
     def base(self) -> str:
-        """What the row is a ratio to: what its goal names; without one, the first of its sides."""
+        """The base of the row's ratio: the side that its goal names, otherwise the first side."""
         return self.row.goal.of if self.row.goal else self.row.sides[0]
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is: the ratio, and ahead of whom it names; None without a goal."""
+        """Whether the row meets its goal: the ratio, and the lead over the named sides; `None` without a goal."""
         goal, ratio = self.row.goal, self.ratio(OURS, self.base)
         if goal is None or ratio is None:
             return None if goal is None else False
@@ -66,7 +66,7 @@ def table(all_figures: Sequence[Figures], names: Mapping[str, str]) -> str:
 
 
 def data(figures: Figures) -> dict[str, Any]:
-    """What `--json` writes of one row."""
+    """The `--json` data of one row."""
     ratio = figures.ratio(OURS, figures.base)
     return {
         "key": figures.row.key,

@@ -31,7 +31,7 @@ class Side:
     tooltrue: Command = ()
 
     def script(self, server: str) -> Command:
-        """`python server.py`, or what is nearest to it."""
+        """`python server.py`, or the equivalent command of this side."""
         first, last = self.runner[:-1], self.runner[-1]
         return (*first, f"{last}/{server}.py") if not last.endswith(".mjs") else (*self.runner, server)
 
@@ -45,7 +45,7 @@ class Side:
         return (*self.cli(server), "--http", f"127.0.0.1:{port}", "--workers", str(workers))
 
     def client(self) -> Command:
-        """The program that measures this side's client; it takes seconds, and what to connect to."""
+        """The program that measures this side's client; its arguments are the seconds and the target."""
         return (self.runner[0], str(ROOT / "bench" / "clients" / f"{self.key}.py"))
 
 
@@ -91,7 +91,7 @@ class NotHere(Exception):
 
 
 def peer(key: str) -> Side:
-    """One of `PEERS`, installed if it is not yet. Raises NotHere where it needs Node and there is none."""
+    """One of `PEERS`, installed if necessary. Raises NotHere if the peer needs Node and Node is missing."""
     if key in _NODE:
         name, era = _NODE[key]
         return Side(key, name, (_node(), str(_packages() / f"{key}.mjs")), era)

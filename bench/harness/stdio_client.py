@@ -33,7 +33,7 @@ class Pipes:
             lines = lines[os.write(self._write, lines) :]
 
     def receive(self) -> bytes:
-        """What has arrived, at least one byte; raises EOFError at the end of the stream."""
+        """The bytes that have arrived, at least one; raises EOFError at the end of the stream."""
         if chunk := os.read(self._read, _CHUNK):
             return chunk
         raise EOFError("the server closed its output")

@@ -37,7 +37,7 @@ server = Server("everything", version="1.0", instructions="One of everything, fo
 
 
 def _silence() -> bytes:
-    """A tenth of a second of nothing, as a WAV file."""
+    """A tenth of a second of silence, as a WAV file."""
     with io.BytesIO() as file:
         with wave.open(file, "wb") as sound:
             sound.setnchannels(1)

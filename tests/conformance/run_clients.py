@@ -3,9 +3,9 @@
     python tests/conformance/run_clients.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
 
 The suite serves each scenario, starts the client and watches it. Scenarios run one at a time, since only then the suite
-minds how the client has ended; what it has found is judged as for servers (`verdicts.py`). `extension` stands for the
-scenarios of extensions, `stable` for the whole suite of the stable release. The program ends with 1 unless every
-scenario has passed, or is expected to fail (`expected-failures.yml`) and has failed.
+checks the exit of the client; its results are judged as for servers (`verdicts.py`). `extension` stands for the
+scenarios of extensions, `stable` for the whole suite of the stable release. The exit code is 1 unless every scenario
+has passed, or is expected to fail (`expected-failures.yml`) and has failed.
 """
 
 import argparse
@@ -33,7 +33,7 @@ LOOPBACK = {"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"
 
 
 def run(client: str, revision: str, scenario: str, results: Path) -> Row:
-    """What became of one scenario. Raises NoNode, and Failure where the suite itself did not work."""
+    """The result of one scenario. Raises NoNode, and Failure if the suite itself failed."""
     which = ["--scenario", scenario, *wire(revision)]
     command = [*program(revision), "client", "--command", client, *which, "-o", str(results)]
     done = completed(command, SUITE_SECONDS, env=os.environ | LOOPBACK)

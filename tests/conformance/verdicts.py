@@ -1,7 +1,7 @@
-"""What the suite found, read more strictly than the suite reads it.
+"""Verdicts on the results of the suite, stricter than its own.
 
-The suite lets warnings pass, and a scenario in which nothing was checked. Here a scenario has passed when at least one
-check of its own has succeeded and none did otherwise; `EXCUSED` says which may, and why.
+The suite accepts warnings, and scenarios without any check. Here a scenario passes if at least one of its own checks
+succeeded and all others did too; `EXCUSED` lists the exceptions with their reasons.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-# These only keep what was sent. All other INFO is a check that found nothing to check.
+# These only record the traffic. Any other INFO is a check without a subject.
 RECORDS = {
     *("incoming-request", "incoming-response", "incoming-sse-event", "outgoing-request", "stream-closed"),
     *("outgoing-response", "outgoing-sse-event", "outgoing-stream-close", "server-info", "scope-retry-auth-attempt"),

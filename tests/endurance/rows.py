@@ -1,7 +1,7 @@
-"""What is tried, in this order. A row starts a server of its own, does its worst to it, and returns the figures.
+"""The endurance rows, in order. Each row starts its own server, stresses it, and returns the figures.
 
-``size`` is the part of the whole that is done: 1 by ``make endurance``, less in the suite. Where many things are open
-at once, all is done twice, and what the second time adds is counted: the first fills the allocator's pools.
+``size`` scales the load: 1 for ``make endurance``, less in the suite. A row that opens many connections at once runs
+its load twice and counts the growth of the second pass: the first fills the allocator's pools.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def brackets_of(size: int) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Row:
-    """``quick`` is the size at which it takes a second or two; 0 where none does."""
+    """One row. ``quick`` is the size at which the row takes a second or two; 0 if no such size exists."""
 
     key: str
     title: str
@@ -107,7 +107,7 @@ def many(whole: int, size: float) -> int:
     return max(1, round(whole * size))
 
 
-# --- what no message is ----------------------------------------------------------------------------------------------
+# --- invalid messages ------------------------------------------------------------------------------------------------
 
 
 def junk_on_stdio(size: float) -> Sequence[Figure]:
@@ -223,7 +223,7 @@ def one_id(size: float) -> Sequence[Figure]:
         ]
 
 
-# --- very many of what is right --------------------------------------------------------------------------------------
+# --- many valid requests ---------------------------------------------------------------------------------------------
 
 
 def calls_on_stdio(size: float) -> Sequence[Figure]:
@@ -344,7 +344,7 @@ def in_mid_call(size: float, asked: dict[str, object]) -> Sequence[Figure]:
 
 
 def disconnects_of_legacy(size: float) -> Sequence[Figure]:
-    """Theirs is no cancellation: what they asked for ends when it does, and then nothing is left of it."""
+    """A legacy disconnect does not cancel: the call runs to its end, and the server then holds no memory of it."""
     number = many(2_000, size)
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 1}}}
     with on_http() as server:
@@ -453,7 +453,7 @@ def read_until(connection: socket.socket, end: bytes) -> bytes:
 
 
 def half_open(size: float) -> Sequence[Figure]:
-    """Connections that say half of something and nothing more: the head has 10 s to come, the body 30."""
+    """Connections that send half a request and stop: the head must arrive within 10 s, the body within 30 s."""
     number = many(500, size)
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     heads, bodies = (b"", head[:20], head), (head + b"Content-Length: 99\r\n\r\n{",)
@@ -482,7 +482,7 @@ def say_half(stack: contextlib.ExitStack, server: Http, half: bytes) -> socket.s
 
 
 def until_ended(connection: socket.socket, begun: float) -> float:
-    """The seconds since ``begun`` until the other end has closed, whatever it said before that."""
+    """The seconds from ``begun`` until the peer has closed the connection; data received before is discarded."""
     connection.settimeout(PATIENCE * 2)
     with contextlib.suppress(ConnectionError):
         while connection.recv(65_536):
@@ -521,7 +521,7 @@ def request(server: Http, message: dict[str, object]) -> bytes:
 
 
 def unread_answers(size: float) -> Sequence[Figure]:
-    """Who asks for 200 MB and reads nothing costs what is on its way, and nothing beyond."""
+    """A client that requests 200 MB without reading costs the server only the results in transit."""
     number = many(2_000, size)
     with on_stdio() as server:
         server.ask(call("large", kilobytes=100))
@@ -566,7 +566,7 @@ def streams_nobody_reads(size: float) -> Sequence[Figure]:
 
 
 def unread_streams(server: Http, kilobytes: int) -> contextlib.ExitStack:
-    """20 clients that ask for so much each, on a stream, and read nothing of it."""
+    """20 clients that each request ``kilobytes`` over a stream and do not read it."""
     number, asked = 20, call("large", kilobytes=kilobytes)
     asked["params"]["_meta"] = {**asked["params"]["_meta"], "progressToken": 1}
     given = server.state().get("given", 0)

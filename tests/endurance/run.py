@@ -1,4 +1,4 @@
-"""``make endurance``: what hostile, careless and very many clients do to a server, as figures with bounds.
+"""``make endurance``: the effect of hostile, careless and very many clients on a server, as figures with bounds.
 
     PYTHONPATH=tests python -m endurance.run [--only ROW,…] [--size 0.1]
 

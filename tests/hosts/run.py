@@ -64,7 +64,7 @@ asked: list[str] = []
 
 
 def servers(folder: Path) -> dict[str, Any]:
-    """What a person would have in a file, the operator's word on effects with it."""
+    """The server configuration of a typical user, with the operator's effect declarations."""
     modules = NODE_HOME / "node_modules" / "@modelcontextprotocol"
     other, python = python_for("servers", *RELEASES), sys.executable
     clock = {"command": other, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"], "effects": {"read": ["*"]}}
@@ -98,7 +98,7 @@ def servers(folder: Path) -> dict[str, Any]:
     }
 
 
-# -- what is done with them --------------------------------------------------------------------------------------------
+# -- checks ------------------------------------------------------------------------------------------------------------
 
 
 async def ready(host: Host) -> str:
@@ -213,7 +213,7 @@ CHECKS: tuple[Callable[[Host], Awaitable[str]], ...] = (ready, names, each, asks
 
 
 async def said(host: Host, tool: str, **arguments: Any) -> str:
-    """What the tool has answered, which stands between marks."""
+    """The result text of the tool, all of it between untrusted-content marks."""
     result = await host.call_tool(tool, arguments, task=host.task())
     assert not result.is_error, result.text
     assert MARKED.sub("", result.text).strip() == "", result.text
@@ -253,7 +253,7 @@ def page() -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nobody wants to know."""
+            """Discards the log message."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as serving:
         threading.Thread(target=serving.serve_forever, daemon=True).start()
@@ -263,13 +263,13 @@ def page() -> Iterator[str]:
 
 @contextmanager
 def silence() -> Iterator[str]:
-    """An address that takes connections, and says nothing."""
+    """An address that accepts connections and sends no response."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
 
 
 def prepared(folder: Path) -> Path:
-    """What the servers work on, and the file of a host."""
+    """Creates the files that the servers use, and the configuration file of a host."""
     (folder / "root").mkdir()
     (folder / "root" / "hello.txt").write_text("hello\n")
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-C", str(folder / "repository")]

@@ -1,4 +1,4 @@
-"""Who and what may come in at all: Host, Origin, path, method, content type, size."""
+"""Access checks of the HTTP endpoint: Host, Origin, path, method, content type, size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ask(mounts: Mounts, method: str, body: bytes = b"", headers: Headers = (), *
 
 
 def discover(mounts: Mounts, *headers: tuple[str, str], **app: Any) -> Answer:
-    """What a perfect request gets, but for these headers."""
+    """The response to a valid request with these additional headers."""
 
     async def scenario(endpoint: Endpoint) -> Answer:
         message, named = modern("server/discover")

@@ -1,4 +1,4 @@
-"""What is told beside the endpoint: /healthz, /readyz and /metrics."""
+"""The pages beside the endpoint: /healthz, /readyz and /metrics."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class At:
         return await self.endpoint.modern("tools/call", {"name": tool, "arguments": {"how": how}}, **headers)
 
     async def figures(self, **headers: str) -> dict[tuple[str, ...], float]:
-        """What Prometheus reads, by name and labels but those of the worker."""
+        """The Prometheus samples, by name and labels except `worker`."""
         answer = await self.get("/metrics", **headers)
         assert (answer.status, answer.headers["content-type"].partition(";")[0]) == (200, "text/plain")
         return {

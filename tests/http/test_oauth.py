@@ -1,4 +1,4 @@
-"""OAuth over HTTP, with a real authorization server: who comes in, as whom, and what others are told."""
+"""OAuth over HTTP with a real authorization server: accepted tokens, principals, and the challenges for others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bearer(token: str) -> Headers:
 
 
 def statuses(mounts: Mounts, way: OAuth, *steps: str | Callable[[], object]) -> list[int]:
-    """The status of a call with each token; what is no token is done meanwhile."""
+    """The status of a call with each token; a callable among the steps runs between the calls."""
 
     async def scenario(endpoint: Endpoint) -> list[int]:
         found: list[int] = []
@@ -51,7 +51,7 @@ def statuses(mounts: Mounts, way: OAuth, *steps: str | Callable[[], object]) -> 
         return asyncio.run(scenario(Endpoint(mounts.port, path)))
 
 
-# --- who comes in -----------------------------------------------------------------------------------------------------
+# --- accepted tokens --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("AUTHS-01", "AUTHS-08")
@@ -82,7 +82,7 @@ def test_each_request_is_authenticated_for_itself(mounts: Mounts, issuer: Issuin
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [200, 401]
 
 
-# --- what others are told ---------------------------------------------------------------------------------------------
+# --- challenges -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("AUTHS-05", "AUTHS-06", "AUTHS-07", "AUTHS-10", "AUTHS-16", "LCLI-15")
@@ -239,7 +239,7 @@ def test_a_set_of_keys_may_have_some_that_are_none_of_ours(mounts: Mounts, issue
     assert call(mounts, guarded(oauth(issuer)), issuer.signed({"kid": "s"}, aud=RESOURCE)).status == 401
 
 
-# --- tokens that say nothing themselves -------------------------------------------------------------------------------
+# --- opaque tokens ----------------------------------------------------------------------------------------------------
 
 
 def test_a_token_that_says_nothing_is_asked_about_once_a_minute(mounts: Mounts, issuer: Issuing) -> None:

@@ -1,4 +1,4 @@
-"""What ``[auth]`` of an operator's file says holds for a program that serves itself, too."""
+"""The ``[auth]`` table of an operator's file also applies to a program that serves itself."""
 
 from __future__ import annotations
 

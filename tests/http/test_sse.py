@@ -24,7 +24,7 @@ from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 
 def by_name(carrier: Carrier) -> Principal | None:
-    """Whoever says who they are is believed."""
+    """Authenticates the caller by the plain name in the Authorization header."""
     name = (carrier.headers or {}).get("authorization")
     return None if name is None else Principal(name)
 
@@ -119,7 +119,7 @@ def test_a_client_that_says_ahead_that_it_is_ready_hears_of_changes(mounts: Moun
         at = Endpoint(endpoint.port, endpoint.path.replace("mcp", "sse"))
         async with at.open("GET") as stream:
             posts = Endpoint(endpoint.port, endpoint.path.replace("mcp", (await stream.event())["data"]))
-            for message in (initialize, ready, grow):  # none of them waits for an answer on the stream
+            for message in (initialize, ready, grow):  # no message waits for an answer on the stream
                 assert (await posts.post(message)).status == 202
             return [await stream.message() for _ in range(3)]
 

@@ -46,7 +46,7 @@ class Town:
 
 
 def told(body: bytes) -> list[tuple[str, Any]]:
-    """The messages of a stream: the method or ``answer`` of each, and what tells them apart."""
+    """The messages of a stream: the method (or ``answer``) of each, and its distinguishing value."""
     lines = [line.removeprefix("data:").strip() for line in body.decode().splitlines() if line.startswith("data:")]
     return [_said(json.loads(line)) for line in lines if line]
 

@@ -1,4 +1,4 @@
-"""The official Python client, 1.x: what it saw of a server, as one line of JSON.
+"""The official Python client, 1.x: prints its view of a server as one line of JSON.
 
 Usage: python_sdk_v1.py CALLS (URL | COMMAND ARGUMENT...)
 """

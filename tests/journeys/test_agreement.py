@@ -1,4 +1,4 @@
-"""What the published schema accepts, the function receives: JSON Schema and pydantic never disagree about a call."""
+"""The function receives every call that the published schema accepts: JSON Schema and pydantic always agree."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def bound(type_: Any) -> tuple[Any, list[Any]]:
 
 
 def judge(type_: Any, value: Any) -> None:
-    """The schema accepts just what the function receives, and what it receives is of the type."""
+    """The schema accepts exactly the values that the function receives, and each received value has the type."""
     made, received = bound(type_)
     try:
         arguments = check_arguments(made.tool, {"value": value})

@@ -1,4 +1,4 @@
-"""What an author may write, seen by a client."""
+"""The forms in which an author may write tools, as a client receives them."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_examples_are_checked_and_published():
         definition(price, examples=[{"amount": "five"}])
 
 
-# -- what is given and not asked for -----------------------------------------------------------------------------------
+# -- injected parameters -----------------------------------------------------------------------------------------------
 
 
 async def who(context: Context) -> str:

@@ -1,4 +1,4 @@
-"""What a client is told when a call goes wrong, and what it is never told."""
+"""The errors that a client receives when a call fails, and the details that it never receives."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_b36_an_async_tool_that_takes_too_long_is_stopped():
 
 
 def test_b36_a_stuck_thread_is_answered_on_time_and_the_next_call_is_served():
-    """The thread is stuck until the session is over: whoever waited for it would get no answer."""
+    """The thread is stuck until the session is over: a server that waited for it would never answer."""
     gate = threading.Event()
 
     def stuck() -> str:
@@ -378,7 +378,7 @@ def test_the_server_says_its_errors_in_its_language():
     assert "参数无效" in result.text
 
 
-# -- what an author may get wrong -------------------------------------------------------------------------------------
+# -- mistakes of authors ----------------------------------------------------------------------------------------------
 
 
 def test_a_long_file_comes_in_parts_through_the_whole_server(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A server that is driven badly, and what the doctor finds in its log."""
+"""A server under misuse, and the findings of the doctor in its log."""
 
 from __future__ import annotations
 

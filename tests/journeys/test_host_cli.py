@@ -1,4 +1,4 @@
-"""What a person at a terminal, or a script, has of a file of servers."""
+"""The commands on a file of servers, for a person at a terminal or a script."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.process
 
 
 class Desk:
-    """A home of its own, a file of servers in it, and what ``tooltrue`` says there."""
+    """A separate home directory, a file of servers in it, and the output of ``tooltrue`` there."""
 
     def __init__(self, folder: Path, **servers: Any) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""What operators see of a server that runs: figures of all workers, lines of JSON, and an end that is told before."""
+"""Operations of a running server: metrics of all workers, JSON log lines, and an announced shutdown."""
 
 from __future__ import annotations
 

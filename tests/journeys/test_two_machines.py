@@ -1,4 +1,4 @@
-"""Two servers that share nothing but a Redis and a key, as on two machines: a client may go from one to the other."""
+"""Two servers that share only a Redis and a key, as on two machines: a client may switch between them."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_a_limit_holds_exactly_over_processes(store: str) -> None:
     assert sum(granted) == 50
 
 
-# -- what is refused ---------------------------------------------------------------------------------------------------
+# -- refused options ---------------------------------------------------------------------------------------------------
 
 
 def refused(*options: str, **more: str) -> str:

@@ -105,7 +105,7 @@ TOOLS = tools_of(Gates())
 
 
 def server(tools: LocalToolset = TOOLS) -> ProtocolServer:
-    """A server that nobody has spoken to."""
+    """A server without any connection yet."""
     provider = standard(tools, Guard(Limits(seconds=1e6)))
     return ProtocolServer(
         ServedProvider(Implementation("t", "1"), provider, Sealer([new_key()]), MemoryFacts(), page_size=2)
@@ -123,7 +123,7 @@ async def settle(turns: int = 40) -> None:
 
 @dataclass
 class Answer:
-    """What the application has sent."""
+    """The response events that the application has sent."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Answer:
 
     @property
     def frames(self) -> list[bytes]:
-        """The messages in it, whether it is JSON or a stream of events. An event without data is none."""
+        """The messages of the body, from JSON or an event stream. An event without data holds no message."""
         if self.headers.get("content-type") != "text/event-stream":
             return [self.body] if self.body else []
         return [data.encode() for kind, data in events_of(self.body.decode()) if kind == "message" and data]
@@ -259,7 +259,7 @@ _metas = st.sampled_from(
 
 @st.composite
 def valid_messages(draw: st.DrawFn) -> dict[str, Any]:
-    """A message that JSON-RPC 2.0 knows: mostly requests, of either era. Nothing that cancels."""
+    """A valid JSON-RPC 2.0 message: mostly requests, of modern and legacy revisions. No cancellations."""
     method, params = draw(_bodies)
     meta = draw(_metas)
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": draw(ids), "method": method, "params": dict(params)}
@@ -338,7 +338,7 @@ _batches = st.lists(valid_messages() | spoilt() | values, max_size=5)
 
 
 def frames() -> st.SearchStrategy[bytes]:
-    """What a client could send in one frame, from good to absurd; never a line break, which would end a line."""
+    """One frame as a client could send it, from valid to malformed; without line breaks, which end a line on stdio."""
     sent: Sequence[st.SearchStrategy[bytes]] = (
         st.builds(turned_into_bytes, valid_messages(), st.booleans()),
         st.builds(turned_into_bytes, spoilt(), st.booleans()),

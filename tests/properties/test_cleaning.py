@@ -1,4 +1,4 @@
-"""Whatever the text: what was cleaned hides nothing, cleaning again changes nothing, and the look misses nothing."""
+"""Sanitized text has no hidden characters, sanitizing is idempotent, and the prescan misses no case, for any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dependency is seen by no client and set by none, however it is written; what cannot be provided is refused."""
+"""No client can see or set a dependency, in any notation; an unresolvable dependency is refused."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def named_tuple(d: Depends) -> type:
 
 
 class Foreign:
-    """What other libraries call so."""
+    """A marker class of another library with the same name."""
 
 
 Foreign.__name__ = "Depends"

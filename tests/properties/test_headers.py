@@ -1,4 +1,4 @@
-"""What holds for any header value."""
+"""Properties of every header value."""
 
 from __future__ import annotations
 

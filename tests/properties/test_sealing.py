@@ -1,4 +1,4 @@
-"""Sealed tokens: they open as they were sealed, and for nothing else."""
+"""Sealed tokens: a token opens unchanged, and only for its own purpose."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
 reasons, and fails when something is wrong: a row with neither test nor reason, a reason that a test has overtaken, a
 name that no row has.
 
-A row is owed unless it says ``not_offered``: it binds a feature that is not there. STATED rows, duties that the
-specification words without a keyword, are counted with MUST and MUST NOT. A test that is skipped or expected to fail
-ties nothing.
+A row is owed unless it has ``not_offered``: it applies to a feature that does not exist here. STATED rows, duties that
+the specification gives without a keyword, count with MUST and MUST NOT. A test that is skipped or expected to fail
+covers no row.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def load(folder: Path = FOLDER) -> tuple[Requirement, ...]:
 
 
 def titles(folder: Path = FOLDER) -> dict[str, str]:
-    """What each group is about, by its name."""
+    """The title of each group, by its name."""
     return {file.stem.upper(): tomllib.loads(file.read_text())["title"] for file in sorted(folder.glob("*.toml"))}
 
 
@@ -103,7 +103,7 @@ def ties_of(tests: Iterable[Named]) -> Ties:
     return found
 
 
-# --- what is wrong ----------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 
 def untied(rows: Iterable[Requirement], ties: Ties) -> list[Requirement]:
@@ -117,7 +117,7 @@ def stale(rows: Iterable[Requirement], ties: Ties) -> list[Requirement]:
 
 
 def unknown(rows: Iterable[Requirement], ties: Ties) -> list[str]:
-    """What tests name and no row is called."""
+    """The identifiers that tests name and no row has."""
     return sorted(ties.keys() - {row.id for row in rows})
 
 

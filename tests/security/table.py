@@ -35,8 +35,8 @@ _NAMED = re.compile(r"test_(?P<id>[a-k][0-9]{2})_(?P<twin>twin_)?")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An attack. ``later`` says what it waits for where nothing is tested yet; ``heuristic`` names the measurement that
-    says how much of it is found; ``single`` says why it is one fixed condition, of which there is no family."""
+    """An attack. ``later`` names the prerequisite of a missing test; ``heuristic`` names the measurement that gives its
+    detection rate; ``single`` gives the reason why the attack is one fixed condition without a family."""
 
     id: str
     attack: str
@@ -85,7 +85,7 @@ def recorded() -> dict[str, int]:
 
 
 def state(row: Row, count: int) -> str:
-    """What may be promised of a row of which so many variants are tried, if all fail."""
+    """The claim for a row with this number of tried variants, provided that all of them fail."""
     if row.later is not None:
         return f"later: {row.later}"
     if row.heuristic is not None:

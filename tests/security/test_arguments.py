@@ -1,4 +1,4 @@
-"""Arguments that nobody declared, and values of another type, at each depth and for each type of a parameter."""
+"""Undeclared arguments, and values of the wrong type, at each depth and for each parameter type."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Colour(enum.Enum):
 
 
 def served(annotation: Any, ran: list[Any]) -> Server:
-    """A server whose one tool has the parameter ``value`` of this type, and what it ran with."""
+    """A server whose one tool has the parameter ``value`` of this type and appends each received value to ``ran``."""
 
     def save(path: str, value: Any) -> str:
         ran.append(value)
@@ -59,7 +59,7 @@ def answers(server: Server, tried_with: list[dict[str, Any]]) -> list[tuple[bool
     return asyncio.run(main())
 
 
-# -- B06: arguments that nobody declared -------------------------------------------------------------------------------
+# -- B06: undeclared arguments -----------------------------------------------------------------------------------------
 
 UNDECLARED = [
     "admin", "Path", "PATH", "path ", " path", "path\u200b", "p\u0430th", "pa\u0301th", "\uff50ath", "", "0",

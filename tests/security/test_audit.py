@@ -1,4 +1,4 @@
-"""What nobody can do to the audit log without being seen, and nothing can do to it at all."""
+"""Attacks on the audit log: tampering that verification detects, and manipulations that are impossible."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def write_some(folder: Path, count: int = 20, seal: str = "") -> None:
     asyncio.run(serve())
 
 
-# --- J01, J02: what is written ----------------------------------------------------------------------------------------
+# --- J01, J02: record contents ----------------------------------------------------------------------------------------
 
 FORGED = 'a\n{"decision":"allow","outcome":"ok","who":"root"}\x1b[2J'
 
@@ -135,7 +135,7 @@ def test_j02_twin_an_argument_with_a_name_similar_to_a_secret_is_recorded():
     assert json.loads(in_memory("sign_in", said))["arguments"] == said
 
 
-# --- J03, J04, J05: what is done to it afterwards ---------------------------------------------------------------------
+# --- J03, J04, J05: tampering after the write -------------------------------------------------------------------------
 
 EDITS = {
     "a byte": "UPDATE log SET record = replace(record, '\"ok\"', '\"no\"') WHERE position = 7",
@@ -145,7 +145,7 @@ EDITS = {
 
 
 def faults(folder: Path, *more: str) -> list[str]:
-    """What ``verify`` finds, as position and words; its exit code agrees."""
+    """The findings of ``verify``, as position and message; its exit code must agree."""
     done = audit(folder, "verify", *more)
     found = done.stderr.splitlines()[:-1]
     assert done.returncode == bool(found), done.stderr
@@ -263,7 +263,7 @@ def test_j05_records_in_another_order_are_found(what: str, tmp_path: Path):
     assert faults(tmp_path)
 
 
-# --- J06, J08, J09, J10: what happens to it meanwhile -----------------------------------------------------------------
+# --- J06, J08, J09, J10: failures during the write --------------------------------------------------------------------
 
 
 @pytest.mark.process
@@ -400,7 +400,7 @@ def test_a_process_that_is_killed_loses_no_more_than_its_last_group(tmp_path: Pa
     with audited(tmp_path) as server:
         for number in range(50):
             server.result("echo", text=str(number))
-        server.result("wipe", name="mark")  # its intent is durable, and so is what was noted before it
+        server.result("wipe", name="mark")  # its write-ahead record is durable, and so are all earlier records
         server.popen.kill()
     texts = [record["arguments"].get("text") for record in records(tmp_path)]
     assert texts[:50] == [str(number) for number in range(50)]

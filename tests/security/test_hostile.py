@@ -1,5 +1,5 @@
-"""A hostile server behind a host with its default guard: what the model reads of it stands between marks, nothing
-hangs, and the other servers keep working. Attacks A, C and some of B, played by ``tooltrue.testing.hostile``."""
+"""A hostile server behind a host with its default guard: its text reaches the model only between marks, no call
+hangs, and the other servers keep working. Attacks A, C and some of B, run by ``tooltrue.testing.hostile``."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def beside(
     seconds: float = LIMIT / 2,
     **settings: Any,
 ) -> Any:
-    """What ``test`` returns of a host with its default guard, in which ``evil`` stands beside a good server. A person
-    says yes to everything, and the operator has said that the tools of ``evil`` read."""
+    """The return value of ``test`` for a host with its default guard that runs ``evil`` and a good server. The person
+    approves every call, and the operator declares the tools of ``evil`` as reading."""
     servers = (
         ServerConfig(
             "evil", "evil", target=evil, seconds=seconds, start_seconds=start_seconds, effects={"read": ("*",)}
@@ -102,12 +102,12 @@ def held(host: Host) -> list[str]:
 
 
 def unmarked(result: Result) -> str:
-    """What a model reads of a result outside of marks."""
+    """The text of a result outside of untrusted-content marks."""
     return MARKED.sub("", result.text).strip()
 
 
 def check_harmless(result: Result) -> None:
-    """What is outside of marks is our own sentence, or nothing; and nothing hides, and no secret is told."""
+    """Text outside of marks is empty or our own message; the result holds no hidden characters and no secret."""
     ours = unmarked(result)
     assert ours == "" or re.search(r"\[TT\d{4}\]|^That was not all of \d+ bytes\.", ours), ours
     assert "gnore previous" not in ours
@@ -397,7 +397,7 @@ def test_b53_twin_folders_that_it_may_know_of_are_told(tmp_path: Path) -> None:
 
 
 def kept_out(path: str, tool: str, tmp_path: Path) -> str:
-    """The code of what a host says to a call whose argument is a path, where a rule denies one path to every tool."""
+    """The error code of a host for a call with a path argument, under a rule that denies one path to every tool."""
     secret = compile_schema({"properties": {"where": {"pattern": "^/private/"}}, "required": ["where"]})
     rule = Rule("deny", "private", 0, tools=globs(["*"]), arguments=secret, reason="private")
     allow = Rule("allow", "rest", 1, tools=globs(["*"]))

@@ -1,4 +1,4 @@
-"""What nobody may use up, and who does nothing of the kind."""
+"""Limits on resources that one caller could exhaust, and the normal callers that must not reach them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests whose headers, types, methods and shapes are not what they should be, in each spelling of them."""
+"""Requests with malformed headers, types, methods and shapes, in each spelling."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_b17_no_call_runs_in_a_revision_that_does_not_exist_through_a_pipe(mount
     assert disk.ran == []
 
 
-# -- B46: what a form or a page of another site can send without a question -------------------------------------------
+# -- B46: requests that a form or a page of another site can send without a preflight ---------------------------------
 
 KINDS = [
     None, "", "text/plain", "text/plain;charset=UTF-8", "TEXT/PLAIN", "text/plain; application/json", "text/json",
@@ -147,7 +147,7 @@ KINDS = [
 def of_a_page() -> Iterable[tuple[str, bytes, Headers]]:
     message, named = modern("tools/call", SAVE)
     body = json.dumps(message)
-    # A form of the kind text/plain sends name=value: the sign in the middle goes into a member that nobody reads.
+    # A text/plain form sends name=value: the equals sign goes into a member that the server ignores.
     shapes = {"JSON": body, "a form": body[:-1] + ', "x": "=\\r\\n"}'}
     for (shape, sent), kind in itertools.product(shapes.items(), KINDS):
         yield f"{shape} as {kind}", sent.encode(), (*named, ("Content-Type", kind))

@@ -1,4 +1,4 @@
-"""Attacks on a client that signs in: by the server, by its authorization server, and by whatever else can reach it."""
+"""Attacks on a client that signs in: by the server, its authorization server, and any other host that can reach it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def impostor(mounts: Mounts) -> Iterator[Impostor]:
 
 
 class Browser:
-    """Comes back with what the attacker wants. ``seen`` are the pages that a person was shown."""
+    """A browser that returns the attacker's parameters. ``seen`` lists the pages that the person was shown."""
 
     def __init__(self, **answer: Any) -> None:
         self.answer = answer
@@ -296,7 +296,7 @@ def test_a_token_for_the_whole_origin_may_be_asked_for(impostor: Impostor) -> No
     assert impostor.forms("token")[0]["resource"] == impostor.resource["resource"]
 
 
-# --- what becomes of tokens -------------------------------------------------------------------------------------------
+# --- token handling ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("token", ["a\r\nx-evil: 1", "a b", "", "ä", 7, None, "a" * 20_000])
@@ -318,7 +318,7 @@ def test_a_server_that_refuses_all_tokens_asks_the_person_once(impostor: Imposto
 
 @pytest.mark.requirement("AUTHC-36")
 def test_a_server_that_wants_another_sign_in_each_time_soon_gets_none(impostor: Impostor) -> None:
-    """It takes no token, or asks for a scope that nobody has heard of, whenever it is asked for anything."""
+    """The server rejects each token, or requires an unknown scope, on every request."""
     browser, codes = Browser(), []
     auth = SignIn(browser, credentials=InMemory(), timeout=30.0)
     link = auth.for_server(impostor.url)

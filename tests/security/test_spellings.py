@@ -1,4 +1,4 @@
-"""Secrets in other spellings, kind by kind, and what looks alike and is none."""
+"""Secrets in other spellings, by kind, and harmless text of similar appearance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tests the whole suite has and what they name, whichever part of it is running."""
+"""All tests of the suite and the names in their markers, regardless of the part that is running."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MARKERS = ("requirement", "attack", "twin")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A test, and what its markers name. ``runs``: nothing says beforehand that it will not. ``variants``: how many of
-    an attack it tries."""
+    """A test, and the names in its markers. ``runs``: no marker skips it or expects it to fail. ``variants``: the
+    number of variants of an attack that it tries."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 class _Gatherer:
-    """A plugin that keeps what was collected."""
+    """A plugin that stores the collected tests."""
 
     def __init__(self) -> None:
         self.tests: list[Named] = []

@@ -1,4 +1,4 @@
-"""Secrets that are none, one of each shape; made when they are needed, so that no file of this project holds one."""
+"""Fake secrets, one per pattern; generated on demand, so that no file of this project contains one."""
 
 from __future__ import annotations
 

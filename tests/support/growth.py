@@ -29,7 +29,7 @@ InputT = TypeVar("InputT")
 
 
 def grows_in_proportion(work: Callable[[InputT], object], made: Callable[[int], InputT], size: int) -> bool:
-    """Whether ``work`` over ``made(16 * size)`` costs less than 64 times what it costs over ``made(size)``."""
+    """Whether ``work`` over ``made(16 * size)`` costs less than 64 times as much as over ``made(size)``."""
     small, large = made(size), made(FACTOR * size)
     least = min(_cpu_time(work, small) for _ in range(_SMALL_ROUNDS))
     return any(_cpu_time(work, large) < BOUND * least for _ in range(_ROUNDS))
@@ -37,7 +37,7 @@ def grows_in_proportion(work: Callable[[InputT], object], made: Callable[[int], 
 
 def _cpu_time(work: Callable[[InputT], object], given: InputT) -> int:
     was_enabled = gc.isenabled()
-    gc.disable()  # a collection looks through what other tests have left, and the large input sets off more of them
+    gc.disable()  # a collection scans the objects of other tests, and the large input triggers more collections
     try:
         begun = time.process_time_ns()
         work(given)

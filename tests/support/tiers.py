@@ -40,7 +40,7 @@ class Tiers:
     def __init__(self) -> None:
         self._slow = slow_tests()
 
-    @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m does not want
+    @pytest.hookimpl(tryfirst=True)  # before pytest deselects the tests that -m excludes
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         config.stash[COLLECTED] = tuple(items)
         for item in items:

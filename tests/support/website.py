@@ -1,4 +1,4 @@
-"""A web server on loopback that answers as a test says, and remembers what it was asked."""
+"""A web server on loopback that returns the responses of a test and records the requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches that are keyed by texts of others keep nothing of long ones."""
+"""Caches keyed by external text do not retain long texts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def long(row: str, number: int) -> str:
 
 @pytest.mark.parametrize("row", CACHED)
 def test_a_long_text_stays_in_no_cache(row: str):
-    CACHED[row](long(row, 0))  # loads and compiles what is kept on purpose
+    CACHED[row](long(row, 0))  # loads and compiles the data that is cached on purpose
     gc.disable()  # so that all that is made from here on is young, and to collect that takes no look at the whole heap
     tracemalloc.start()
     try:

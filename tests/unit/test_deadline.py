@@ -1,4 +1,4 @@
-"""Deadlines: each at its time, in any order, whatever ends before, on whichever loop."""
+"""Deadlines: each expires at its own time, in any order, regardless of work that ends earlier, on any loop."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Page(BaseModel):
     products: list[Product]
 
 
-# Made once: what an author's own code costs is the same on either side and would only dilute the ratio.
+# Made once: an author's own code costs the same on either side and would only dilute the ratio.
 PRODUCTS = [
     Product(
         id=f"p-{number}",

@@ -1,6 +1,6 @@
 """Attacks on the command tools, a row of the attack list each, with a benign twin that looks alike and must pass.
 
-The programs are real, and so is what holds them: whatever the kernel of this machine has.
+The programs are real, and so is the sandbox: the one that the kernel of this machine supports.
 """
 
 from __future__ import annotations
@@ -577,7 +577,7 @@ def test_e17_twin_a_list_beside_the_folder_is_used(root: Path, tmp_path: Path) -
 
 
 def test_many_at_once_do_not_meet(root: Path) -> None:
-    """Not a row: each has its own folder for what is temporary, and its own streams."""
+    """Not a row: each call has its own temporary folder and its own streams."""
     server = served(root, script("own", "echo $$ > $HOME/x; sleep 0.1; test $(cat $HOME/x) = $$ && ls $HOME"))
     seen: list[str] = []
     threads = [threading.Thread(target=lambda: seen.append(printed(server, "own"))) for _ in range(6)]

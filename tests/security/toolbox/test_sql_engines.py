@@ -1,7 +1,7 @@
-"""What the judge lets through of the generated attacks, run on all four engines by a role that has all rights.
+"""The generated attacks that the statement judge allows, run on all four engines by a role with all rights.
 
-The judge of statements is the only wall of PostgreSQL and MySQL here. No answer and no error has a secret in it, and
-no table changes but the one that a change names.
+The statement judge is the only barrier of PostgreSQL and MySQL here. No result and no error contains a secret, and a
+change affects only the table that it names.
 """
 
 from __future__ import annotations

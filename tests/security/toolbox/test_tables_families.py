@@ -30,7 +30,7 @@ Call = tuple[str, Mapping[str, Any]]
 
 
 def answers(root: Path, calls: Iterable[Call], limits: TableLimits | None = None) -> list[Result[Any]]:
-    """What one client gets for each call."""
+    """The results that one client receives, one per call."""
 
     async def main() -> list[Result[Any]]:
         async with Client(Server("tables", toolsets=[toolset([root], limits=limits)])) as client:
@@ -47,7 +47,7 @@ def written(root: Path, files: Mapping[str, bytes]) -> list[str]:
 
 
 def code_of(root: Path, result: Result[Any]) -> str:
-    """The code of a refusal; nothing of the machine is in it, and it is no crash."""
+    """The code of a refusal; its text must not name the folder, and it must not be a crash."""
     assert result.is_error, result.text
     assert str(root) not in result.text
     found = re.search(r"\[(TT63\d\d)\]$", result.text)

@@ -1,4 +1,4 @@
-"""A client that signs in: to a server that knows its callers by tokens, with people who always agree."""
+"""A client that signs in to a server with token authentication, on behalf of people who always consent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Clock:
 
 @contextlib.contextmanager
 def serving(mounts: Mounts, issuer: Issuing, **oauth: Any) -> Iterator[str]:
-    """The URL of a server that takes tokens of the issuer for itself: it says who calls, for one."""
+    """The URL of a server that accepts tokens of the issuer for its own resource; a tool returns the principal."""
 
     def make(url: str) -> Any:
         made = Server("guarded", authenticate=OAuth(issuer=issuer.url, resource=url, **oauth))

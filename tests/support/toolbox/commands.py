@@ -1,4 +1,4 @@
-"""What tests of the command tools share: an allow-list around a folder, called as a client calls it."""
+"""Helpers for tests of the command tools: an allowlist for a folder, and calls through a client."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def python(name: str, text: str, **more: Any) -> str:
 
 
 def served(root: Path, *entries: str) -> Server:
-    """A server of these commands, which asks nobody."""
+    """A server with these commands and without approvals."""
     server = Server("commands", toolsets=[toolset(read_text("\n".join(entries)), [root])])
     return server.with_guard(confirm=Confirm.never())
 

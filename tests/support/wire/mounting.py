@@ -63,7 +63,7 @@ async def _first(started: asyncio.Event, living: asyncio.Task[None]) -> None:
 
 
 class Mounts:
-    """Applications by path: what is mounted as 7 is reached at ``/7/mcp``."""
+    """Applications by path: the application mounted as 7 has the endpoint ``/7/mcp``."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -72,13 +72,13 @@ class Mounts:
 
     @contextlib.contextmanager
     def mounted(self, app: Application, *, lives: bool = True) -> Iterator[str]:
-        """The path of ``app`` for as long as the block runs. Its lifespan is run, unless whoever mounts it does."""
+        """The path of ``app`` while the block runs. Its lifespan runs too, unless ``lives`` is false."""
         with self._mounted(lambda path: _Mounted(app, lives=lives)) as path:
             yield path
 
     @contextlib.contextmanager
     def mounted_at(self, make: Callable[[str], Application]) -> Iterator[str]:
-        """The URL of an application that has to know it; what it has at its well-known places is found there."""
+        """The URL of an application that needs to know it; the application also serves its well-known paths."""
         origin = f"http://127.0.0.1:{self.port}"
         with self._mounted(lambda path: _Mounted(make(origin + path), lives=True)) as path:
             yield origin + path
@@ -108,7 +108,7 @@ class Mounts:
 
 @pytest.fixture(scope="session", name="mounts")
 def running_mounts() -> Iterator[Mounts]:
-    """The server, with nothing mounted yet."""
+    """The server, without any application mounted."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         app = Mounts(listening.getsockname()[1])
         config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, server_header=False)

@@ -1,4 +1,4 @@
-"""What a person reads of a search for tools."""
+"""The text output of a search for tools."""
 
 from __future__ import annotations
 

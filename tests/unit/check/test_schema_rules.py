@@ -1,4 +1,4 @@
-"""Rules on schemas, annotations and accuracy: what a fix writes, and that a judge is asked where it is not plain."""
+"""Rules on schemas, annotations and accuracy: the text of a fix, and the use of a judge in unclear cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``/allow`` of a chat lets run without a question, and what not."""
+"""The calls that ``/allow`` of a chat runs without a question, and those that still ask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRET = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 def asked(*texts: str, description: str = "Does post.") -> int:
-    """How many questions come to the person who has allowed a tool of this description."""
+    """The number of questions to a person who has allowed a tool with this description."""
     person, allowed = Person(), ChatPermissions()
     place = Place(unless(allowed, person))
     place.add("post", effect="open-world")

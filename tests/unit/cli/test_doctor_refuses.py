@@ -1,4 +1,4 @@
-"""``tooltrue doctor`` and ``eval``: what is refused in one sentence, before anything is read or asked."""
+"""``tooltrue doctor`` and ``eval``: invalid input is refused in one sentence, before any file or model is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that say which servers there are: what people have, what is wrong in it, and what becomes of its variables."""
+"""Configuration files of servers: common forms, errors, and the expansion of variables."""
 
 from __future__ import annotations
 

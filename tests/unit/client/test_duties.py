@@ -1,4 +1,4 @@
-"""What the specification wants of every client, seen from the server's end."""
+"""The duties of every client under the specification, checked from the server's side."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_round_is_a_new_request_with_every_answer_and_the_state_as_it_came_or_
 
 
 def asked(method: str, params: Any, **answers: Any) -> Any:
-    """The answer of a client to what a legacy server asks during a call."""
+    """The answer of a client to a request that a legacy server sends during a call."""
 
     async def test(client: Client) -> dict[str, Any]:
         call = asyncio.ensure_future(client.call_tool("t"))
@@ -276,7 +276,7 @@ def test_the_end_of_an_unknown_elicitation_does_not_disturb_the_client():
     run(server, test)
 
 
-# -- what it says of itself --------------------------------------------------------------------------------------------
+# -- server info -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("DISC-04", "META-16")

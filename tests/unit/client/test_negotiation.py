@@ -1,4 +1,4 @@
-"""Which era a client settles on, whatever the server answers."""
+"""Negotiation of the protocol revision by a client, for every kind of server answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unsupported(*supported: Any) -> UnsupportedVersion:
 
 
 def settle(answers: Mapping[str, Any], revision: str | None = None) -> tuple[str, list[str]]:
-    """The revision that is settled on, and what was said on the way. A list has an answer for each time."""
+    """The negotiated revision, and the methods requested. A list holds one answer per request."""
     said: list[str] = []
 
     async def ask(era: Era | None, method: str, params: dict[str, Any], seconds: float) -> Any:

@@ -1,4 +1,4 @@
-"""What looks as if it were meant for a model and hidden from a person; attacks are in tests/security."""
+"""Text that appears to address a model and to be hidden from a person; attacks are in tests/security."""
 
 from __future__ import annotations
 

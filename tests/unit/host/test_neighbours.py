@@ -1,4 +1,4 @@
-"""What servers of one host say of each other's tools, whoever starts first."""
+"""Findings about the tools of other servers on one host, for every start order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Late(Published):
 
 
 class Seen:
-    """What a host shows of its servers once one of them has said late what it has, and that was announced."""
+    """The tools and findings of a host after a server has delivered its list late and the host has announced it."""
 
     def __init__(self, folder: Path | None, late: str, announced: tuple[str, str], **servers: Any) -> None:
         self.shown: list[str] = []

@@ -1,4 +1,4 @@
-"""Questions at a terminal: what is typed before one is seen answers nothing, and whatever is not a yes is a no."""
+"""Approval prompts at a terminal: input typed before the prompt is ignored, and any answer but yes means no."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers publish, and what becomes of it behind a host."""
+"""Third-party contracts and how a host handles them."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a29_twin_half_of_it_is_looked_at_and_used() -> None:
 
 @pytest.mark.attack("A29")
 def test_a29_other_servers_proceed_during_a_long_inspection() -> None:
-    """The text is the worst that there is to read, and whoever looks at it waits until others have had their turns."""
+    """The text is the slowest possible to inspect, and the inspection waits until other tasks have run."""
     server, looks, others_went_on = Published(tool("t", "\n" * 150_000)), threading.Event(), threading.Event()
     judged: list[bool] = []
 
@@ -346,7 +346,7 @@ def test_the_list_is_the_same_object_while_nothing_has_changed() -> None:
     hosted({"a": server}, test)
 
 
-# --- what is wanted ---------------------------------------------------------------------------------------------------
+# --- requested tools --------------------------------------------------------------------------------------------------
 
 
 def wanted(server: Published, **settings: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Who is refused too often is paused, longer each time; who makes a mistake now and then is not."""
+"""Callers with too many refusals are paused, longer each time; callers with occasional mistakes are not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class World:
 
 
 def asked(provider: Provider, name: str, who: str, arguments: dict[str, Any]) -> str:
-    """The code of the error; empty when there was none."""
+    """The error code; empty without an error."""
     try:
         asyncio.run(provider.call_tool(ToolCall(name, arguments, RequestContext(Principal(who), SILENT))))
     except (ToolError, UnknownTool) as error:

@@ -1,4 +1,4 @@
-"""Calls of which the author of a tool says that they change nothing: no person is asked about them, and only there."""
+"""Calls that the author of a tool declares as dry runs: approval is skipped for these calls, and for no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator's file says of limits holds."""
+"""The limits of an operator's file take effect."""
 
 from __future__ import annotations
 

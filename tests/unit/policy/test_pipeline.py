@@ -1,4 +1,4 @@
-"""The standard pipeline: its order, and what each layer does with a call."""
+"""The standard pipeline: its order, and the effect of each layer on a call."""
 
 from __future__ import annotations
 

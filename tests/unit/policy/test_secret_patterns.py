@@ -1,4 +1,4 @@
-"""Shapes of secrets: none takes long over a text that was made for it, and none has to stand by itself."""
+"""Secret patterns: each takes linear time over adversarial text, and matches within other text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def masked(text: str) -> str:
 
 
 def _hard(shape: SecretPattern) -> Iterator[str]:
-    """What to repeat so that the shape begins again and again, and never ends."""
+    """Words to repeat so that the pattern starts to match again and again without completing."""
     for word in (*shape.prefixes, *shape.words):
         yield from (word + tail for tail in ("", "-", "_", "a", "A", " ", ".", ":", "=", "://a:"))
     yield from _WORDS

@@ -71,7 +71,7 @@ def test_a_broken_value_is_a_mismatch_and_never_a_literal(value: str):
     assert refusal(decode_value, "X", value) == "TT1018"
 
 
-# -- what a modern request needs ---------------------------------------------------------------------------------------
+# -- required headers of a modern request ------------------------------------------------------------------------------
 
 
 def test_the_headers_of_a_request_pass_their_own_check():

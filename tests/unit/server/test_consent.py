@@ -1,4 +1,4 @@
-"""Rounds through the doors: what a call begins again with, and how often its consent counts."""
+"""Rounds through the handlers: the arguments of a restarted call, and the number of uses of its consent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions on their way: what may leave, what is kept meanwhile, and how long anybody waits."""
+"""Pending questions: the contents of outgoing requests, the stored state, and the timeout."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Channel:
             return await self._said.get()
 
     async def modern(self, name: str, **more: Any) -> Any:
-        """What a modern call is answered with."""
+        """The response to a modern call."""
         meta = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: CAN_ALL}
         self.send(id=1, method="tools/call", params={"name": name, "_meta": meta, **more})
         return await self.hear()
@@ -77,7 +77,7 @@ def text(answer: Any) -> str:
     return answer["result"]["content"][0]["text"]
 
 
-# -- what may leave ----------------------------------------------------------------------------------------------------
+# -- outgoing contents -------------------------------------------------------------------------------------------------
 
 SECRET = {"type": "object", "properties": {"password": {"type": "string"}}}
 
@@ -115,11 +115,11 @@ def test_an_invalid_input_request_of_a_handler_is_an_internal_error_without_deta
     assert "internal error" in caplog.text
 
 
-# -- what is kept ------------------------------------------------------------------------------------------------------
+# -- stored state ------------------------------------------------------------------------------------------------------
 
 
 class Untouched(MemoryFacts):
-    """A store that nobody may write to."""
+    """A store that rejects every write."""
 
     async def put(self, key: str, value: bytes, seconds: float) -> None:
         raise AssertionError(key)
@@ -199,7 +199,7 @@ def test_an_unanswered_question_is_cancelled_at_its_deadline_and_the_model_gets_
         answer = await channel.hear()
         assert (answer["id"], answer["result"]["isError"]) == (1, True)
         assert "TT2012" in text(answer)
-        channel.send(id=question["id"], result={"action": "accept"})  # too late: it means nothing
+        channel.send(id=question["id"], result={"action": "accept"})  # after the timeout: the server ignores it
 
     talk(lambda write: server.connect(write, MEMORY), test)
 

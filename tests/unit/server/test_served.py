@@ -1,4 +1,4 @@
-"""What both doors share: capabilities, pages, and the channel of a request."""
+"""The parts shared by both handlers: capabilities, pagination, and the request channel."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_log_messages_over_the_rate_limit_are_dropped_and_the_drop_is_reported()
 
     def test(c: RequestChannel, told: Told) -> None:
         for number in range(3 * LOG_RATE):
-            c.log("debug", number, "me")  # below what is asked for: it does not count
+            c.log("debug", number, "me")  # below the requested level: it does not count
             c.log("error", number, "me")
         clock.now = 1.0
         c.log("error", "later", "me")

@@ -1,4 +1,4 @@
-"""What can be seen of other people's workers from within one."""
+"""Detection of the other workers of a third-party ASGI server from within one worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log on a real PostgreSQL: the contract, several writers, and what happens when it goes away."""
+"""The log on a real PostgreSQL: the contract, several writers, and connection failures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_writers_at_once_are_one_chain(url: str) -> None:
 
 
 def test_text_with_copy_syntax_is_read_back_as_written(url: str) -> None:
-    """A row is a line to COPY, with tabs between columns, and `\\N` and `\\.` mean nothing and the end."""
+    """COPY reads a row as a line with tabs between columns, where `\\N` is NULL and `\\.` is the end of the data."""
     writer = "a\tb\\N\n\\."
 
     async def scenario() -> None:
@@ -143,7 +143,7 @@ def test_a_connection_that_was_lost_is_made_again(url: str) -> None:
 
 
 def test_a_connection_that_cannot_write_any_more_is_made_again(url: str) -> None:
-    """As where the server behind the name has changed places with another: what was open there can only read."""
+    """Simulates a failover behind the same host name: the old server closes its connections and becomes read-only."""
 
     async def scenario() -> None:
         async with PostgresLog(url) as log:

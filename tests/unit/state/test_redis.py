@@ -1,4 +1,4 @@
-"""The contract of ``Facts`` on a real Redis, and what only it promises."""
+"""The contract of ``Facts`` on a real Redis, and the guarantees that only Redis gives."""
 
 from __future__ import annotations
 

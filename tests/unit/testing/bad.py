@@ -91,7 +91,7 @@ class Honest:
         return {"tools": self.tools(), "ttlMs": 0, "cacheScope": "public"}
 
     def call(self, params: dict[str, Any], end: End) -> dict[str, Any] | None:
-        """The result; ``None`` for silence."""
+        """The result; ``None`` for no response."""
         name, arguments = params.get("name", ""), params.get("arguments", {})
         if name not in SCHEMAS:
             return self.unknown()
@@ -210,7 +210,7 @@ class End:
         return {"protocolVersion": revision, "capabilities": self.server.capabilities(), "serverInfo": info}
 
     def later(self, id: Any, params: dict[str, Any]) -> None:
-        """Two turns from now: what was sent right behind the call is read before."""
+        """Answers two loop iterations later, after the messages sent directly behind the call."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -237,7 +237,7 @@ FAULTS: dict[str, tuple[type[Honest], frozenset[str]]] = {}
 
 
 def fault(*codes: str) -> Callable[[type[Honest]], type[Honest]]:
-    """What the kit must find in such a server, and nothing else."""
+    """Registers a server with the exact fault codes that the kit must report for it."""
 
     def register(server: type[Honest]) -> type[Honest]:
         FAULTS[server.__name__] = (server, frozenset(codes))
@@ -378,7 +378,7 @@ class AddsEachTime(Honest):
         return text("kept")
 
 
-# --- what reads ------------------------------------------------------------------------------------------------------
+# --- read tools ------------------------------------------------------------------------------------------------------
 
 
 @fault("TT8134")
@@ -619,7 +619,7 @@ class IsSilentAboutRubbish(Honest):
 
 @fault()
 class TellsOfRubbish(Honest):
-    """What is said beside an answer is no fault."""
+    """A message sent beside the answer is no fault."""
 
     def unreadable(self, end: End, code: int) -> None:
         end.say({"method": "notifications/message", "params": {"level": "error", "data": "rubbish"}})

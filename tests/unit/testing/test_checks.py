@@ -1,4 +1,4 @@
-"""Every check finds what it is there for, and finds nothing in a server that does everything right."""
+"""Each check reports the fault that it covers, and no finding for a correct server."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from unit.testing.seeded import BUGS, Clock, seeded
 
 T = TypeVar("T")
 
-# However busy the machine is: a limit that is reached here is reached because nothing will ever come.
+# Long enough for a busy machine: a test reaches this limit only when the awaited event never occurs.
 SECONDS = 60.0
 QUICK = Plan(calls=4, in_flight=4, seconds=SECONDS, effects="write")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def objects_of_other_tests_are_frozen() -> None:
-    """The kit collects garbage again and again, and need not look through what all the tests before have left."""
+    """Excludes the objects of earlier tests from the repeated garbage collections of the kit."""
     gc.collect()
     gc.freeze()
 
 
 def skipping(work: Coroutine[Any, Any, T]) -> T:
-    """What comes of it, where no time passes but that which everybody waits for."""
+    """The result of ``work`` on a loop whose time advances only when every task waits."""
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         return runner.run(work)
 
@@ -120,7 +120,7 @@ def test_a_crash_behind_our_own_pipeline_is_found():
 def test_eight_seeded_bugs_are_found_and_told_on_a_line_each():
     clock = Clock()
     report = examined(seeded(clock), Plan(seconds=SECONDS, effects="write", p95=1.0, clock=clock))
-    # pytest keeps what is logged, so that memory grows with each failure.
+    # pytest stores the log records, so that memory grows with each failure.
     failures = [finding for finding in report.failures if finding.check != "flat under calls"]
     assert {(finding.tool, finding.code) for finding in failures} == {*BUGS.items()}, report.text()
     kinds = [line.split("  ")[1:3] for line in report.text().splitlines() if line.startswith("  FAILED")]
@@ -154,7 +154,7 @@ def _question(arguments: dict[str, Any]) -> InputRequiredResult:
     return InputRequiredResult(inputRequests={"sure": {"method": "elicitation/create", "params": params}})
 
 
-# --- what is called --------------------------------------------------------------------------------------------------
+# --- calls by effect -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The toolbox keeps the rules that we would have others keep: ``tooltrue check`` finds nothing in it."""
+"""The toolbox follows our own rules for tools: ``tooltrue check`` has no findings for it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOOLBOX = names_of(FAMILIES)
 
 
 def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[ToolSource]:
-    """What these families show, set up in an empty folder."""
+    """The listed tools of these families, set up in an empty folder."""
     monkeypatch.chdir(folder)
     (folder / "served").mkdir()
     with sqlite3.connect("shop.db") as database:

@@ -1,4 +1,4 @@
-"""What is said of paths that lead nowhere: names near them, in every family, and no tool that the family lacks."""
+"""Error texts for missing paths: similar names, in every family, and no tool that the family lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function → a tool: the schemas that come of it, and what is refused with the fix."""
+"""Binding a function as a tool: the schemas it produces, and the refusals with their fix."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def outcome_of(function: Any, /, name: str = "t", **arguments: Any) -> Any:
 
 
 def run(function: Any, /, name: str = "t", **arguments: Any) -> Any:
-    """What the function makes of arguments that fit."""
+    """The result of the function for valid arguments."""
     outcome = outcome_of(function, name, **arguments)
     return outcome.content[0].text if outcome.encoded is None else outcome.structuredContent
 
@@ -374,7 +374,7 @@ def test_a_list_of_blocks_that_is_empty_is_no_content_and_no_value():
     assert outcome_of(anything).structuredContent == []
 
 
-# -- what is refused ---------------------------------------------------------------------------------------------------
+# -- refused functions -------------------------------------------------------------------------------------------------
 
 
 def generator() -> Iterator[int]:
@@ -482,7 +482,7 @@ def test_a_raw_handler_with_an_output_schema_returns_json_even_when_it_is_text()
     assert finished(handler.run(ToolCall("raw", {}, CONTEXT))).structuredContent == "text"
 
 
-# -- what is declared --------------------------------------------------------------------------------------------------
+# -- declared effects --------------------------------------------------------------------------------------------------
 
 
 def hints(**settings: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the protocol has deprecated: still there, and whoever uses it is told."""
+"""Deprecated protocol features: they still work, and their use raises a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: from a type or a schema, what every client can show, and back."""
+"""Forms: conversion of a type or schema to fields that every client supports, and of answers back."""
 
 import enum
 from dataclasses import dataclass
@@ -258,7 +258,7 @@ def test_the_capabilities_that_a_client_lacks_for_a_request_are_listed(
     assert lacking(requests, declared) == missing
 
 
-# -- whatever leaves, and whatever comes ------------------------------------------------------------------------------
+# -- outgoing requests and incoming answers ---------------------------------------------------------------------------
 
 
 def elicit(**params: Any) -> dict[str, Any]:

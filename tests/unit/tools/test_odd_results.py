@@ -1,4 +1,4 @@
-"""An odd value that a tool returns works where that is plain, and otherwise the log says what to return instead."""
+"""Unusual return values: converted where the meaning is clear, otherwise the log names the value to return."""
 
 from __future__ import annotations
 

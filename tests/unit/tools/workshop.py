@@ -22,7 +22,7 @@ class Part(BaseModel):
 
 
 def measure(part: Part, times: int = 2) -> Part:
-    """What is printed is no answer."""
+    """Prints a line, which must not become part of the result."""
     print("measuring")
     calls.append(1)
     return Part(name=part.name * len(calls), count=part.count * times)
@@ -45,7 +45,7 @@ def falls() -> str:
 
 
 def spins(note: str) -> str:
-    """Starts others, one of which leaves the group, says who they are, and never ends."""
+    """Starts two subprocesses, one outside the process group, writes all process ids to a file, and never ends."""
     sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
     one, other = subprocess.Popen(sleeper), subprocess.Popen(sleeper, start_new_session=True)
     Path(note + ".part").write_text(f"{os.getpid()} {one.pid} {other.pid}")
@@ -62,7 +62,7 @@ def leaves(note: str) -> str:
 
 
 def falls_beside_its_copy(pipe: str) -> str:
-    """Is copied, as multiprocessing does by default, and ended as the kernel ends what takes all memory."""
+    """Forks a copy, as multiprocessing does by default, and dies by SIGKILL, as from the out-of-memory killer."""
     if not os.fork():
         os.setsid()
         os.close(os.open(pipe, os.O_RDONLY))  # returns when somebody opens the other end

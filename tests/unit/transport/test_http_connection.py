@@ -1,4 +1,4 @@
-"""HTTP as the client reads it, whatever the other end writes."""
+"""HTTP responses as the client parses them, for any behaviour of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model reads of a statement that cannot run, and what no person is asked about."""
+"""The error text for statements that cannot run, and the statements that never ask a person."""
 
 from __future__ import annotations
 
