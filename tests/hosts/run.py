@@ -306,7 +306,7 @@ async def judged(host: Host) -> list[tuple[str, str, float, bool]]:
 
 async def run(file: Path, state: Path) -> list[tuple[str, str, float, bool]]:
     def agree(question: Any) -> bool:
-        asked.append(question.wanted.tool)
+        asked.append(question.request.tool)
         return True
 
     host = Host.from_config(
