@@ -18,7 +18,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(paths: tuple[Path, ...], as_json: bool) -> None:
     """List the servers in the files of well-known hosts, in your home and in each PATH: a folder of a project, or a
-    file. Default: the current folder. Nothing is started."""
+    file. Default: the current folder. No server is started."""
     entries = inventory(paths)
     show_json(entries) if as_json else _show(entries)
 
