@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import re
@@ -569,6 +570,28 @@ def test_a_lost_connection_fails_all_pending_requests():
             await peer.request("m", {}, timeout=LIMIT)
 
     conversation(test)
+
+
+@pytest.mark.parametrize("frame", [request("gate"), request("refuse"), b"{", b"[]", b"[%b]" % request("gate")])
+def test_an_answer_that_the_connection_cannot_take_fails_no_task(frame: bytes):
+    async def main() -> None:
+        failures: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: failures.append(context["message"]))
+
+        def write(frame: bytes) -> None:
+            raise ConnectionLost.of("TT5001")
+
+        handler = Handler(takes_batches=True)
+        peer = Peer(write, handler)
+        peer.feed(frame)
+        handler.gate.set()
+        async with asyncio.timeout(LIMIT):
+            await peer.drain()
+        await turns()
+        gc.collect()
+        assert failures == []
+
+    asyncio.run(main())
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------

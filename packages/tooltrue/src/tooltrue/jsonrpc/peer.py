@@ -234,13 +234,18 @@ class Peer:
             if is_array(value):
                 self._begin_batch(value)
             else:
-                self._take(parse(value), self._write)
+                self._take(parse(value), self._reply)
         except ParseError as error:
             self._undecoded(error, frame)
             self._unreadable(error)
         except RpcError as error:
             self._misread(error)
             self._unreadable(error)
+
+    def _reply(self, answer: bytes) -> None:
+        """Send an answer. A connection that is gone needs none: nobody waits for it there."""
+        with contextlib.suppress(TransportError):
+            self._write(answer)
 
     def _undecoded(self, error: ParseError, frame: bytes) -> None:
         """Fail the pending requests whose answers the frame holds, as far as their ids can be recognized."""
@@ -269,7 +274,7 @@ class Peer:
 
     def _answer_unreadable(self, error: RpcError) -> None:
         id = error.id if isinstance(error, InvalidRequest) else None
-        self._write(encode_failure(id, error, self._language))
+        self._reply(encode_failure(id, error, self._language))
 
     def _take(self, message: Message, reply: Callable[[bytes], None]) -> None:
         match message:
@@ -366,7 +371,7 @@ class Peer:
         if running:
             await asyncio.wait(running)
         if answers:
-            self._write(b"[%b]" % b",".join(answers))
+            self._reply(b"[%b]" % b",".join(answers))
 
     def refuse(self, error: RpcError) -> None:
         """Report a frame that could not be read."""
