@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from support.sql import fresh_shops
 from support.tiers import Tiers
 from support.time_limit import TimeLimit
 from support.variants import Family
@@ -51,6 +52,7 @@ settings.register_profile(
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(fresh_shops)
     config.pluginmanager.register(Family())
     config.pluginmanager.register(TimeLimit())
     config.pluginmanager.register(Tiers())

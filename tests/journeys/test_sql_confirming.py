@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from support.serving import command, environment
-from support.sql.engines import ENGINES, shop
+from support.sql.engines import ENGINES
+from support.sql.fresh_shops import FreshShop
 from support.variants import tried
 from tooltrue import Client
 from tooltrue.client.call_results import Result
@@ -86,7 +87,9 @@ def served(url: str, tmp_path: Path, asked: Asked) -> Client:
 @pytest.mark.attack("F03", "F19")
 @pytest.mark.variants(20)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_f03_a_person_is_shown_the_rows_that_are_then_changed(engine: str, tmp_path: Path) -> None:
+def test_f03_a_person_is_shown_the_rows_that_are_then_changed(
+    engine: str, tmp_path: Path, fresh_shop: FreshShop
+) -> None:
     asked = Asked()
 
     async def talk(url: str) -> None:
@@ -95,8 +98,7 @@ def test_f03_a_person_is_shown_the_rows_that_are_then_changed(engine: str, tmp_p
                 tried(sql)
                 await check_escape(client, sql, asked)
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(talk(url))
+    asyncio.run(talk(fresh_shop(engine)))
 
 
 async def check_escape(client: Client, sql: str, asked: Asked) -> None:
@@ -121,7 +123,7 @@ def affected(result: Result[Any]) -> int:
 @pytest.mark.twin("F03", "F19")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_f03_twin_rows_shown_are_rows_changed_and_the_statement_shown_is_the_one_that_runs(
-    engine: str, tmp_path: Path
+    engine: str, tmp_path: Path, fresh_shop: FreshShop
 ) -> None:
     asked = Asked()
 
@@ -138,5 +140,4 @@ def test_f03_twin_rows_shown_are_rows_changed_and_the_statement_shown_is_the_one
                 assert json.dumps(sql) in message
                 assert (len(changed), affected(result)) == (count, count), sql
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(talk(url))
+    asyncio.run(talk(fresh_shop(engine)))

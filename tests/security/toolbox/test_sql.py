@@ -13,12 +13,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from support.postgres import database as postgres_database
-from support.sql.engines import ENGINES, PATIENT, held_open, shop
+from support.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_owner, shop
+from support.sql.fresh_shops import FreshShop
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
@@ -379,22 +380,20 @@ def test_f11_files_and_programs_engine(place: Shop, sql: str):
     assert isinstance(place.past_the_parser(sql), psycopg.errors.InsufficientPrivilege)
 
 
-def test_f11_a_superuser():
-    with postgres_database() as url:
-        with pytest.raises(ConfigurationError) as caught:
-            toolset(url, limits=PATIENT)
-        assert "a superuser" in str(caught.value)
-        toolset(url, Access(mighty_roles=True), limits=PATIENT)
+def test_f11_a_superuser(fresh_shop: FreshShop):
+    url = owner_of(fresh_shop("postgresql"))
+    with pytest.raises(ConfigurationError) as caught:
+        toolset(url, limits=PATIENT)
+    assert "a superuser" in str(caught.value)
+    toolset(url, Access(mighty_roles=True), limits=PATIENT)
 
 
-def test_f11_a_member_that_may_run_programs(tmp_path: Path):
-    with postgres_database() as admin, shop("postgresql", tmp_path) as url:
-        role = url.partition("//")[2].partition("@")[0]
-        with psycopg.connect(admin, autocommit=True) as db:
-            db.execute(f"GRANT pg_execute_server_program TO {role}".encode())
-        with pytest.raises(ConfigurationError) as caught:
-            toolset(url, limits=PATIENT)
-        assert "pg_execute_server_program" in str(caught.value)
+def test_f11_a_member_that_may_run_programs(fresh_shop: FreshShop):
+    url = fresh_shop("postgresql")
+    run_as_owner(url, f"GRANT pg_execute_server_program TO {urlsplit(url).username}")
+    with pytest.raises(ConfigurationError) as caught:
+        toolset(url, limits=PATIENT)
+    assert "pg_execute_server_program" in str(caught.value)
 
 
 @EVERYWHERE
@@ -520,18 +519,18 @@ def test_f09_functions_that_cannot_be_stopped(shops: Callable[[str], Shop], sql:
     shops("duckdb").refuses(sql, "TT6214")
 
 
-def test_f17_a_function_that_has_taken_a_name(tmp_path: Path):
+def test_f17_a_function_that_has_taken_a_name(tmp_path: Path, fresh_shop: FreshShop):
     """A schema in the path of names may have a better ``upper`` than the server: the path is empty."""
     takes = "CREATE FUNCTION public.upper(varchar) RETURNS text LANGUAGE sql AS $$ SELECT 'taken'::text $$"
-    with shop("postgresql", tmp_path, (takes,)) as url:
-        assert Shop("postgresql", url, tmp_path).rows("SELECT upper(customer) FROM orders WHERE id = 1") == [["LIN"]]
+    place = Shop("postgresql", fresh_shop("postgresql", (takes,)), tmp_path)
+    assert place.rows("SELECT upper(customer) FROM orders WHERE id = 1") == [["LIN"]]
 
 
-def test_f17_twin_a_function_that_the_operator_allows(tmp_path: Path):
+def test_f17_twin_a_function_that_the_operator_allows(tmp_path: Path, fresh_shop: FreshShop):
     made = "CREATE FUNCTION public.twice(integer) RETURNS integer LANGUAGE sql AS $$ SELECT $1 * 2 $$"
-    with shop("postgresql", tmp_path, (made,)) as url:
-        access = Access(functions=("public.twice",))
-        assert Shop("postgresql", url, tmp_path).rows("SELECT public.twice(21)", access=access) == [[42]]
+    url = fresh_shop("postgresql", (made,))
+    access = Access(functions=("public.twice",))
+    assert Shop("postgresql", url, tmp_path).rows("SELECT public.twice(21)", access=access) == [[42]]
 
 
 @EVERYWHERE
@@ -625,7 +624,7 @@ def test_f18_twin_a_query_called_like_its_table(place: Shop):
 
 @EVERYWHERE
 @pytest.mark.attack("F18")
-def test_f18_a_description_does_not_name_hidden_tables_or_columns(engine: str, tmp_path: Path):
+def test_f18_a_description_does_not_name_hidden_tables_or_columns(engine: str, tmp_path: Path, fresh_shop: FreshShop):
     more = (
         "CREATE TABLE audit (id integer PRIMARY KEY, entry integer REFERENCES ledger(id), "
         "buyer integer REFERENCES users(id))",
@@ -633,9 +632,9 @@ def test_f18_a_description_does_not_name_hidden_tables_or_columns(engine: str, t
         "CREATE TABLE vault (vault_key integer PRIMARY KEY, label integer)",
     )
     access = Access(hidden=("ledger", "users.password*", "vault.vault_*"), mighty_roles=True)
-    with shop(engine, tmp_path, more) as url:
-        place = Shop(engine, url, tmp_path)
-        found = {name: place.call("describe_table", access, table=name) for name in ("audit", "users", "vault")}
+    url = fresh_shop(engine, more)
+    place = Shop(engine, url, tmp_path)
+    found = {name: place.call("describe_table", access, table=name) for name in ("audit", "users", "vault")}
     for result in found.values():
         assert not result.is_error, result.text
         assert not re.search("ledger|password_hash|vault_key", result.text), result.text
@@ -668,14 +667,14 @@ def test_f19_values_are_no_sql(place: Shop):
 
 
 @EVERYWHERE
-def test_f19_twin_names_that_have_to_be_quoted(engine: str, tmp_path: Path):
+def test_f19_twin_names_that_have_to_be_quoted(engine: str, tmp_path: Path, fresh_shop: FreshShop):
     quote = "`" if engine == "mysql" else '"'
     name = f"{quote}the order's; list{quote}"
-    with shop(engine, tmp_path, (f"CREATE TABLE {name} (id integer)",)) as url:
-        place = Shop(engine, url, tmp_path)
-        described: Any = place.call("describe_table", table="the order's; list").structured
-        assert [column["name"] for column in described["columns"]] == ["id"]
-        assert place.rows(f"SELECT count(*) FROM {name}") == [[0]]
+    url = fresh_shop(engine, (f"CREATE TABLE {name} (id integer)",))
+    place = Shop(engine, url, tmp_path)
+    described: Any = place.call("describe_table", table="the order's; list").structured
+    assert [column["name"] for column in described["columns"]] == ["id"]
+    assert place.rows(f"SELECT count(*) FROM {name}") == [[0]]
 
 
 MANY = {
@@ -770,10 +769,10 @@ def test_f23_a_table_that_goes_during_the_call(place: Shop):
 
 
 @EVERYWHERE
-def test_f23_twin_a_table_that_is_altered_between_calls(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        place, sql = Shop(engine, url, tmp_path), "SELECT count(*) FROM orders"
-        assert place.rows(sql) == [[3]]
-        changed = place.call("execute_sql", Access(writes=True), sql="ALTER TABLE users ADD COLUMN age integer")
-        assert changed.is_error == (engine == "postgresql"), changed.text  # not the owner there
-        assert place.rows(sql) == [[3]]
+def test_f23_twin_a_table_that_is_altered_between_calls(engine: str, tmp_path: Path, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    place, sql = Shop(engine, url, tmp_path), "SELECT count(*) FROM orders"
+    assert place.rows(sql) == [[3]]
+    changed = place.call("execute_sql", Access(writes=True), sql="ALTER TABLE users ADD COLUMN age integer")
+    assert changed.is_error == (engine == "postgresql"), changed.text  # not the owner there
+    assert place.rows(sql) == [[3]]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import duckdb
 import pytest
 
-from support.sql.engines import PATIENT, shop
+from support.sql.engines import PATIENT
+from support.sql.fresh_shops import FreshShop
 from support.sql.ordinary import EVERYWHERE, QUERIES
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.access import Access
@@ -65,32 +64,32 @@ STACKED = (
 
 
 @pytest.mark.attack("F18")
-def test_f18_the_engine_blocks_queries_that_the_parser_might_let_through(tmp_path: Path):
-    with shop("duckdb", tmp_path, MACROS) as url:
-        session = engine_of(url, HIDING, PATIENT).open(writes=False)
-        for sql in ATTACKS:
-            with pytest.raises((ToolError, duckdb.Error)):
-                session.run(Statement(sql, "query"), {}, 100)
-        session.close()
+def test_f18_the_engine_blocks_queries_that_the_parser_might_let_through(fresh_shop: FreshShop):
+    url = fresh_shop("duckdb", MACROS)
+    session = engine_of(url, HIDING, PATIENT).open(writes=False)
+    for sql in ATTACKS:
+        with pytest.raises((ToolError, duckdb.Error)):
+            session.run(Statement(sql, "query"), {}, 100)
+    session.close()
 
 
 @pytest.mark.attack("F01")
 @pytest.mark.parametrize(("sql", "kind", "verb"), STACKED)
-def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: Kind, verb: str, tmp_path: Path):
-    with shop("duckdb", tmp_path) as url:
-        session = engine_of(url, Access(writes=True), PATIENT).open(writes=True)
-        with pytest.raises(ToolError) as caught:
-            session.run(Statement(sql, kind, verb=verb), {}, 100)
-        assert caught.value.code in ("TT6210", "TT6238")
-        assert len(list(session.run(Statement("SELECT * FROM ledger", "query"), {}, 100).rows)) == 1
-        session.close()
+def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: Kind, verb: str, fresh_shop: FreshShop):
+    url = fresh_shop("duckdb")
+    session = engine_of(url, Access(writes=True), PATIENT).open(writes=True)
+    with pytest.raises(ToolError) as caught:
+        session.run(Statement(sql, kind, verb=verb), {}, 100)
+    assert caught.value.code in ("TT6210", "TT6238")
+    assert len(list(session.run(Statement("SELECT * FROM ledger", "query"), {}, 100).rows)) == 1
+    session.close()
 
 
 @pytest.mark.twin("F01", "F18")
-def test_f18_twin_ordinary_queries_pass_both_walls(tmp_path: Path):
-    with shop("duckdb", tmp_path) as url:
-        session = engine_of(url, HIDING, PATIENT).open(writes=False)
-        for sql in EVERYWHERE + QUERIES["duckdb"]:
-            statement = query_of(sql, "duckdb", session.catalog(), most=100)
-            list(session.run(statement, {"name": "Lin", "least": 0}, 100).rows)
-        session.close()
+def test_f18_twin_ordinary_queries_pass_both_walls(fresh_shop: FreshShop):
+    url = fresh_shop("duckdb")
+    session = engine_of(url, HIDING, PATIENT).open(writes=False)
+    for sql in EVERYWHERE + QUERIES["duckdb"]:
+        statement = query_of(sql, "duckdb", session.catalog(), most=100)
+        list(session.run(statement, {"name": "Lin", "least": 0}, 100).rows)
+    session.close()

@@ -7,12 +7,12 @@ change affects only the table that it names.
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.sql.engines import ENGINES, PATIENT, held_open, shop
+from support.sql.engines import ENGINES, PATIENT, held_open
+from support.sql.fresh_shops import FreshShop
 from support.sql.slots import SLOTS, attacks
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.access import Access
@@ -81,22 +81,23 @@ def run_all(url: str, *, writes: bool) -> None:
 
 @pytest.mark.attack(*ROWS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_f18_no_query_shows_hidden_data(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path, MORE) as url, held_open(url, HIDING):
+def test_f18_no_query_shows_hidden_data(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine, MORE)
+    with held_open(url, HIDING):
         run_all(url, writes=False)
 
 
 @pytest.mark.attack(*ROWS)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql"])
-def test_f18_no_change_touches_hidden_data(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path, MORE) as url:
-        with held_open(url, HIDING, writes=True):
-            run_all(url, writes=True)
-        for table, secret in (("ledger", SECRETS[1]), ("users", SECRETS[0])):
-            session = engine_of(url, OPEN, PATIENT).open(writes=False)
-            statement = query_of(f"SELECT * FROM {table}", _dialect(engine), session.catalog())
-            assert secret in str(list(session.run(statement, {}, 10).rows))
-            session.close()
+def test_f18_no_change_touches_hidden_data(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine, MORE)
+    with held_open(url, HIDING, writes=True):
+        run_all(url, writes=True)
+    for table, secret in (("ledger", SECRETS[1]), ("users", SECRETS[0])):
+        session = engine_of(url, OPEN, PATIENT).open(writes=False)
+        statement = query_of(f"SELECT * FROM {table}", _dialect(engine), session.catalog())
+        assert secret in str(list(session.run(statement, {}, 10).rows))
+        session.close()
 
 
 def _dialect(engine: str) -> Any:

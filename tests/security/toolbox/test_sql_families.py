@@ -20,6 +20,7 @@ import pytest
 
 from support.sql.catalogs import DIALECTS, catalog_of
 from support.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_owner, shop
+from support.sql.fresh_shops import FreshShop
 from support.variants import tried
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
@@ -624,7 +625,7 @@ def _saying() -> tuple[tuple[str, dict[str, Any]], ...]:
 @pytest.mark.attack("F21")
 @pytest.mark.variants(27)
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_f21_text_of_the_database_is_marked_as_untrusted(engine: str, tmp_path: Path) -> None:
+def test_f21_text_of_the_database_is_marked_as_untrusted(engine: str, fresh_shop: FreshShop) -> None:
     async def main(url: str) -> None:
         server = Server("shop", toolsets=[toolset(url, OPEN, limits=PATIENT)])
         async with Client(server, elicit=lambda _: True) as client:
@@ -634,8 +635,7 @@ def test_f21_text_of_the_database_is_marked_as_untrusted(engine: str, tmp_path: 
                 meta: Any = result.raw.get("_meta")
                 assert meta.get(UNTRUSTED) is True, (name, arguments, result.text)
 
-    with shop(engine, tmp_path, _ordering()) as url:
-        asyncio.run(main(url))
+    asyncio.run(main(fresh_shop(engine, _ordering())))
 
 
 # -- F22: values that JSON does not have -------------------------------------------------------------------------------
@@ -813,25 +813,25 @@ def _told(engine: Engine, session: EngineSession, statement: Statement) -> ToolE
 @pytest.mark.attack("F23")
 @pytest.mark.variants(len(ALTERED) * len(ASKED))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_f23_a_table_altered_after_it_was_looked_at_is_told(engine: str, tmp_path: Path) -> None:
+def test_f23_a_table_altered_after_it_was_looked_at_is_told(engine: str, fresh_shop: FreshShop) -> None:
     tables = tuple(f"CREATE TABLE t_{name} (id integer, note varchar(20))" for name in ALTERED)
     rows = tuple(f"INSERT INTO t_{name} VALUES (1, 'a')" for name in ALTERED)
-    with shop(engine, tmp_path, (*tables, *rows)) as url:
-        at = engine_of(owner_of(url), OPEN, PATIENT)
-        session = at.open(writes=False)
-        catalog, dialect = session.catalog(), at.dialect
-        session.close()
-        judged = [(name, query_of(sql.format(t=f"t_{name}"), dialect, catalog)) for name in ALTERED for sql in ASKED]
-        _run_raw(url, (sql.format(t=f"t_{name}") for name, altering in ALTERED.items() for sql in altering))
-        session = at.open(writes=False)
-        for name, statement in judged:
-            tried((name, statement.sql))
-            if engine == "postgresql":  # where an error ends the transaction
-                session.close()
-                session = at.open(writes=False)
-            told = _told(at, session, statement)
-            if told is None:
-                assert name in STILL_THERE or "note" not in statement.sql, statement.sql
-            else:
-                assert told.code.startswith("TT62"), (statement.sql, told)
-        session.close()
+    url = fresh_shop(engine, (*tables, *rows))
+    at = engine_of(owner_of(url), OPEN, PATIENT)
+    session = at.open(writes=False)
+    catalog, dialect = session.catalog(), at.dialect
+    session.close()
+    judged = [(name, query_of(sql.format(t=f"t_{name}"), dialect, catalog)) for name in ALTERED for sql in ASKED]
+    _run_raw(url, (sql.format(t=f"t_{name}") for name, altering in ALTERED.items() for sql in altering))
+    session = at.open(writes=False)
+    for name, statement in judged:
+        tried((name, statement.sql))
+        if engine == "postgresql":  # where an error ends the transaction
+            session.close()
+            session = at.open(writes=False)
+        told = _told(at, session, statement)
+        if told is None:
+            assert name in STILL_THERE or "note" not in statement.sql, statement.sql
+        else:
+            assert told.code.startswith("TT62"), (statement.sql, told)
+    session.close()

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from support.sql.engines import PATIENT, run_as_owner, shop
+from support.sql.engines import PATIENT, run_as_owner
+from support.sql.fresh_shops import FreshShop
 from support.variants import tried
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.access import Access
@@ -101,31 +102,31 @@ def check(url: str, engine: str) -> None:
 
 @pytest.mark.attack("F14", "F17")
 @pytest.mark.variants(17)
-def test_f14_defaults_of_a_role_of_postgresql_change_nothing(tmp_path: Path):
-    with shop("postgresql", tmp_path) as url:
-        role = url.partition("//")[2].partition("@")[0]
-        run_as_owner(url, *EVIL, f"GRANT ALL ON ALL TABLES IN SCHEMA evil TO {role}")
-        for name, value in HOSTILE.items():
-            tried(name)
-            said = value if name == "search_path" else f"'{value}'"
-            run_as_owner(url, f"ALTER ROLE {role} SET {name} = {said}")
-            if name == "search_path":  # only unqualified names resolve to its first schema
-                assert read(url, "SELECT id FROM orders") == 666
-                assert read(url, "SELECT upper(customer) FROM public.orders WHERE id = 1") == "LIN"
-                assert read(url, "SELECT count(id) FROM public.orders") == 3
-                run_as_owner(url, f"ALTER ROLE {role} SET search_path = public, evil")
-        check(url, "postgresql")
+def test_f14_defaults_of_a_role_of_postgresql_change_nothing(fresh_shop: FreshShop):
+    url = fresh_shop("postgresql")
+    role = url.partition("//")[2].partition("@")[0]
+    run_as_owner(url, *EVIL, f"GRANT ALL ON ALL TABLES IN SCHEMA evil TO {role}")
+    for name, value in HOSTILE.items():
+        tried(name)
+        said = value if name == "search_path" else f"'{value}'"
+        run_as_owner(url, f"ALTER ROLE {role} SET {name} = {said}")
+        if name == "search_path":  # only unqualified names resolve to its first schema
+            assert read(url, "SELECT id FROM orders") == 666
+            assert read(url, "SELECT upper(customer) FROM public.orders WHERE id = 1") == "LIN"
+            assert read(url, "SELECT count(id) FROM public.orders") == 3
+            run_as_owner(url, f"ALTER ROLE {role} SET search_path = public, evil")
+    check(url, "postgresql")
 
 
 @pytest.mark.attack("F11")
-def test_f11_an_operator_of_somebody_does_not_hide_that_a_role_is_mighty(tmp_path: Path):
-    with shop("postgresql", tmp_path) as url:
-        role = url.partition("//")[2].partition("@")[0]
-        run_as_owner(url, *EVIL, f"ALTER ROLE {role} SUPERUSER")
-        run_as_owner(url, f"ALTER ROLE {role} SET search_path = evil, pg_catalog, public")
-        with pytest.raises(ToolError) as caught:
-            engine_of(url, Access(), PATIENT).open(writes=False)
-        assert caught.value.code == "TT6203"
+def test_f11_an_operator_of_somebody_does_not_hide_that_a_role_is_mighty(fresh_shop: FreshShop):
+    url = fresh_shop("postgresql")
+    role = url.partition("//")[2].partition("@")[0]
+    run_as_owner(url, *EVIL, f"ALTER ROLE {role} SUPERUSER")
+    run_as_owner(url, f"ALTER ROLE {role} SET search_path = evil, pg_catalog, public")
+    with pytest.raises(ToolError) as caught:
+        engine_of(url, Access(), PATIENT).open(writes=False)
+    assert caught.value.code == "TT6203"
 
 
 @contextmanager
@@ -139,23 +140,22 @@ def init_connect(url: str, statements: str) -> Generator[None]:
 
 @pytest.mark.attack("F14")
 @pytest.mark.variants(9)
-def test_f14_the_init_connect_statement_of_a_mysql_server_has_no_effect(tmp_path: Path):
-    with shop("mysql", tmp_path) as url:
-        for mode in (*(f"sql_mode = '{mode}'" for mode in MODES), "sql_auto_is_null = 1, foreign_key_checks = 0"):
-            tried(mode)
-            others = "SET NAMES latin1; SET SESSION div_precision_increment = 30; SET SESSION completion_type = 2"
-            with init_connect(url, f"SET SESSION {mode}; {others}"):
-                check(url, "mysql")
-        tried("USE")
-        with init_connect(url, "USE information_schema"):
+def test_f14_the_init_connect_statement_of_a_mysql_server_has_no_effect(fresh_shop: FreshShop):
+    url = fresh_shop("mysql")
+    for mode in (*(f"sql_mode = '{mode}'" for mode in MODES), "sql_auto_is_null = 1, foreign_key_checks = 0"):
+        tried(mode)
+        others = "SET NAMES latin1; SET SESSION div_precision_increment = 30; SET SESSION completion_type = 2"
+        with init_connect(url, f"SET SESSION {mode}; {others}"):
             check(url, "mysql")
+    tried("USE")
+    with init_connect(url, "USE information_schema"):
+        check(url, "mysql")
 
 
 @pytest.mark.twin("F14")
 @pytest.mark.parametrize("engine", list(READS))
-def test_f14_twin_a_text_reads_so_with_the_usual_defaults_too(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        check(url, engine)
+def test_f14_twin_a_text_reads_so_with_the_usual_defaults_too(engine: str, fresh_shop: FreshShop):
+    check(fresh_shop(engine), engine)
 
 
 @pytest.mark.attack("F14")

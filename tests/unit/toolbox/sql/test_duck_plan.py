@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
-from pathlib import Path
 
 import duckdb
 import pytest
 
 from support.sql.engines import PATIENT, shop
+from support.sql.fresh_shops import FreshShop
 from support.sql.ordinary import CHANGES
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql.access import Access
@@ -120,18 +120,18 @@ def check_refused(sql: str, url: str) -> None:
 
 
 @pytest.mark.twin("F18")
-def test_f18_twin_ordinary_changes_pass_both_walls(tmp_path: Path):
-    with shop("duckdb", tmp_path) as url:
-        for sql in (*CHANGES[""], *CHANGES["duckdb"], "UPDATE orders SET total = :a + :b, customer = :c"):
-            session = engine_of(url, HIDING, PATIENT).open(writes=True)
-            statement = change_of(sql, "duckdb", session.catalog())
-            list(session.run(statement, dict.fromkeys(statement.names, 7), 100).rows)
-            session.close()
-
-
-def test_an_invalid_statement_raises_the_error_of_the_database(tmp_path: Path):
-    with shop("duckdb", tmp_path) as url:
+def test_f18_twin_ordinary_changes_pass_both_walls(fresh_shop: FreshShop):
+    url = fresh_shop("duckdb")
+    for sql in (*CHANGES[""], *CHANGES["duckdb"], "UPDATE orders SET total = :a + :b, customer = :c"):
         session = engine_of(url, HIDING, PATIENT).open(writes=True)
-        with pytest.raises(duckdb.BinderException, match="nope"):
-            session.run(past_the_judge("UPDATE orders SET nope = 1"), {}, 100)
+        statement = change_of(sql, "duckdb", session.catalog())
+        list(session.run(statement, dict.fromkeys(statement.names, 7), 100).rows)
         session.close()
+
+
+def test_an_invalid_statement_raises_the_error_of_the_database(fresh_shop: FreshShop):
+    url = fresh_shop("duckdb")
+    session = engine_of(url, HIDING, PATIENT).open(writes=True)
+    with pytest.raises(duckdb.BinderException, match="nope"):
+        session.run(past_the_judge("UPDATE orders SET nope = 1"), {}, 100)
+    session.close()

@@ -16,13 +16,13 @@ import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from support.sql.engines import ENGINES, PATIENT, shop
+from support.sql.engines import ENGINES, PATIENT
+from support.sql.fresh_shops import FreshShop
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ToolError
@@ -63,10 +63,10 @@ BEFORE = [[1, "paid"], [2, "open"], [3, "paid"]]
 
 
 @EVERYWHERE
-def test_without_writes_there_is_no_execute_sql(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        assert "execute_sql" not in [tool.name for tool in _listed(url, Access())]
-        assert "execute_sql" in [tool.name for tool in _listed(url, WRITES)]
+def test_without_writes_there_is_no_execute_sql(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    assert "execute_sql" not in [tool.name for tool in _listed(url, Access())]
+    assert "execute_sql" in [tool.name for tool in _listed(url, WRITES)]
 
 
 def _listed(url: str, access: Access) -> list[Any]:
@@ -78,47 +78,47 @@ def _listed(url: str, access: Access) -> list[Any]:
 
 
 @EVERYWHERE
-def test_a_person_is_shown_the_tables_and_how_many_rows(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url, answer=False)
-        sql = "UPDATE orders SET state = :state WHERE customer = :name"
-        assert shown.call("execute_sql", sql=sql, parameters={"state": "sent", "name": "Lin"}).is_error
-        assert shown.questions[0].endswith("UPDATE of orders: 2 rows as of now.")
-        assert shown.orders() == BEFORE
-        shown.call("execute_sql", sql="DELETE FROM orders")
-        assert shown.questions[1].endswith("DELETE of orders: 3 rows as of now; no WHERE: EVERY row.")
-        shown.call("execute_sql", sql="INSERT INTO users VALUES (7, 'a', 'b'), (8, 'c', 'd')")
-        assert shown.questions[2].endswith("INSERT of users: 2 rows as of now.")
-        chinese = Shown(url, answer=False, language="zh")
-        chinese.call("execute_sql", sql="DELETE FROM orders")
-        assert chinese.questions[-1].endswith("对 orders 执行 DELETE：目前涉及 3 行；没有 WHERE：涉及每一行。")
+def test_a_person_is_shown_the_tables_and_how_many_rows(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url, answer=False)
+    sql = "UPDATE orders SET state = :state WHERE customer = :name"
+    assert shown.call("execute_sql", sql=sql, parameters={"state": "sent", "name": "Lin"}).is_error
+    assert shown.questions[0].endswith("UPDATE of orders: 2 rows as of now.")
+    assert shown.orders() == BEFORE
+    shown.call("execute_sql", sql="DELETE FROM orders")
+    assert shown.questions[1].endswith("DELETE of orders: 3 rows as of now; no WHERE: EVERY row.")
+    shown.call("execute_sql", sql="INSERT INTO users VALUES (7, 'a', 'b'), (8, 'c', 'd')")
+    assert shown.questions[2].endswith("INSERT of users: 2 rows as of now.")
+    chinese = Shown(url, answer=False, language="zh")
+    chinese.call("execute_sql", sql="DELETE FROM orders")
+    assert chinese.questions[-1].endswith("对 orders 执行 DELETE：目前涉及 3 行；没有 WHERE：涉及每一行。")
 
 
 @EVERYWHERE
-def test_a_change_is_made_once_a_person_agrees(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        done = shown.call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = :id", parameters={"id": 2})
-        assert done.structured == {"verb": "UPDATE", "tables": ["orders"], "affected": 1, "committed": True}
-        assert shown.orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
+def test_a_change_is_made_once_a_person_agrees(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    done = shown.call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = :id", parameters={"id": 2})
+    assert done.structured == {"verb": "UPDATE", "tables": ["orders"], "affected": 1, "committed": True}
+    assert shown.orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
 
 
 @EVERYWHERE
-def test_more_rows_than_at_most_are_undone(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        result = shown.call("execute_sql", sql="DELETE FROM orders", at_most=2)
-        assert result.text.endswith("[TT6229]")
-        assert shown.orders() == BEFORE
+def test_more_rows_than_at_most_are_undone(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    result = shown.call("execute_sql", sql="DELETE FROM orders", at_most=2)
+    assert result.text.endswith("[TT6229]")
+    assert shown.orders() == BEFORE
 
 
 @EVERYWHERE
-def test_a_dry_run_changes_nothing(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        result = shown.call("execute_sql", sql="DELETE FROM orders WHERE state = 'paid'", dry_run=True)
-        assert (result.structured["affected"], result.structured["committed"]) == (2, False)
-        assert shown.orders() == BEFORE
+def test_a_dry_run_changes_nothing(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    result = shown.call("execute_sql", sql="DELETE FROM orders WHERE state = 'paid'", dry_run=True)
+    assert (result.structured["affected"], result.structured["committed"]) == (2, False)
+    assert shown.orders() == BEFORE
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -130,63 +130,61 @@ def test_a_dry_run_changes_nothing(engine: str, tmp_path: Path):
         "WITH x AS (SELECT id FROM orders) DELETE FROM orders WHERE id IN (SELECT id FROM x)",
     ],
 )
-def test_the_at_most_limit_holds_for_any_statement(engine: str, tmp_path: Path, sql: str):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6229]")
-        assert shown.orders() == BEFORE
-        done = shown.call("execute_sql", sql=sql, at_most=3).structured
-        assert (done["affected"], done["committed"], "rows" in done) == (3, True, False)
+def test_the_at_most_limit_holds_for_any_statement(engine: str, fresh_shop: FreshShop, sql: str):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6229]")
+    assert shown.orders() == BEFORE
+    done = shown.call("execute_sql", sql=sql, at_most=3).structured
+    assert (done["affected"], done["committed"], "rows" in done) == (3, True, False)
 
 
-def test_at_most_holds_for_truncate(tmp_path: Path):
-    with shop("postgresql", tmp_path) as url:
-        shown = Shown(url)
-        assert shown.call("execute_sql", sql="TRUNCATE orders", at_most=1).text.endswith("[TT6229]")
-        assert shown.orders() == BEFORE
+def test_at_most_holds_for_truncate(fresh_shop: FreshShop):
+    url = fresh_shop("postgresql")
+    shown = Shown(url)
+    assert shown.call("execute_sql", sql="TRUNCATE orders", at_most=1).text.endswith("[TT6229]")
+    assert shown.orders() == BEFORE
 
 
-def test_at_most_is_refused_for_a_statement_without_a_row_count(tmp_path: Path):
-    with shop("sqlite", tmp_path) as url:
-        shown = Shown(url)
-        sql = "ALTER TABLE orders DROP COLUMN customer"
-        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6236]")
-        done = shown.call("execute_sql", sql=sql).structured
-        assert (done["tables"], done["committed"]) == (["orders"], True)
-        assert len(shown.call("describe_table", table="orders").structured["columns"]) == 3
+def test_at_most_is_refused_for_a_statement_without_a_row_count(fresh_shop: FreshShop):
+    url = fresh_shop("sqlite")
+    shown = Shown(url)
+    sql = "ALTER TABLE orders DROP COLUMN customer"
+    assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TT6236]")
+    done = shown.call("execute_sql", sql=sql).structured
+    assert (done["tables"], done["committed"]) == (["orders"], True)
+    assert len(shown.call("describe_table", table="orders").structured["columns"]) == 3
 
 
-def test_all_tables_that_a_change_writes_to_are_shown(tmp_path: Path):
-    with shop("mysql", tmp_path) as url:
-        shown = Shown(url, answer=False)
-        shown.call("execute_sql", sql="UPDATE orders o JOIN users u ON o.id = u.id SET o.state = 'x', u.name = 'y'")
-        assert shown.questions[0].endswith(
-            "UPDATE of orders, users: how many rows is not known before; no WHERE: EVERY row."
-        )
-        half = Shown(url, access=Access(writes=True, hidden=("users.password*",), mighty_roles=True))
-        sql = "UPDATE orders SET customer = u.name FROM users u"
-        assert half.call("execute_sql", sql=sql, dry_run=True).structured["tables"] == ["orders"]
-
-
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_rows_that_are_replaced_are_told_of(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        shown.call("execute_sql", sql="INSERT OR REPLACE INTO ledger VALUES (1, 7)")
-        assert shown.questions[0].endswith("INSERT OR REPLACE of ledger: 1 rows as of now.")
-        assert shown.call("execute_sql", sql="CREATE OR REPLACE TABLE ledger AS SELECT 1 AS id").text.endswith(
-            "[TT6230]"
-        )
-
-
-def test_a_number_beyond_the_database_is_told(tmp_path: Path):
-    with shop("sqlite", tmp_path) as url:
-        result = Shown(url).call("execute_sql", sql="UPDATE ledger SET amount = :n", parameters={"n": 1 << 70})
-        assert result.text.endswith("[TT6225]")
+def test_all_tables_that_a_change_writes_to_are_shown(fresh_shop: FreshShop):
+    url = fresh_shop("mysql")
+    shown = Shown(url, answer=False)
+    shown.call("execute_sql", sql="UPDATE orders o JOIN users u ON o.id = u.id SET o.state = 'x', u.name = 'y'")
+    assert shown.questions[0].endswith(
+        "UPDATE of orders, users: how many rows is not known before; no WHERE: EVERY row."
+    )
+    half = Shown(url, access=Access(writes=True, hidden=("users.password*",), mighty_roles=True))
+    sql = "UPDATE orders SET customer = u.name FROM users u"
+    assert half.call("execute_sql", sql=sql, dry_run=True).structured["tables"] == ["orders"]
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_a_statement_that_ends_after_its_timeout_changes_no_row(engine: str, tmp_path: Path):
+def test_rows_that_are_replaced_are_told_of(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    shown.call("execute_sql", sql="INSERT OR REPLACE INTO ledger VALUES (1, 7)")
+    assert shown.questions[0].endswith("INSERT OR REPLACE of ledger: 1 rows as of now.")
+    assert shown.call("execute_sql", sql="CREATE OR REPLACE TABLE ledger AS SELECT 1 AS id").text.endswith("[TT6230]")
+
+
+def test_a_number_beyond_the_database_is_told(fresh_shop: FreshShop):
+    url = fresh_shop("sqlite")
+    result = Shown(url).call("execute_sql", sql="UPDATE ledger SET amount = :n", parameters={"n": 1 << 70})
+    assert result.text.endswith("[TT6225]")
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_statement_that_ends_after_its_timeout_changes_no_row(engine: str, fresh_shop: FreshShop):
     """An engine that cannot be interrupted: the error reports that no row was changed, and the report is correct."""
 
     async def once(url: str) -> None:
@@ -201,12 +199,12 @@ def test_a_statement_that_ends_after_its_timeout_changes_no_row(engine: str, tmp
         with pytest.raises(ToolError, match="no row was changed"):
             await runner.run(work, None, writes=True, commits=True)
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(once(url))
-        assert Shown(url).orders() == BEFORE
+    url = fresh_shop(engine)
+    asyncio.run(once(url))
+    assert Shown(url).orders() == BEFORE
 
 
-def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp_path: Path):
+def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(fresh_shop: FreshShop):
     """A reader of the file delays the commit until the call has ended; the commit then succeeds."""
     clock, ended = StoppedClock(), threading.Event()
 
@@ -229,16 +227,16 @@ def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp
             await runner.run(work, None, writes=True, commits=True)
         assert told.value.code == "TT6237"
 
-    with shop("sqlite", tmp_path) as url:
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as reader:
-            reader.execute("BEGIN")
-            reader.execute("SELECT * FROM orders").fetchall()
-            asyncio.run(once(url))
-        assert ended.wait(LIMIT)
-        assert Shown(url).orders() == []
+    url = fresh_shop("sqlite")
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM orders").fetchall()
+        asyncio.run(once(url))
+    assert ended.wait(LIMIT)
+    assert Shown(url).orders() == []
 
 
-def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_path: Path):
+def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(fresh_shop: FreshShop):
     clock, working, stopping = StoppedClock(), threading.Semaphore(0), threading.Semaphore(0)
     may_end, has_ended = threading.Event(), threading.Event()
 
@@ -271,10 +269,10 @@ def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_pat
         may_end.set()
         await asyncio.gather(*others, return_exceptions=True)
 
-    with shop("sqlite", tmp_path) as url:
-        asyncio.run(once(url))
-        assert has_ended.wait(LIMIT)
-        assert Shown(url).orders() == BEFORE
+    url = fresh_shop("sqlite")
+    asyncio.run(once(url))
+    assert has_ended.wait(LIMIT)
+    assert Shown(url).orders() == BEFORE
 
 
 class _Losing(socketserver.BaseRequestHandler):
@@ -309,24 +307,24 @@ def _losing_commits(url: str) -> Generator[str]:
 
 
 @pytest.mark.parametrize("engine", ["postgresql", "mysql"])
-def test_a_commit_whose_answer_is_lost_may_have_been_made_and_that_is_told(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        with _losing_commits(url) as losing:
-            result = Shown(losing).call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = 2")
-        assert result.text.endswith("[TT6237]")
-        assert Shown(url).orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
+def test_a_commit_whose_answer_is_lost_may_have_been_made_and_that_is_told(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    with _losing_commits(url) as losing:
+        result = Shown(losing).call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = 2")
+    assert result.text.endswith("[TT6237]")
+    assert Shown(url).orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_a_commit_that_is_refused_changes_nothing_and_that_is_told(engine: str, tmp_path: Path):
+def test_a_commit_that_is_refused_changes_nothing_and_that_is_told(engine: str, fresh_shop: FreshShop):
     parts = "CREATE TABLE parts (id int PRIMARY KEY, whole int REFERENCES parts DEFERRABLE INITIALLY DEFERRED)"
-    with shop(engine, tmp_path, (parts,)) as url:
-        shown = Shown(url)
-        assert shown.call("execute_sql", sql="INSERT INTO parts VALUES (1, 7)").text.endswith("[TT6233]")
-        assert shown.call("run_sql_query", sql="SELECT * FROM parts").structured["rows"] == []
+    url = fresh_shop(engine, (parts,))
+    shown = Shown(url)
+    assert shown.call("execute_sql", sql="INSERT INTO parts VALUES (1, 7)").text.endswith("[TT6233]")
+    assert shown.call("run_sql_query", sql="SELECT * FROM parts").structured["rows"] == []
 
 
-def test_a_writing_statement_waits_for_a_reading_one(tmp_path: Path):
+def test_a_writing_statement_waits_for_a_reading_one(fresh_shop: FreshShop):
     """DuckDB opens a file to read or to write: the one waits for the other, as with every lock."""
 
     async def once(url: str) -> list[Result[Any]]:
@@ -337,17 +335,16 @@ def test_a_writing_statement_waits_for_a_reading_one(tmp_path: Path):
             writing = client.call_tool("execute_sql", {"sql": "UPDATE orders SET state = 'sent'"})
             return [await call for call in (asyncio.ensure_future(reading), asyncio.ensure_future(writing))]
 
-    with shop("duckdb", tmp_path) as url:
-        assert [result.is_error for result in asyncio.run(once(url))] == [False, False]
+    assert [result.is_error for result in asyncio.run(once(fresh_shop("duckdb")))] == [False, False]
 
 
 @EVERYWHERE
-def test_a_constraint_is_told_and_nothing_is_changed(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        sql = "INSERT INTO orders VALUES (9, 'x', 1, 'open'), (1, 'y', 1, 'open')"
-        assert shown.call("execute_sql", sql=sql).text.endswith("[TT6233]")
-        assert shown.orders() == BEFORE
+def test_a_constraint_is_told_and_nothing_is_changed(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    sql = "INSERT INTO orders VALUES (9, 'x', 1, 'open'), (1, 'y', 1, 'open')"
+    assert shown.call("execute_sql", sql=sql).text.endswith("[TT6233]")
+    assert shown.orders() == BEFORE
 
 
 @EVERYWHERE
@@ -367,34 +364,36 @@ def test_a_constraint_is_told_and_nothing_is_changed(engine: str, tmp_path: Path
         ("INSERT INTO orders SELECT id, pg_read_file('x'), 1, 'x' FROM users", "TT6214"),
     ],
 )
-def test_a_statement_that_does_not_change_a_visible_table_is_refused(engine: str, tmp_path: Path, sql: str, code: str):
+def test_a_statement_that_does_not_change_a_visible_table_is_refused(
+    engine: str, fresh_shop: FreshShop, sql: str, code: str
+):
     if engine in ("postgresql", "mysql") and code not in ("TT6232", "TT6215"):
         pytest.skip("the same lines of the parser, seen with the two that need no server")
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url, access=Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True))
-        assert shown.call("execute_sql", sql=sql).text.endswith(f"[{code}]")
-        assert shown.orders() == BEFORE
+    url = fresh_shop(engine)
+    shown = Shown(url, access=Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True))
+    assert shown.call("execute_sql", sql=sql).text.endswith(f"[{code}]")
+    assert shown.orders() == BEFORE
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "mysql"])
-def test_a_table_is_made_altered_and_dropped(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        shown = Shown(url)
-        for sql in (
-            "CREATE TABLE notes (id integer PRIMARY KEY, words varchar(50) NOT NULL DEFAULT 'none')",
-            "ALTER TABLE notes ADD COLUMN place varchar(50)",
-            "INSERT INTO notes (id) VALUES (1)",
-            "CREATE INDEX by_place ON notes (place)",
-        ):
-            assert not (result := shown.call("execute_sql", sql=sql)).is_error, result.text
-        described = shown.call("describe_table", table="notes").structured
-        assert [column["name"] for column in described["columns"]] == ["id", "words", "place"]
-        assert "by_place" in [index["name"] for index in described["indexes"]]
-        assert not (result := shown.call("execute_sql", sql="DROP TABLE notes")).is_error, result.text
+def test_a_table_is_made_altered_and_dropped(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    shown = Shown(url)
+    for sql in (
+        "CREATE TABLE notes (id integer PRIMARY KEY, words varchar(50) NOT NULL DEFAULT 'none')",
+        "ALTER TABLE notes ADD COLUMN place varchar(50)",
+        "INSERT INTO notes (id) VALUES (1)",
+        "CREATE INDEX by_place ON notes (place)",
+    ):
+        assert not (result := shown.call("execute_sql", sql=sql)).is_error, result.text
+    described = shown.call("describe_table", table="notes").structured
+    assert [column["name"] for column in described["columns"]] == ["id", "words", "place"]
+    assert "by_place" in [index["name"] for index in described["indexes"]]
+    assert not (result := shown.call("execute_sql", sql="DROP TABLE notes")).is_error, result.text
 
 
 @EVERYWHERE
-def test_a_call_that_is_cancelled_stops_the_database(engine: str, tmp_path: Path):
+def test_a_call_that_is_cancelled_stops_the_database(engine: str, fresh_shop: FreshShop):
     """It ends long before the time that the database was given."""
     slow = {
         "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
@@ -421,8 +420,7 @@ def test_a_call_that_is_cancelled_stops_the_database(engine: str, tmp_path: Path
             ended = asyncio.wait_for(client.call_tool("run_sql_query", {"sql": "SELECT count(*) FROM orders"}), 30)
             assert (await ended).structured["rows"] == [[3]]
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(once(url))
+    asyncio.run(once(fresh_shop(engine)))
 
 
 KILLED = """
@@ -457,28 +455,28 @@ MANY = (
 @pytest.mark.parametrize(("heard", "sum_of"), [("begun", 0), ("changed", 0), ("committed", ROWS)])
 @EVERYWHERE
 def test_a_process_killed_in_a_change_leaves_the_old_rows_or_the_new(
-    engine: str, tmp_path: Path, heard: str, sum_of: int
+    engine: str, fresh_shop: FreshShop, heard: str, sum_of: int
 ):
-    with shop(engine, tmp_path, MANY) as url:
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        while _line(process.stdout.fileno()) != heard:
-            if heard == "committed":
-                process.stdin.write(b"\n")
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
-        found = Shown(url).call("run_sql_query", sql="SELECT count(*), sum(a), min(a), max(a) FROM many").structured
-        count, total, least, most = (int(value) for value in found["rows"][0])
-        assert (count, total) in ((ROWS, sum_of), (ROWS, ROWS))
-        assert least == most
-        if engine == "sqlite":
-            with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as db:
-                assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    url = fresh_shop(engine, MANY)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    while _line(process.stdout.fileno()) != heard:
+        if heard == "committed":
+            process.stdin.write(b"\n")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+    found = Shown(url).call("run_sql_query", sql="SELECT count(*), sum(a), min(a), max(a) FROM many").structured
+    count, total, least, most = (int(value) for value in found["rows"][0])
+    assert (count, total) in ((ROWS, sum_of), (ROWS, ROWS))
+    assert least == most
+    if engine == "sqlite":
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def _line(fd: int) -> str:

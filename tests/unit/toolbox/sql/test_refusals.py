@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.sql.catalogs import DIALECTS, catalog_of
-from support.sql.engines import ENGINES, PATIENT, shop
+from support.sql.engines import ENGINES, PATIENT
+from support.sql.fresh_shops import FreshShop
 from tooltrue import Client, Server
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.sql import Access, toolset
@@ -65,13 +65,13 @@ def test_a_function_that_is_like_no_other_has_none_near(name: str):
 
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM read_csv('x')", "SELECT told()"])
-def test_a_function_of_duckdb_that_is_like_no_other_has_none_near(sql: str, tmp_path: Path):
+def test_a_function_of_duckdb_that_is_like_no_other_has_none_near(sql: str, fresh_shop: FreshShop):
     """Past the judge of statements, by DuckDB's own reading."""
-    with shop("duckdb", tmp_path, ("CREATE MACRO told() AS 1",)) as url:
-        session = engine_of(url, Access(), PATIENT).open(writes=False)
-        with pytest.raises(ToolError) as caught:
-            session.run(Statement(sql, "query"), {}, 10)
-        session.close()
+    url = fresh_shop("duckdb", ("CREATE MACRO told() AS 1",))
+    session = engine_of(url, Access(), PATIENT).open(writes=False)
+    with pytest.raises(ToolError) as caught:
+        session.run(Statement(sql, "query"), {}, 10)
+    session.close()
     assert "(none)" in str(caught.value)
 
 
@@ -93,7 +93,7 @@ MISSING = (
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_column_that_is_not_there_is_told_with_those_near_it_that_are_shown(engine: str, tmp_path: Path):
+def test_a_column_that_is_not_there_is_told_with_those_near_it_that_are_shown(engine: str, fresh_shop: FreshShop):
     access = Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True)
 
     async def once(url: str) -> None:
@@ -105,8 +105,7 @@ def test_a_column_that_is_not_there_is_told_with_those_near_it_that_are_shown(en
                 assert text.endswith("[TT6241]"), text
                 assert f"Near it are: {near}." in text, text
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(once(url))
+    asyncio.run(once(fresh_shop(engine)))
 
 
 OF_AN_ENGINE = {
@@ -118,7 +117,7 @@ OF_AN_ENGINE = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_person_is_not_asked_about_a_change_that_the_engine_cannot_plan(engine: str, tmp_path: Path):
+def test_a_person_is_not_asked_about_a_change_that_the_engine_cannot_plan(engine: str, fresh_shop: FreshShop):
     questions: list[str] = []
     joined = "UPDATE orders SET state = u.password_hash FROM users u WHERE u.id = orders.id"
     changes = (*OF_AN_ENGINE[engine], *(() if engine == "mysql" else (joined,)))
@@ -139,12 +138,11 @@ def test_a_person_is_not_asked_about_a_change_that_the_engine_cannot_plan(engine
             assert not (await client.call_tool("execute_sql", rise)).is_error
             assert len(questions) == 1
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(once(url))
+    asyncio.run(once(fresh_shop(engine)))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_person_is_asked_about_a_change_that_is_known_to_fail_or_is_a_dry_run(engine: str, tmp_path: Path):
+def test_no_person_is_asked_about_a_change_that_is_known_to_fail_or_is_a_dry_run(engine: str, fresh_shop: FreshShop):
     questions: list[str] = []
 
     def answer(question: Any) -> bool:
@@ -162,5 +160,4 @@ def test_no_person_is_asked_about_a_change_that_is_known_to_fail_or_is_a_dry_run
             assert not (await client.call_tool("execute_sql", {"sql": "DELETE FROM orders WHERE id = 1"})).is_error
             assert len(questions) == 1
 
-    with shop(engine, tmp_path) as url:
-        asyncio.run(once(url))
+    asyncio.run(once(fresh_shop(engine)))

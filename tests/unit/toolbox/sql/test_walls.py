@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +13,8 @@ import pymysql
 import pytest
 from click.testing import CliRunner
 
-from support.sql.engines import ENGINES, PATIENT, run_as_owner, shop
+from support.sql.engines import ENGINES, PATIENT, run_as_owner
+from support.sql.fresh_shops import FreshShop
 from tooltrue import Client, Server
 from tooltrue.cli.main import cli
 from tooltrue.client.call_results import Result
@@ -87,45 +87,44 @@ def other(url: str, made: str, gone: str) -> Generator[None]:
 
 @SERVERS
 @pytest.mark.attack("F18")
-def test_f18_a_role_with_access_to_hidden_data_is_refused(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        run_as_owner(url, *ending(url, HIDING))
-        check_that_it_stands(url)
-        assert rows(url, HIDING, "SELECT * FROM users ORDER BY id") == [[1, "Lin"], [2, "Ada"]]
-        assert rows(url, HIDING, "SELECT u.* FROM users AS u WHERE u.id = 1") == [[1, "Lin"]]
-        listed: Any = call(url, HIDING, "list_tables").structured
-        assert [table["name"] for table in listed["tables"]] == ["orders", "paid", "users"]
-        described: Any = call(url, HIDING, "describe_table", table="users").structured
-        assert [column["name"] for column in described["columns"]] == ["id", "name"]
+def test_f18_a_role_with_access_to_hidden_data_is_refused(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    run_as_owner(url, *ending(url, HIDING))
+    check_that_it_stands(url)
+    assert rows(url, HIDING, "SELECT * FROM users ORDER BY id") == [[1, "Lin"], [2, "Ada"]]
+    assert rows(url, HIDING, "SELECT u.* FROM users AS u WHERE u.id = 1") == [[1, "Lin"]]
+    listed: Any = call(url, HIDING, "list_tables").structured
+    assert [table["name"] for table in listed["tables"]] == ["orders", "paid", "users"]
+    described: Any = call(url, HIDING, "describe_table", table="users").structured
+    assert [column["name"] for column in described["columns"]] == ["id", "name"]
 
 
 @EVERYWHERE
 @pytest.mark.twin("F18")
-def test_f18_twin_with_nothing_hidden_any_role_is_taken(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        assert rows(url, Access(), "SELECT amount FROM ledger") == [[1000]]
+def test_f18_twin_with_nothing_hidden_any_role_is_taken(engine: str, fresh_shop: FreshShop):
+    assert rows(fresh_shop(engine), Access(), "SELECT amount FROM ledger") == [[1000]]
 
 
 @SERVERS
 @pytest.mark.attack("F18")
-def test_f18_tables_that_no_pattern_names_are_hidden_too(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        run_as_owner(url, *ending(url, ONLY))
-        check_that_it_stands(url, ONLY)
+def test_f18_tables_that_no_pattern_names_are_hidden_too(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    run_as_owner(url, *ending(url, ONLY))
+    check_that_it_stands(url, ONLY)
 
 
 @SERVERS
 @pytest.mark.attack("F18")
-def test_f18_with_writes_other_privileges_on_hidden_tables_count_too(engine: str, tmp_path: Path):
+def test_f18_with_writes_other_privileges_on_hidden_tables_count_too(engine: str, fresh_shop: FreshShop):
     writing = Access(writes=True, hidden=HIDING.hidden)
-    with shop(engine, tmp_path) as url:
-        run_as_owner(url, *ending(url, HIDING))
-        run_as_owner(url, f"GRANT DELETE ON ledger TO {role_of(url)}")
-        if engine == "mysql":
-            run_as_owner(url, f"GRANT DROP ON {urlsplit(url).path.strip('/')}.* TO {role_of(url)}")
-        toolset(url, HIDING, limits=PATIENT)
-        run_as_owner(url, *ending(url, writing))
-        check_that_it_stands(url, writing)
+    url = fresh_shop(engine)
+    run_as_owner(url, *ending(url, HIDING))
+    run_as_owner(url, f"GRANT DELETE ON ledger TO {role_of(url)}")
+    if engine == "mysql":
+        run_as_owner(url, f"GRANT DROP ON {urlsplit(url).path.strip('/')}.* TO {role_of(url)}")
+    toolset(url, HIDING, limits=PATIENT)
+    run_as_owner(url, *ending(url, writing))
+    check_that_it_stands(url, writing)
 
 
 def inspected(url: str, *options: str) -> str:
@@ -136,29 +135,29 @@ def inspected(url: str, *options: str) -> str:
 
 
 @EVERYWHERE
-def test_inspect_says_how_many_walls_there_are(engine: str, tmp_path: Path):
-    with shop(engine, tmp_path) as url:
-        if engine in ("sqlite", "duckdb"):
-            assert "two walls: the judge of statements" in inspected(url)
-            return
-        assert "one wall: the judge of statements" in inspected(url, "--roles", "any")
-        run_as_owner(url, *ending(url, HIDING))
-        assert "two walls: the judge of statements, the rights of the" in inspected(url, "--roles", "any")
-        assert "two walls: the judge of statements, the rights of the" in inspected(url)
+def test_inspect_says_how_many_walls_there_are(engine: str, fresh_shop: FreshShop):
+    url = fresh_shop(engine)
+    if engine in ("sqlite", "duckdb"):
+        assert "two walls: the judge of statements" in inspected(url)
+        return
+    assert "one wall: the judge of statements" in inspected(url, "--roles", "any")
+    run_as_owner(url, *ending(url, HIDING))
+    assert "two walls: the judge of statements, the rights of the" in inspected(url, "--roles", "any")
+    assert "two walls: the judge of statements, the rights of the" in inspected(url)
 
 
 @EVERYWHERE
-def test_a_pattern_without_a_match_is_reported(engine: str, tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    with shop(engine, tmp_path) as url:
-        shown = inspected(url, "--roles", "any", "--hide", "legder", "--hide", "users.pin*", "--table", "*")
-        assert "no table or column that the role can see matches legder, users.pin*" in shown
-        assert "matches" not in inspected(url, "--roles", "any", "--hide", "LEDGER", "--hide", "orders.tot*")
-        caplog.clear()
-        toolset(url, Access(hidden=("legder", "ledger", "users.name"), mighty_roles=True), limits=PATIENT)
-        told = [record.getMessage() for record in caplog.records if "TT6206" in record.getMessage()]
-        assert [("legder" in line, "users" in line) for line in told] == (
-            [(True, False)] if engine in ("sqlite", "duckdb") else []
-        )
+def test_a_pattern_without_a_match_is_reported(engine: str, fresh_shop: FreshShop, caplog: pytest.LogCaptureFixture):
+    url = fresh_shop(engine)
+    shown = inspected(url, "--roles", "any", "--hide", "legder", "--hide", "users.pin*", "--table", "*")
+    assert "no table or column that the role can see matches legder, users.pin*" in shown
+    assert "matches" not in inspected(url, "--roles", "any", "--hide", "LEDGER", "--hide", "orders.tot*")
+    caplog.clear()
+    toolset(url, Access(hidden=("legder", "ledger", "users.name"), mighty_roles=True), limits=PATIENT)
+    told = [record.getMessage() for record in caplog.records if "TT6206" in record.getMessage()]
+    assert [("legder" in line, "users" in line) for line in told] == (
+        [(True, False)] if engine in ("sqlite", "duckdb") else []
+    )
 
 
 PATHS = {
@@ -198,22 +197,22 @@ PATHS = {
 
 @pytest.mark.attack("F18")
 @pytest.mark.parametrize("path", PATHS)
-def test_f18_every_way_to_a_right_of_postgresql_is_found_and_ended(path: str, tmp_path: Path):
+def test_f18_every_way_to_a_right_of_postgresql_is_found_and_ended(path: str, fresh_shop: FreshShop):
     access = Access(hidden=("ledger", "shown", "users.password*"))
-    with shop("postgresql", tmp_path) as url:
-        names = {"role": role_of(url), "group": f"{role_of(url)}_group"}
-        run_as_owner(url, *(statement.format(**names) for statement in NO_ROLES))
+    url = fresh_shop("postgresql")
+    names = {"role": role_of(url), "group": f"{role_of(url)}_group"}
+    run_as_owner(url, *(statement.format(**names) for statement in NO_ROLES))
+    check_that_it_stands(url, access)
+    with other(url, f"CREATE ROLE {names['group']}", f"DROP OWNED BY {names['group']}; DROP ROLE {names['group']}"):
+        run_as_owner(url, *(statement.format(**names) for statement in PATHS[path]))
+        run_as_owner(url, *ending(url, access))
         check_that_it_stands(url, access)
-        with other(url, f"CREATE ROLE {names['group']}", f"DROP OWNED BY {names['group']}; DROP ROLE {names['group']}"):
-            run_as_owner(url, *(statement.format(**names) for statement in PATHS[path]))
-            run_as_owner(url, *ending(url, access))
-            check_that_it_stands(url, access)
 
 
-def test_a_function_that_the_operator_allows_is_no_hole(tmp_path: Path):
-    with shop("postgresql", tmp_path, ("CREATE SCHEMA open",)) as url:
-        run_as_owner(url, *(statement.format(role=role_of(url)) for statement in NO_ROLES), *PATHS["a function"])
-        toolset(url, Access(hidden=HIDING.hidden, functions=("public.told",)), limits=PATIENT)
+def test_a_function_that_the_operator_allows_is_no_hole(fresh_shop: FreshShop):
+    url = fresh_shop("postgresql", ("CREATE SCHEMA open",))
+    run_as_owner(url, *(statement.format(role=role_of(url)) for statement in NO_ROLES), *PATHS["a function"])
+    toolset(url, Access(hidden=HIDING.hidden, functions=("public.told",)), limits=PATIENT)
 
 
 GRANTS = {
@@ -231,28 +230,28 @@ GRANTS = {
 
 @pytest.mark.attack("F18")
 @pytest.mark.parametrize("path", GRANTS)
-def test_f18_every_way_to_a_right_of_mysql_is_found_and_ended(path: str, tmp_path: Path):
-    with shop("mysql", tmp_path) as url:
-        database = urlsplit(url).path.strip("/")
-        names = {"role": role_of(url), "group": f"{database}_group", "database": database, "other": f"{database}_other"}
-        role = names["role"]
-        run_as_owner(url, f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {role}", f"GRANT SELECT ON orders TO {role}")
+def test_f18_every_way_to_a_right_of_mysql_is_found_and_ended(path: str, fresh_shop: FreshShop):
+    url = fresh_shop("mysql")
+    database = urlsplit(url).path.strip("/")
+    names = {"role": role_of(url), "group": f"{database}_group", "database": database, "other": f"{database}_other"}
+    role = names["role"]
+    run_as_owner(url, f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {role}", f"GRANT SELECT ON orders TO {role}")
+    check_that_it_stands(url)
+    with (
+        other(url, f"CREATE ROLE {names['group']}", f"DROP ROLE {names['group']}"),
+        other(url, f"CREATE DATABASE {names['other']}", f"DROP DATABASE {names['other']}"),
+    ):
+        run_as_owner(url, *(statement.format(**names) for statement in GRANTS[path]))
+        run_as_owner(url, *ending(url, HIDING))
         check_that_it_stands(url)
-        with (
-            other(url, f"CREATE ROLE {names['group']}", f"DROP ROLE {names['group']}"),
-            other(url, f"CREATE DATABASE {names['other']}", f"DROP DATABASE {names['other']}"),
-        ):
-            run_as_owner(url, *(statement.format(**names) for statement in GRANTS[path]))
-            run_as_owner(url, *ending(url, HIDING))
-            check_that_it_stands(url)
 
 
 @SERVERS
-def test_printed_statements_quote_names_that_need_quotes(engine: str, tmp_path: Path):
+def test_printed_statements_quote_names_that_need_quotes(engine: str, fresh_shop: FreshShop):
     quote = "`" if engine == "mysql" else '"'
     table = f"{quote}the {quote * 2} ledger; x{quote}"
-    with shop(engine, tmp_path, (f"CREATE TABLE {table} ({table} integer, id integer)",)) as url:
-        access = Access(hidden=("ledger", "users.password*", "the *.the *"))
-        run_as_owner(url, *ending(url, access))
-        check_that_it_stands(url, access)
-        assert rows(url, access, f"SELECT * FROM {table}") == []
+    url = fresh_shop(engine, (f"CREATE TABLE {table} ({table} integer, id integer)",))
+    access = Access(hidden=("ledger", "users.password*", "the *.the *"))
+    run_as_owner(url, *ending(url, access))
+    check_that_it_stands(url, access)
+    assert rows(url, access, f"SELECT * FROM {table}") == []
