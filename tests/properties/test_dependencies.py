@@ -89,20 +89,20 @@ PROVIDED: dict[str, Callable[[Depends], Written]] = {
     "annotated optional": lambda d: (Annotated[str, d] | None, None),  # pyright: ignore[reportOperatorIssue] - at runtime
     "optional annotated": lambda d: (Annotated[str | None, d], None),
     "annotated, no JSON": lambda d: (Annotated[sqlite3.Connection, d], MISSING),
-    "alias": lambda d: (TypeAliasType("User", Annotated[str, d]), MISSING),  # pyright: ignore
+    "alias": lambda d: (TypeAliasType("User", Annotated[str, d]), MISSING),  # pyright: ignore[reportGeneralTypeIssues]
     "default": lambda d: (str, d),
     "optional default": lambda d: (str | None, d),
     "default without a type": lambda d: (MISSING, d),
     "default in a field": lambda d: (str, pydantic.Field(default=d)),
     "default in an annotated field": lambda d: (Annotated[str, pydantic.Field(default=d)], MISSING),
-    "factory of a field": lambda d: (str, pydantic.Field(default_factory=d)),  # pyright: ignore
+    "factory of a field": lambda d: (str, pydantic.Field(default_factory=d)),  # pyright: ignore[reportArgumentType]
 }
 
 
 def dataclass_default(d: Depends) -> type:
     @dataclass
     class Query:
-        user: str = field(default=d)  # pyright: ignore
+        user: str = field(default=d)  # pyright: ignore[reportAssignmentType]
 
     return Query
 
@@ -130,7 +130,7 @@ def typed_dict(d: Depends) -> Any:
 
 def named_tuple(d: Depends) -> type:
     class Query(NamedTuple):
-        user: str = d  # pyright: ignore
+        user: str = d  # pyright: ignore[reportAssignmentType]
 
     return Query
 

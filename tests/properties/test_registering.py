@@ -176,9 +176,10 @@ raw = st.fixed_dictionaries({}, optional={key: value for key, value in SETTINGS.
 @given(raw)
 def test_a_raw_tool_drops_no_setting(settings: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    typed_settings: dict[str, Any] = {"description": None, **settings}
     raw_tools, typed = LocalToolset(), LocalToolset()
     raw_tools.add_raw("wipe", schema, lambda arguments: "x", **settings)
-    typed.tool(wipe, **{"description": None, **settings})  # pyright: ignore
+    typed.tool(wipe, **typed_settings)
     raw_tool, typed_tool = bound(raw_tools).tool, bound(typed).tool
     left = {"definition": None, "input": None, "output": None, "preview": None, "source": None, "defaults": None}
     assert replaced(raw_tool, **left) == replaced(typed_tool, **left)

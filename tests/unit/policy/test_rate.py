@@ -407,7 +407,7 @@ def test_to_take_at_once_and_to_take_one_by_one_are_the_same(takes: list[tuple[b
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("wrong", [Rate(0, 5), Rate(5, 0), Rate(float("inf"), 5), Rate(1, 1.5)])  # pyright: ignore
+@pytest.mark.parametrize("wrong", [Rate(0, 5), Rate(5, 0), Rate(float("inf"), 5), Rate(1, 1.5)])  # pyright: ignore[reportArgumentType]
 def test_a_limit_that_is_none_fails_at_start(wrong: Rate):
     with pytest.raises(ConfigurationError):
         RateLimits(tool=wrong)

@@ -537,5 +537,6 @@ def test_a_method_in_the_body_of_its_class_says_how_to_register_it():
 
 @pytest.mark.parametrize("name", ["annotations", "readOnlyHint", "destructiveHint"])
 def test_hints_of_other_libraries_point_to_the_effect(name: str):
+    hint: dict[str, Any] = {name: True}
     with pytest.raises(DefinitionError, match="effect="):
-        Server("t").add_tool(plain, **{name: True})  # pyright: ignore
+        Server("t").add_tool(plain, **hint)

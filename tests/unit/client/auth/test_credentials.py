@@ -23,7 +23,7 @@ from tooltrue.testing.state import LIMIT
 class Keyring(keyring.backend.KeyringBackend):
     """A keyring that works like any, in memory."""
 
-    priority: ClassVar[float] = 5.0  # pyright: ignore
+    priority: ClassVar[float] = 5.0  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self) -> None:
         super().__init__()

@@ -41,7 +41,7 @@ def test_an_assertion_is_for_one_issuer_and_not_for_long(kind: str, of: str | in
     assert head["alg"] == signs
     assert (claims["iss"], claims["sub"], claims["aud"]) == ("robot", "robot", "https://issuer.example")
     assert (claims["iat"], claims["exp"]) == (1000, 1120)
-    assert jwt.decode(token, jwk.import_key(key, kind), algorithms=[signs]).claims == claims  # pyright: ignore
+    assert jwt.decode(token, jwk.import_key(key, kind), algorithms=[signs]).claims == claims  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def test_no_two_assertions_are_the_same():
@@ -66,7 +66,7 @@ def test_a_proof_is_of_one_request_and_shows_no_private_key():
     head, claims = read(key.proof("POST", "https://a.example/mcp?x=1#y", 5.0, token="t", nonce="n"))
     digest = base64.urlsafe_b64encode(hashlib.sha256(b"t").digest()).rstrip(b"=").decode()
     assert (head["typ"], head["alg"]) == ("dpop+jwt", "ES256")
-    assert sorted(head["jwk"]) == ["crv", "kty", "x", "y"]  # pyright: ignore
+    assert sorted(head["jwk"]) == ["crv", "kty", "x", "y"]  # pyright: ignore[reportArgumentType]
     jti = claims.pop("jti")
     assert claims == {"htm": "POST", "htu": "https://a.example/mcp", "iat": 5, "ath": digest, "nonce": "n"}
     assert read(key.proof("POST", "https://a.example/mcp", 5.0))[1]["jti"] != jti

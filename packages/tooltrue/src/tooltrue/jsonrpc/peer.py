@@ -138,7 +138,7 @@ def _start_lazy(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 
 
 def _start_eager(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True)  # pyright: ignore
+    return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True)  # pyright: ignore[reportUnknownVariableType, reportCallIssue]
 
 
 _start = _start_eager if hasattr(asyncio, "eager_task_factory") else _start_lazy

@@ -56,7 +56,7 @@ def _fields(fields: Any) -> tuple[dict[str, Json], Callable[[Json], Any]]:
     if fields is None:
         return _EMPTY, lambda content: None
     if isinstance(fields, Mapping):
-        schema: dict[str, Json] = {key: value for key, value in fields.items() if key in _ROOT}  # pyright: ignore
+        schema: dict[str, Json] = {key: value for key, value in fields.items() if key in _ROOT}  # pyright: ignore[reportUnknownVariableType]
         check_form(schema)
         compiled = compile_schema({**schema, "additionalProperties": False}, bounds=OWN)
         return schema, lambda content: _checked(compiled, content)

@@ -68,8 +68,8 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
         parameter.name: parameter.type if parameter.default is MISSING else NotRequired[parameter.type]
         for parameter in signature.parameters
     }
-    shape = TypedDict("Arguments", fields)  # pyright: ignore
-    shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")  # pyright: ignore
+    shape = TypedDict("Arguments", fields)  # pyright: ignore[reportGeneralTypeIssues, reportArgumentType]
+    shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")  # pyright: ignore[reportAttributeAccessIssue]
     try:
         return adapter_of(shape)
     except DefinitionError:
