@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from support.sources import FILES
-from tooltrue.cli.chinese_help import key_of, translated
+from tooltrue.cli.chinese_help import key_of, texts_of, translated
 from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES, USAGE
 from tooltrue.cli.families import FamilyOption, families_of
 from tooltrue.cli.main import cli
-from tooltrue.cli.plugins import FAMILIES, names_of
+from tooltrue.cli.plugins import CHINESE_HELP, FAMILIES, VERBS, load_plugin, names_of
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[str, click.Command]]:
@@ -50,6 +50,18 @@ def keys(path: str) -> set[str]:
     return {key for key, text in texts.items() if text} | {key for key, one in shown(command).items() if one.help}
 
 
+def of_plugins() -> dict[str, Mapping[str, str]]:
+    """The Chinese texts of the plugins' commands, by their paths."""
+    return {path: texts for verb in names_of(CHINESE_HELP) for path, texts in load_plugin(CHINESE_HELP, verb).items()}
+
+
+def unused(path: str) -> set[str]:
+    """The keys of a command's Chinese texts that it has no use for, besides errors on its use."""
+    options = shown(EVERY[path]).values()
+    used = keys(path) | {one.metavar for one in options} | {str(one.show_default) for one in options}
+    return {**COMMANDS, **of_plugins()}[path].keys() - used
+
+
 def family_options() -> list[FamilyOption]:
     """The options of all installed families."""
     every = families_of(",".join(names_of(FAMILIES))).values()
@@ -62,36 +74,52 @@ def family_options() -> list[FamilyOption]:
 def test_every_text_of_a_command_has_a_chinese_one():
     arguments = [one for path in EVERY for one in EVERY[path].params if isinstance(one, click.Argument)]
     assert not any(getattr(one, "help", None) for one in arguments)  # the catalogue has no place for their help
-    missing = {path: keys(path) - {*COMMANDS.get(path, {}), *SHARED} for path in EVERY}
+    missing = {path: keys(path) - texts_of(path.split()).keys() for path in EVERY}
     assert {path: left for path, left in missing.items() if left} == {}
 
 
 def test_no_chinese_text_is_left_over():
-    used = {path: keys(path) for path in EVERY}
-    assert COMMANDS.keys() <= used.keys()
-    assert {path: left for path, texts in COMMANDS.items() if (left := texts.keys() - used[path])} == {}
-    assert SHARED.keys() <= {key for path, names in used.items() for key in names - COMMANDS[path].keys()}
-    options = [one for command in EVERY.values() for one in shown(command).values()]
-    of_families = {option.placeholder for option in family_options()}
+    ours = {path: keys(path) for path in EVERY if path.split(" ")[0] not in names_of(VERBS)}
+    assert COMMANDS.keys() <= ours.keys()
+    assert {path: left for path in COMMANDS if (left := unused(path))} == {}
+    assert SHARED.keys() <= {key for path, names in ours.items() for key in names - COMMANDS[path].keys()}
+    options = [one for path in ours for one in shown(EVERY[path]).values()]
+    of_families = {option.placeholder for option in family_options() if not option.chinese_placeholder}
     assert PLACEHOLDERS.keys() <= {one.metavar for one in options} | of_families
     assert DEFAULTS.keys() == {one.show_default for one in options if isinstance(one.show_default, str)}
     assert TYPES.keys() <= {one.type.name for command in EVERY.values() for one in command.params}
 
 
+def test_the_chinese_texts_of_our_plugins_are_used():
+    errors = {*misuses("tooltrue_check/cli/")}
+    assert {path.split(" ")[0] for path in of_plugins()} == {*names_of(VERBS)} == {*names_of(CHINESE_HELP)}
+    assert {path: left for path in of_plugins() if (left := unused(path) - errors)} == {}
+
+
 def test_a_shared_text_stands_for_one_english_text():
     served: dict[str, set[str | None]] = defaultdict(set)
-    for path, command in EVERY.items():
-        for key, one in shown(command).items():
-            if key not in COMMANDS[path]:
+    for path, texts in COMMANDS.items():
+        for key, one in shown(EVERY[path]).items():
+            if key not in texts:
                 served[key].add(one.help)
     assert {key: texts for key, texts in served.items() if len(texts) > 1} == {}
 
 
+def source_in(folder: str) -> str:
+    modules = [path for name, path in FILES.items() if name.startswith(folder) and "chinese" not in path.name]
+    return "".join(path.read_text() for path in modules)
+
+
+def misuses(folder: str) -> list[str]:
+    """The errors on usage in the modules of a folder."""
+    return re.findall(r'\b(?:misuse|usage_text)\(\s*"([^"]+)"', source_in(folder))
+
+
 def test_every_error_on_usage_has_a_chinese_text_and_none_is_left_over():
-    modules = [path for name, path in FILES.items() if "cli/" in name and path.name != "chinese_texts.py"]
-    source = "".join(path.read_text() for path in modules)
-    said = re.findall(r'\b(?:misuse|usage_text)\(\s*"([^"]+)"', source)
-    assert {*said} == {*USAGE}
+    assert {*misuses("cli/")} == {*USAGE}
+    texts = {key for texts in of_plugins().values() for key in texts}
+    assert {*misuses("tooltrue_check/cli/")} - USAGE.keys() - texts == set()
+    source = source_in("cli/") + source_in("tooltrue_check/cli/")
     assert "click.UsageError(" not in source.replace("return click.UsageError(usage_text(text))", "")
 
 
@@ -195,7 +223,7 @@ def english(text: str) -> list[str]:
 
 
 def all_texts() -> Iterator[str]:
-    tables: tuple[Mapping[str, str], ...] = (*COMMANDS.values(), SHARED, USAGE)
+    tables: tuple[Mapping[str, str], ...] = (*COMMANDS.values(), *of_plugins().values(), SHARED, USAGE)
     for table in tables:
         yield from table.values()
     yield from (option.chinese for option in family_options())
@@ -249,8 +277,8 @@ def test_a_page_is_chinese_and_holds_every_text(path: str):
     lines = shows.splitlines()
     assert lines[0].startswith(f"用法：{' '.join(('tooltrue', *path.split()))} [选项]")
     assert "选项：" in lines
-    texts = [text for key, text in COMMANDS[path].items() if key != "short"]
-    for text in (*texts, *(SHARED[key] for key in keys(path) - COMMANDS[path].keys()), "显示此帮助并退出。"):
+    texts = texts_of(path.split())
+    for text in (*(texts[key] for key in keys(path) - {"short"}), "显示此帮助并退出。"):
         assert joined(text) in joined(shows)
     for word in ("Usage", "Options", "Commands", "Example", "default:", "[required", "Show this"):
         assert word not in shows
@@ -260,7 +288,9 @@ def test_a_group_lists_its_commands_in_chinese():
     for path in EVERY:
         group, _, name = path.rpartition(" ")
         if path:
-            assert re.search(rf"^  {name} +{re.escape(COMMANDS[path]['short'])}$", page(group), re.MULTILINE), path
+            assert re.search(rf"^  {name} +{re.escape(texts_of(path.split())['short'])}$", page(group), re.MULTILINE), (
+                path
+            )
 
 
 @PATHS

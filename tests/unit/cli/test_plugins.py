@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,12 +19,17 @@ MODULE = """
 import click
 from tooltrue import LocalToolset
 from tooltrue.cli.families import Family, FamilyOption
+from tooltrue.cli.usage import misuse
 
 print("imported")
 
 @click.command("greet")
-def command():
+@click.option("--name", metavar="PERSON", show_default="the world", help="Their name.")
+@click.option("--timeout", help="When to stop greeting.")
+def command(name, timeout):
     \"\"\"Greet.\"\"\"
+    if name == "nobody":
+        raise misuse("Nobody is here.")
     click.echo("hello")
 
 def tea(spec):
@@ -34,8 +40,21 @@ def tea(spec):
     tools.add(brew, effect="read")
     return tools
 
-TEA = Family(tea, (FamilyOption("--leaf", "NAME", "tea: the leaf.", "tea：茶叶。"),))
+TEA = Family(tea, (FamilyOption("--leaf", "LEAF", "tea: the leaf.", "tea：茶叶。", "茶叶"),))
 NOTHING = 1
+"""
+CHINESE = """
+COMMANDS = {
+    "greet": {
+        "short": "问候。",
+        "help": "问候某人。",
+        "--name": "姓名。",
+        "PERSON": "人",
+        "the world": "世界",
+        "Nobody is here.": "没有人。",
+    },
+    "list": {"short": "不应出现。"},
+}
 """
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -58,7 +77,9 @@ def run(tmp_path: Path) -> Run:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path)
 
     (tmp_path / "acme_tea.py").write_text(MODULE)
+    (tmp_path / "acme_chinese.py").write_text(CHINESE)
     entries = "[tooltrue.verbs]\ngreet = acme_tea:command\nlist = acme_tea:command\n"
+    entries += "[tooltrue.chinese_help]\ngreet = acme_chinese:COMMANDS\nlist = acme_chinese:COMMANDS\n"
     entries += "[tooltrue.families]\ntea = acme_tea:TEA\nnothing = acme_tea:NOTHING\ngone = acme_tea:GONE\n"
     distribution(tmp_path, "acme-tea", entries)
     return run
@@ -79,6 +100,29 @@ def test_a_listing_shows_a_plugin_and_imports_none(run: Run):
 @pytest.mark.process
 def test_a_plugin_replaces_no_verb_of_ours(run: Run):
     assert "List the tools of TARGET" in run("list", "--help").stdout
+    assert "列出 TARGET 的工具" in run("list", "--help", "--lang", "zh").stdout
+
+
+@pytest.mark.process
+def test_a_plugin_brings_the_chinese_help_of_its_verb(run: Run):
+    listing = run("--help", "--lang", "zh").stdout
+    assert "  greet      问候。\n" in listing
+    assert "不应出现" not in listing
+    assert "imported" not in listing
+    page = run("greet", "--help", "--lang", "zh").stdout
+    assert "  问候某人。\n" in page
+    assert re.search(r"--name 人 +姓名。 +\[默认：\(世界\)\]", page)
+    assert "When to stop greeting." in page  # not the Chinese text of an option of ours
+    assert "错误：没有人。" in run("greet", "--name", "nobody", "--lang", "zh").stderr
+    assert "Error: Nobody is here." in run("greet", "--name", "nobody").stderr
+
+
+@pytest.mark.process
+def test_chinese_help_that_cannot_be_imported_leaves_the_listing_in_english(run: Run, tmp_path: Path):
+    (tmp_path / "acme_chinese.py").write_text("import nothing_of_this_name\n")
+    assert "  greet      From acme-tea.\n" in run("--help", "--lang", "zh").stdout
+    assert "[TT4071]" in run("greet", "--lang", "zh").stderr
+    assert run("greet").stdout == "imported\nhello\n"
 
 
 @pytest.mark.process
@@ -86,7 +130,7 @@ def test_a_family_of_another_distribution_has_its_options_and_its_tools(run: Run
     called = run("call", "tea", "brew", "minutes=3", "--leaf", "sencha")
     assert called.stdout == "imported\nsencha for 3 minutes\n"
     assert "tea: the leaf." in run("serve", "tea", "--help").stdout
-    assert "tea：茶叶。" in run("serve", "tea", "--help", "--lang", "zh").stdout
+    assert re.search("--leaf 茶叶 +tea：茶叶。", run("serve", "tea", "--help", "--lang", "zh").stdout)
     assert "--leaf" not in run("serve", "notes.py", "--help").stdout
 
 

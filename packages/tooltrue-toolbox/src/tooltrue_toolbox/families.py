@@ -39,12 +39,14 @@ _ROOT = FamilyOption(
     "DIR",
     "files, command, tables: a folder that the tools may use. Repeatable.",
     "files、command、tables：工具可以使用的目录。可重复。",
+    chinese_placeholder="目录",
 )
 _ACCESS = FamilyOption(
     "--access",
     "HOW",
     "files, sql: read or write; read omits tools that write. Default: write for files, read for sql.",
     "files、sql：read 或 write，即是否提供写入工具。默认：files 为 write，sql 为 read。",
+    chinese_placeholder="方式",
 )
 _COMMANDS = FamilyOption(
     "--commands",
@@ -57,12 +59,14 @@ _ALLOW = FamilyOption(
     "COMMAND",
     "command: allow it as it is, such as 'git status'. Repeatable.",
     "command：按原样允许此命令，例如 'git status'。可重复。",
+    chinese_placeholder="命令",
 )
 _CONFINEMENT = FamilyOption(
     "--confinement",
     "HOW",
     "command: required, or available, which runs also where programs cannot be confined.",
     "command：required 或 available，后者在无法约束程序的机器上也运行。",
+    chinese_placeholder="方式",
 )
 _STORE = FamilyOption(
     "--store",
@@ -81,6 +85,7 @@ _CURRENCY = FamilyOption(
     "CODE",
     "catalog: the currency of prices, such as EUR.",
     "catalog：价格的货币，例如 EUR。",
+    chinese_placeholder="代码",
 )
 _DATABASE = FamilyOption(
     "--database",
@@ -93,12 +98,14 @@ _TABLE = FamilyOption(
     "PATTERN",
     "sql: only tables whose names match. Repeatable.",
     "sql：仅使用名称匹配的表。可重复。",
+    chinese_placeholder="通配符",
 )
 _HIDE = FamilyOption(
     "--hide",
     "PATTERN",
     "sql: hide this table, or TABLE.COLUMN. Repeatable.",
     "sql：隐藏此表，或 TABLE.COLUMN。可重复。",
+    chinese_placeholder="通配符",
 )
 _ALLOW_FUNCTION = FamilyOption(
     "--allow-function",
@@ -111,6 +118,7 @@ _ROLES = FamilyOption(
     "HOW",
     "sql: any also accepts a role that can reach files of the server, or hidden data.",
     "sql：any 也接受能够访问服务器文件或隐藏数据的角色。",
+    chinese_placeholder="方式",
 )
 _SMTP = FamilyOption(
     "--smtp",
@@ -141,6 +149,7 @@ _ROBOTS = FamilyOption(
     "HOW",
     "web: obey asks robots.txt first; ignore, the default, does not.",
     "web：obey 先查询 robots.txt；ignore（默认）不查询。",
+    chinese_placeholder="方式",
 )
 _PLACES_URL = FamilyOption(
     "--places-url",
@@ -159,6 +168,7 @@ _REPO = FamilyOption(
     "OWNER/REPO",
     "github: a repository that may be used; OWNER/* for all of an owner. Repeatable.",
     "github：可以使用的仓库；OWNER/* 表示该所有者的全部仓库。可重复。",
+    chinese_placeholder="所有者/仓库",
 )
 _GITHUB_URL = FamilyOption(
     "--github-url",

@@ -1,4 +1,5 @@
-"""Commands with Chinese help: the texts of :mod:`tooltrue.cli.chinese_texts`, and Click's own, set in terminal cells.
+"""Commands with Chinese help: the texts of :mod:`tooltrue.cli.chinese_texts`, those of plugins, and Click's own, set in
+terminal cells.
 
 The English texts stand where the commands and options are declared. A command is copied before its texts are replaced,
 so that the declared one stays English. Only a command line in Chinese loads this module.
@@ -10,15 +11,16 @@ import copy
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import click
 
-from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES
+from tooltrue.cli.chinese_texts import CLICK, COMMANDS, DEFAULTS, PLACEHOLDERS, SHARED, TYPES, USAGE
 from tooltrue.cli.language import current_language
+from tooltrue.cli.plugins import CHINESE_HELP, load_plugin
 
-__all__ = ["Formatter", "key_of", "translated", "translated_parameter"]
+__all__ = ["Formatter", "key_of", "texts_of", "translated", "translated_parameter", "translated_usage"]
 
 C = TypeVar("C", bound=click.Command)
 
@@ -27,11 +29,23 @@ _CLICK_MODULES = ("core", "decorators", "exceptions", "formatting", "parser", "t
 # --- commands and their parameters ------------------------------------------------------------------------------------
 
 
+def texts_of(path: Sequence[str]) -> Mapping[str, str]:
+    """The texts of the command at ``path``: those of this distribution, or of the plugin that has the verb.
+
+    ``ConfigurationError`` if the plugin's texts cannot be imported.
+    """
+    key = " ".join(path)
+    if not path or path[0] in COMMANDS:
+        return {**SHARED, **COMMANDS.get(key, {})}
+    commands: Mapping[str, Mapping[str, str]] = load_plugin(CHINESE_HELP, path[0]) or {}
+    return commands.get(key, {})
+
+
 def translated(command: C, path: Sequence[str]) -> C:
     """A copy of the command at ``path`` with its texts in Chinese, and Click's own with them. English stays where there
     is no Chinese text."""
     _translate_click()
-    texts = COMMANDS.get(" ".join(path), {})
+    texts = texts_of(path)
     result = copy.copy(command)
     vars(result)["_help_option"] = None  # Click makes it once, in the language of that time
     result.context_class = _Context
@@ -41,9 +55,7 @@ def translated(command: C, path: Sequence[str]) -> C:
     result.options_metavar = CLICK["[OPTIONS]"]
     if isinstance(result, click.Group):
         result.subcommand_metavar = CLICK["COMMAND [ARGS]..."]
-    result.params = [
-        translated_parameter(one, texts.get(key_of(one)) or SHARED.get(key_of(one))) for one in command.params
-    ]
+    result.params = [translated_parameter(one, texts.get(key_of(one)), texts) for one in command.params]
     return result
 
 
@@ -52,17 +64,26 @@ def key_of(param: click.Parameter) -> str:
     return max(param.opts, key=len)
 
 
-def translated_parameter(param: click.Parameter, text: str | None) -> click.Parameter:
-    """A copy of a parameter with ``text`` as its help, and its placeholder in Chinese."""
+def translated_parameter(param: click.Parameter, text: str | None, texts: Mapping[str, str]) -> click.Parameter:
+    """A copy of a parameter with ``text`` as its help, and its placeholder in Chinese: from ``texts``, or the usual."""
     result = copy.copy(param)
     if isinstance(result, click.Option):
         result.help = text or result.help
-        result.metavar = PLACEHOLDERS.get(result.metavar or "", result.metavar)
+        result.metavar = result.metavar and _chinese(result.metavar, texts, PLACEHOLDERS)
         if isinstance(result.show_default, str):
-            result.show_default = DEFAULTS[result.show_default]
+            result.show_default = _chinese(result.show_default, texts, DEFAULTS)
     result.type = copy.copy(param.type)
     result.type.name = TYPES.get(param.type.name, param.type.name)  # Click derives placeholders and errors from it
     return result
+
+
+def _chinese(english: str, *tables: Mapping[str, str]) -> str:
+    return next((table[english] for table in tables if english in table), english)
+
+
+def translated_usage(text: str, path: Sequence[str]) -> str:
+    """An error on the use of the command at ``path``, in Chinese."""
+    return USAGE.get(text) or texts_of(path).get(text, text)
 
 
 # --- Click's own texts ------------------------------------------------------------------------------------------------

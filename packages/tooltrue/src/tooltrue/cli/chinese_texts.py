@@ -1,4 +1,6 @@
-"""The Chinese help of all commands, and the Chinese of Click's own texts. Data for :mod:`tooltrue.cli.chinese_help`.
+"""The Chinese help of the commands of this distribution, and the Chinese of Click's own texts.
+
+Data for :mod:`tooltrue.cli.chinese_help`. The verbs of a plugin have their Chinese help in the plugin.
 
 The keys of ``COMMANDS`` are paths such as ``"audit tail"``. Below each are ``help`` (the docstring), ``short`` (the
 line in the list of commands), ``epilog``, and the help of each option by its longest spelling. An option that has the
@@ -141,83 +143,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--json": "从标准输入读取问题；每行输出一个事件。",
         "--rules": "运营者的规则和设置，例如 tooltrue.toml。",
     },
-    "check": {
-        "short": "在模型使用之前找出工具的问题。",
-        "help": (
-            "检查每个 TARGET 的工具：自有服务器、URL、带引号的命令、宿主的服务器配置文件、tools/list 的 JSON 转储，"
-            "或锁文件。\n\n"
-            "如有问题达到 --fail-on 的级别，退出码为 1；如有服务器无法检查，退出码为该故障的退出码。"
-        ),
-        "--for": "报告这些客户端和模型服务商如何处理这些工具：以逗号分隔的名称，或 all。",
-        "--level": "报告的最低级别。",
-        "--select": "仅使用此规则：代码、代码前缀、名称或组。可重复。",
-        "--ignore": "不使用此规则，写法同上。可重复。",
-        "--fail-on": "使命令失败的最低级别。",
-        "--verbose": "text：显示每条规则的依据。",
-        "--summary": "text：仅显示摘要。",
-        "--config": "运营者的文件，其中的 [[check.excused]] 列出可以接受的问题。",
-        "--baseline": "已知问题：仅报告其余问题。",
-        "--write-baseline": "将当前所有问题写入 --baseline 的文件。",
-        "--fix": "在规则有把握之处，修改 tools/list 的转储和自有的 Python 文件。",
-        "--dry-run": "与 --fix 同用：仅显示将作的修改。",
-        "--explain": "显示某条规则的全部说明，不作检查。",
-        "--timeout": "等待服务器的秒数。",
-    },
-    "diff": {
-        "short": "显示服务器契约的变化。",
-        "help": (
-            "比较契约 OLD 与 NEW：锁文件、tools/list 的 JSON 转储，或服务器。\n\n"
-            "如有变化达到或超过 --fail-on 的类别，退出码为 1。"
-        ),
-        "--fail-on": "使命令失败的最低类别。",
-    },
-    "doctor": {
-        "short": "找出工具在使用中的问题。",
-        "help": (
-            "读取服务器的审计日志，指出其工具在使用中的问题。\n\n"
-            "LOG 是当前用户的服务器名称、文件或 URL，同 audit；也可以是 `audit export` 的输出（.jsonl）。"
-            "未指定时使用唯一的日志。给出 --target 时，check 的规则会指出定义中需要查看的位置，"
-            "并可得知哪些工具从未被调用。"
-        ),
-        "--target": "服务器，写法同 check。可重复。",
-        "--since": "从此时起：7d、12h、30m 之前，或 YYYY-MM-DD[THH:MM]；UTC。",
-        "--patience": "调用方在失败后这么久没有再调用，即视为放弃。",
-        "--output": "将报告写入此文件。",
-        "--timeout": "等待服务器的秒数。",
-    },
-    "eval": {
-        "short": "查看模型为问题选择哪个工具。",
-        "help": (
-            "向 MODEL 提供 TARGET 的工具，逐一提出文件中的问题，报告它选择的工具和参数。除非使用 --run，"
-            "否则不执行任何工具。TARGET 的写法同 check；使用 --run 时同 chat。\n\n"
-            "回答保存在文件中：已有回答的问题不再提出，因此中断后可以继续。结果低于 --fail-under 时退出码为 1；"
-            "仍有问题没有回答时为 4。"
-        ),
-        "--questions": "问题，JSON Lines 格式。",
-        "--against": "用这些工具（例如锁文件）提出相同的问题，并作比较。",
-        "--renamed": "与 --against 同用：同一工具的新旧名称。可重复。",
-        "--answers": "保存回答的文件。默认：--questions 的文件名加 .answers.jsonl。",
-        "--repeat": "每个问题提出的次数。",
-        "--concurrency": "同时提出的问题数。",
-        "--system": "每个问题之前给模型的系统提示。",
-        "--temperature": "随每个请求发送。默认：由端点决定。",
-        "--run": "在宿主的防护之下执行模型的调用。",
-        "--rules": "与 --run 同用：运营者的规则，例如 tooltrue.toml。",
-        "--fail-under": "完全正确的回答低于此比例时失败。",
-        "--timeout": "等待服务器的秒数。",
-    },
-    "find": {
-        "short": "查看搜索能否找到这些工具。",
-        "help": (
-            "按用途搜索每个 TARGET 的每个工具，与工具众多的宿主一样按词语搜索。\n\n"
-            "问题取自 --queries，未指定时取自每个工具的自述。TARGET 的写法同 check。"
-            "显示先找到其他工具的问题及起决定作用的词语，以及难以区分的工具。"
-        ),
-        "--among": "一同参与搜索的其他工具：每行一个服务器的 JSON、转储或锁文件。可重复。",
-        "--queries": '问题，每行一个：{"tool": NAME, "query": TEXT}。',
-        "--query": "仅显示这些词语找到的工具。",
-        "--fail-beyond": "如有工具不在前 N 个之内，则失败。",
-    },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
         "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
@@ -248,14 +173,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "help": f"列出 TARGET 的工具、资源或提示。\n\n{_TARGET_OF_LIST}",
         "--resources": "改为列出资源和资源模板。",
         "--prompts": "改为列出提示。",
-    },
-    "lock": {
-        "short": "保存服务器的契约。",
-        "help": (
-            "将 TARGET 每个工具的每个字段写入文件，供评审时阅读。\n\n"
-            "TARGET 是自有服务器（工具箱名称、FILE.py、module:NAME）、URL，或带引号的命令。"
-        ),
-        "--file": "要写入的文件。",
     },
     "login": {
         "short": "登录服务器。",
@@ -398,7 +315,6 @@ SHARED: Final[Mapping[str, str]] = {
     "--json": "以 JSON 输出。",
     "--log": "日志本身：sqlite:PATH 或 postgresql://…",
     "--model": "PROVIDER:MODEL；使用 --base-url 时为 MODEL。",
-    "--output": "将报告写入此文件。",
     "--revision": "仅使用此协议版本。默认：双方都支持的最新版本。",
     "--server": "此名称的服务器的日志。",
     "--timeout": "等待应答的秒数。",
@@ -407,40 +323,26 @@ SHARED: Final[Mapping[str, str]] = {
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "ADDRESS": "地址",
     "CLIENT": "客户端",
-    "CODE": "代码",
-    "COMMAND": "命令",
     "DATE": "日期",
     "DIGEST": "摘要",
-    "DIR": "目录",
     "FILE": "文件",
     "FILE|URL": "文件|URL",
     "GLOB": "通配符",
     "HOST:PORT": "主机:端口",
-    "HOW": "方式",
     "ID": "标识",
     "ISSUER": "签发者",
-    "MINUTES": "分钟数",
     "MODEL": "模型",
     "NAME": "名称",
     "NAME=VALUE": "名称=值",
-    "NAMES": "名称列表",
-    "NUMBER": "数值",
-    "OLD=NEW": "旧名称=新名称",
-    "OWNER/REPO": "所有者/仓库",
-    "PATTERN": "通配符",
-    "PERCENT": "百分比",
     "POSITION": "位置",
-    "RULE": "规则",
     "SCHEMA": "架构",
     "SCOPE": "权限范围",
     "SECONDS": "秒数",
-    "TARGET": "目标",
     "TEXT": "文本",
     "TIME": "时间",
     "URL|FILE": "URL|文件",
-    "WORDS": "词语",
 }
-"""Placeholders of the values of options."""
+"""Placeholders of the values of options. Those of plugins are among their own texts."""
 
 DEFAULTS: Final[Mapping[str, str]] = {"60, or that of the file": "60，或文件中的值"}
 """Defaults of options that are described in words."""
@@ -458,19 +360,11 @@ TYPES: Final[Mapping[str, str]] = {
 USAGE: Final[Mapping[str, str]] = {
     " or ": " 或 ",
     "--accept needs a SERVER.": "--accept 需要 SERVER。",
-    "--dry-run goes with --fix, --write-baseline with --baseline FILE.": (
-        "--dry-run 须与 --fix 同用，--write-baseline 须与 --baseline FILE 同用。"
-    ),
-    "--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.": (
-        "--for 只能与 --fail-on、--format text|json|html、-o、-v、--summary、--timeout 同用。"
-    ),
-    "--renamed takes OLD=NEW.": "--renamed 的值应为 OLD=NEW。",
     "Error: {message}": "错误：{message}",
     "FILE, --list or --revoke DIGEST is needed.": "需要 FILE、--list 或 --revoke DIGEST。",
-    "Missing argument 'TARGET...'.": "缺少参数 'TARGET...'。",
     "{value!r} is no number that can be counted with.": "{value!r} 不是可以计算的数值。",
 }
-"""Errors of this package on the use of a command, by their English text."""
+"""Errors of this distribution on the use of a command, by their English text."""
 
 CLICK: Final[Mapping[str, str]] = {
     # help

@@ -30,13 +30,15 @@ __all__ = ["Family", "FamilyOption", "FamilyOptions", "TargetVerb", "families_of
 class FamilyOption:
     """An option of a family. It is repeatable; a family that wants one value takes the last.
 
-    ``help`` and ``chinese`` are its help. An option of several families is the same object for all of them.
+    ``help`` and ``chinese`` are its help. A usual placeholder, such as FILE, needs no ``chinese_placeholder``. An
+    option of several families is the same object for all of them.
     """
 
     name: str
     placeholder: str
     help: str
     chinese: str = ""
+    chinese_placeholder: str = ""
 
 
 def _no_values(spec: Spec) -> Sequence[str]:
@@ -149,7 +151,8 @@ def _click_option(option: FamilyOption) -> click.Parameter:
         return made
     from tooltrue.cli.chinese_help import translated_parameter  # noqa: PLC0415 - an English command loads no Chinese texts
 
-    return translated_parameter(made, option.chinese)
+    placeholders = {option.placeholder: option.chinese_placeholder} if option.chinese_placeholder else {}
+    return translated_parameter(made, option.chinese, placeholders)
 
 
 def _key(option: FamilyOption) -> str:

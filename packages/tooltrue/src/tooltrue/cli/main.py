@@ -91,7 +91,7 @@ class _RootVerbs(Verbs):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if _LISTING in ctx.meta and cmd_name not in _VERBS:  # a listing imports no plugin
-            return in_language(click.Command(cmd_name, short_help=summary_of(cmd_name)), ctx.obj, cmd_name)
+            return _listed(cmd_name, ctx.obj)
         return super().get_command(ctx, cmd_name)
 
     def find_command(self, cmd_name: str) -> click.Command | None:
@@ -113,6 +113,15 @@ class _RootVerbs(Verbs):
         except TooltrueError as error:
             tell(f"tooltrue: {_indented(error.say(ctx.obj))}", err=True)
             sys.exit(exit_code(error))
+
+
+def _listed(verb: str, language: str) -> click.Command:
+    """A plugin's verb as a listing shows it: in English also if its Chinese help cannot be imported."""
+    command = click.Command(verb, short_help=summary_of(verb))
+    try:
+        return in_language(command, language, verb)
+    except ConfigurationError:
+        return command
 
 
 def _verb_of_plugin(name: str) -> click.Command | None:

@@ -1,7 +1,8 @@
 """Plugins of the command: verbs and tool families of other distributions, which entry points announce.
 
-The groups are ``tooltrue.verbs`` (a name → a Click command) and ``tooltrue.families`` (a name → a
-:class:`tooltrue.cli.families.Family`). A listing reads metadata only. A plugin is imported when its name is used, and
+The groups are ``tooltrue.verbs`` (a name → a Click command), ``tooltrue.chinese_help`` (the name of a verb → the
+Chinese texts of its commands) and ``tooltrue.families`` (a name → a :class:`tooltrue.cli.families.Family`). A listing
+reads metadata only; one in Chinese also reads the Chinese texts. A plugin is imported when its name is used, and
 refused then if a second distribution offers the same name.
 """
 
@@ -18,9 +19,10 @@ from tooltrue.extras import companion_command
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["FAMILIES", "VERBS", "load_plugin", "names_of", "not_installed", "summary_of"]
+__all__ = ["CHINESE_HELP", "FAMILIES", "VERBS", "load_plugin", "names_of", "not_installed", "summary_of"]
 
 VERBS = "tooltrue.verbs"
+CHINESE_HELP = "tooltrue.chinese_help"
 FAMILIES = "tooltrue.families"
 
 _CHECK, _TOOLBOX = "tooltrue-check", "tooltrue-toolbox"

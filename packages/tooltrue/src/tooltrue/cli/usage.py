@@ -130,12 +130,12 @@ def in_language(command: C, language: str | None, *path: str) -> C:
 
 
 def usage_text(text: str) -> str:
-    """A text of this package on how the command is used, in the language of the running command."""
+    """A text on how the command is used, in the language of the running command."""
     if current_language() != "zh":
         return text
-    from tooltrue.cli.chinese_texts import USAGE  # noqa: PLC0415 - an English command does not load Chinese texts
+    from tooltrue.cli.chinese_help import translated_usage  # noqa: PLC0415 - an English command loads no Chinese texts
 
-    return USAGE[text]
+    return translated_usage(text, _path(click.get_current_context()))
 
 
 def misuse(text: str) -> click.UsageError:
