@@ -8,7 +8,8 @@ import pytest
 
 from support.sources import FILES
 from tooltrue import errors
-from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, TooltrueError, UnknownTool
+from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, TooltrueError, UnknownTool, fact_of
+from tooltrue.wording import LABEL_NONE, SETTING_INVALID, Worded
 
 
 def family(root: type[BaseException]) -> set[type[BaseException]]:
@@ -100,3 +101,29 @@ def test_retired_error_numbers_occur_only_in_the_code_for_older_revisions():
 
     assert files_with("32042") == set()
     assert files_with("32002") == {"errors.py", "server/legacy.py"}
+
+
+def test_a_nested_error_has_the_language_of_the_sentence_around_it():
+    inner = UnknownTool("a")
+    outer = ToolError.of(SETTING_INVALID, name="x", wanted=fact_of(inner))
+    assert outer.say("en").startswith("x must be Unknown tool: 'a'. Ask tools/list for the tools there are. [")
+    assert outer.say("zh").startswith("x 必须是 未知工具：'a'。可用 tools/list 查看现有工具。 [")
+    assert str(fact_of(inner, is_clause=False)).endswith(".")
+
+
+def test_an_exception_may_be_raised_with_a_message():
+    fact = fact_of(ValueError(Worded(LABEL_NONE, {})))
+    assert isinstance(fact, Worded)
+    assert (fact.say("en"), fact.say("zh")) == ("none", "无")
+
+
+def test_an_error_without_a_message_is_its_text_or_its_type():
+    assert fact_of(OSError("No space.")) == "No space"
+    assert fact_of(KeyError()) == "KeyError"
+
+
+def test_an_error_whose_text_was_changed_is_its_text():
+    """As it is after redaction: the facts alone would bring the secret back."""
+    error = UnknownTool("secret")
+    error.args = ("Unknown tool: '…'.",)
+    assert fact_of(error) == "Unknown tool: '…'"

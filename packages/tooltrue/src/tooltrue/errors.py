@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
-from tooltrue.wording import INSUFFICIENT_SCOPE, TOOL_NOT_FOUND, sentence
+from tooltrue.wording import INSUFFICIENT_SCOPE, TOOL_NOT_FOUND, Worded, sentence
 
 __all__ = [
     "AuthorizationFailed",
@@ -78,6 +78,7 @@ __all__ = [
     "UnknownTool",
     "Unreachable",
     "UnsupportedVersion",
+    "fact_of",
 ]
 
 
@@ -101,6 +102,22 @@ class TooltrueError(Exception):
         """The sentence in ``language`` (``en`` or ``zh``), followed by the code if there is one."""
         text = sentence(self.code, language, self.facts) if self.code else str(self)
         return f"{text} [{self.code}]" if self.code else text
+
+
+def fact_of(error: BaseException, *, is_clause: bool = True) -> str | Worded:
+    """Return the text of ``error`` as a fact of another message, in the language of that message if it has one.
+
+    The text is the sentence of the error's code, or the message that the error was raised with; for others, ``str()``
+    of the error, or the name of its type if that is empty. With ``is_clause``, the full stop is left out.
+    """
+    if isinstance(error, TooltrueError) and error.code and str(error) == sentence(error.code, "en", error.facts):
+        return Worded(error.code, error.facts, is_clause=is_clause)
+    match error.args:
+        case (Worded() as problem,):
+            return Worded(problem.code, problem.facts, is_clause=is_clause)
+        case _:
+            text = str(error) or type(error).__name__
+            return text.rstrip(".") if is_clause else text
 
 
 class RpcError(TooltrueError):

@@ -15,7 +15,7 @@ cards · TT98… invalid input of a check or a search, and the treatment of tool
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ __all__ = [
     "coded_sentence",
     "load_catalogues",
     "message",
+    "names_or_none",
     "sentence",
 ]
 
@@ -85,9 +86,12 @@ class Worded:
 
     code: str
     facts: Mapping[str, Any]
+    is_clause: bool = False
+    """Whether its full stop is left out, because another sentence goes on after it."""
 
     def say(self, language: str) -> str:
-        return sentence(self.code, language, self.facts)
+        text = sentence(self.code, language, self.facts)
+        return text.rstrip(".。") if self.is_clause else text
 
     def __str__(self) -> str:
         return self.say("en")
@@ -99,6 +103,11 @@ def alternatives(options: Sequence[str]) -> str | Worded:
     for option in options[1:]:
         joined = Worded(LABEL_ONE_OR_OTHER, {"one": joined, "other": option})
     return joined
+
+
+def names_or_none(names: Iterable[str]) -> str | Worded:
+    """``names``, separated by commas; if there are none, the word for that in the language of the sentence."""
+    return ", ".join(names) or Worded(LABEL_NONE, {})
 
 
 # --- messages of several packages -------------------------------------------------------------------------------------
@@ -190,4 +199,9 @@ REASON_NOT_UNICODE: Final = message(
     "TT4060",
     "it is not valid Unicode",
     "它不是有效的 Unicode",
+)
+REASON_NO_REASON_GIVEN: Final = message(
+    "TT1243",
+    "no reason given",
+    "未说明原因",
 )

@@ -43,7 +43,7 @@ from tooltrue.client.wording import (
     LABEL_TEXT,
     LABEL_TRUE_OR_FALSE,
 )
-from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.errors import ConfigurationError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import Value, replaced
@@ -153,7 +153,7 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
         document: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
     except (tomllib.TOMLDecodeError, ParseError) as error:
-        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=str(error).rstrip(".")) from None
+        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=fact_of(error)) from None
     except RecursionError:
         raise ConfigurationError.of(
             CLIENT_CONFIG_MALFORMED, file=name, problem=Worded(REASON_NESTED_TOO_DEEPLY, {})

@@ -43,6 +43,7 @@ from tooltrue.errors import (
     SessionLost,
     TransportError,
     UnsupportedVersion,
+    fact_of,
 )
 from tooltrue.jsonrpc.deadlines import Deadlines
 from tooltrue.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
@@ -206,7 +207,9 @@ class ClientConnection:
             return await self._ask(era, method, params, timeout)
         except RequestTimeout as error:
             if stderr := self._link.last_words():
-                raise RequestTimeout.of(FAILURE_WITH_SERVER_STDERR, problem=str(error), stderr=stderr) from None
+                raise RequestTimeout.of(
+                    FAILURE_WITH_SERVER_STDERR, problem=fact_of(error, is_clause=False), stderr=stderr
+                ) from None
             raise
 
     async def _reopen(self, link: ClientLink) -> None:
@@ -296,7 +299,7 @@ class ClientConnection:
             try:
                 waiting.enter_context(self._answers.asking(one.get("method") for one in requests.values()))
             except RpcError as error:  # raised here, not an error of the server; also below
-                raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=str(error).rstrip(".")) from None
+                raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=fact_of(error)) from None
             try:
                 return {key: await self._answers.to(request) for key, request in requests.items()}
             except MethodNotFound:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from tooltrue.client.answers import Answers, Elicit
 from tooltrue.crashes import log_crash
-from tooltrue.errors import MethodNotFound, ParseError, ToolError, TooltrueError, UnknownTool
+from tooltrue.errors import MethodNotFound, ParseError, ToolError, TooltrueError, UnknownTool, fact_of
 from tooltrue.host.models.model import ToolReply, ToolUse, Turn
 from tooltrue.host.models.tool_uses import as_written
 from tooltrue.host.replies import refusal, reply
@@ -167,7 +167,7 @@ def _read(use: ToolUse, names: Mapping[str, str]) -> ResolvedCall:
     try:
         arguments = decode(as_written(use))
     except (ParseError, UnicodeError) as error:
-        raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem=str(error)) from None
+        raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem=fact_of(error)) from None
     if not is_object(arguments):
         raise ToolError.of(MODEL_ARGUMENTS_NOT_OBJECT, name=use.name, problem=Worded(REASON_NO_OBJECT, {}))
     return ResolvedCall(use, names[use.name], arguments)

@@ -261,8 +261,8 @@ MODEL_CALLED_MISSING_TOOL: Final = message(
 )
 MODEL_ARGUMENTS_NOT_OBJECT: Final = message(
     "TT9511",
-    "{name} was not called: its arguments have to be one JSON object. {problem} Write the whole object again.",
-    "未调用 {name}：参数必须是一个 JSON 对象。{problem} 请重新写出完整的对象。",
+    "{name} was not called: its arguments have to be one JSON object ({problem}). Write the whole object again.",
+    "未调用 {name}：参数必须是一个 JSON 对象（{problem}）。请重新写出完整的对象。",
 )
 RUN_WITHOUT_USER_TO_ASK: Final = message(
     "TT9512",

@@ -56,6 +56,7 @@ from tooltrue.errors import (
     RequestTimeout,
     RpcError,
     TransportError,
+    fact_of,
 )
 from tooltrue.jsonrpc.deadlines import Deadlines, RequestDeadline
 from tooltrue.jsonrpc.messages import (
@@ -254,14 +255,14 @@ class Peer:
             id for id in (answered_ids(frame, MAX_BATCH) if is_batch else [answered_id(frame)]) if id in self._waiting
         ]
         for id in ids:
-            self._refuse(id, str(error).rstrip("."))
+            self._refuse(id, fact_of(error))
         if not ids:
             self._drop(str(error))
 
     def _misread(self, error: RpcError) -> None:
         """Fail the pending request that an invalid message was intended to answer, if it can be identified."""
         if isinstance(error, InvalidRequest) and error.answers is not None and error.answers in self._waiting:
-            self._refuse(error.answers, error.facts.get("problem", str(error)))
+            self._refuse(error.answers, error.facts.get("problem", fact_of(error)))
         else:
             self._drop(str(error))
 
@@ -457,7 +458,10 @@ class Peer:
         late = RequestTimeout.of(code, method=wait.method, seconds=limit)
         if count := self.dropped.messages - dropped_before:
             late = RequestTimeout.of(
-                TIMEOUT_WITH_DROPPED_MESSAGES, problem=str(late), count=count, last=self.dropped.last
+                TIMEOUT_WITH_DROPPED_MESSAGES,
+                problem=fact_of(late, is_clause=False),
+                count=count,
+                last=self.dropped.last,
             )
         wait.future.set_exception(late)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
-from tooltrue.errors import ConfigurationError, SchemaError
+from tooltrue.errors import ConfigurationError, SchemaError, fact_of
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy import toml_positions as lines
 from tooltrue.policy.audit.audit_settings import OnFailure
@@ -309,9 +309,7 @@ def _rules(
             rules.append(_rule(number, name, one))
         except SchemaError as error:
             place = config.place(("rules", number, "arguments"))
-            problems.append(
-                ConfigurationError.of(RULE_ARGUMENTS_SCHEMA_INVALID, place=place, problem=str(error).rstrip("."))
-            )
+            problems.append(ConfigurationError.of(RULE_ARGUMENTS_SCHEMA_INVALID, place=place, problem=fact_of(error)))
     return tuple(rules)
 
 
