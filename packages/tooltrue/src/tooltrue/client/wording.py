@@ -407,3 +407,83 @@ LABEL_THE_SERVER: Final = message(
     "The server",
     "服务器",
 )
+REASON_TOKEN_TYPE_MISMATCH: Final = message(
+    "TT5140",
+    "its token is not of the type {type}",
+    "其令牌不是 {type} 类型",
+)
+REASON_TOKEN_NOT_SENDABLE: Final = message(
+    "TT5141",
+    "its answer has no {name} that could be sent",
+    "其应答中没有可发送的 {name}",
+)
+REASON_TOKEN_ANSWER_NO_OBJECT: Final = message(
+    "TT5143",
+    "its answer is not a JSON object",
+    "其应答不是 JSON 对象",
+)
+REASON_METADATA_OF_OTHER_SERVER: Final = message(
+    "TT5144",
+    "the metadata is of another server, {resource!r}",
+    "该元数据属于另一个服务器 {resource!r}",
+)
+REASON_METADATA_OF_OTHER_ISSUER: Final = message(
+    "TT5145",
+    "{issuer} publishes metadata of another issuer, {other!r}",
+    "{issuer} 发布的是另一个签发者 {other!r} 的元数据",
+)
+REASON_METADATA_STATUS: Final = message(
+    "TT5146",
+    "its metadata is answered with HTTP status {status}",
+    "请求其元数据时返回 HTTP 状态 {status}",
+)
+REASON_METADATA_INVALID: Final = message(
+    "TT5147",
+    "its metadata is not valid: {problem}",
+    "其元数据无效：{problem}",
+)
+REASON_NO_REVOCATION_ENDPOINT: Final = message(
+    "TT5148",
+    "it has no endpoint for that",
+    "它没有相应的端点",
+)
+REASON_NO_AUTHORIZATION_SERVER: Final = message(
+    "TT5149",
+    "the server names no authorization server",
+    "该服务器没有指明授权服务器",
+)
+REASON_NO_ISSUER_METADATA: Final = message(
+    "TT5150",
+    "there is no metadata of {url}",
+    "{url} 没有发布元数据",
+)
+REASON_PKCE_NOT_DECLARED: Final = message(
+    "TT5151",
+    "{issuer} does not declare PKCE with S256, and is not trusted without it",
+    "{issuer} 未声明支持 S256 方式的 PKCE，因此不予信任",
+)
+REASON_NO_SIGN_IN_PAGE: Final = message(
+    "TT5152",
+    "{issuer} has no page to sign in",
+    "{issuer} 没有登录页面",
+)
+REASON_SIGN_IN_PAGE_REFUSED: Final = message(
+    "TT5153",
+    "the page to sign in cannot be shown: {problem}",
+    "无法显示登录页面：{problem}",
+)
+REASON_NO_AUTHORIZATION_CODE: Final = message(
+    "TT5154",
+    "the browser came back without a code",
+    "浏览器返回时没有携带授权码",
+)
+REASON_NO_IDENTITY_ASSERTION: Final = message(
+    "TT5155",
+    "{issuer} gives no assertion of the identity of the user",
+    "{issuer} 没有给出用户身份断言",
+)
+REASON_SIGN_IN_REFUSED: Final = message(
+    "TT5156",
+    "the sign-in was refused: {problem}",
+    "登录被拒绝：{problem}",
+)

@@ -39,14 +39,13 @@ from tooltrue.server.wording import (
     LABEL_REVISION,
     ONCE_VALUES_TOO_LARGE,
     QUESTION_TO_CLIENT_FAILED,
-    REASON_NO_REASON_GIVEN,
     REQUEST_STATE_REUSED,
     STORED_ANSWERS_TOO_LARGE,
 )
 from tooltrue.tools.rounds import Memory, Rounds, remembered
 from tooltrue.tools.vocabulary import Principal, Tool
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_NO_REASON_GIVEN, Worded
 
 __all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "run_with_questions"]
 

@@ -243,11 +243,6 @@ LABEL_REVISION: Final = message(
     "revision {name}",
     "协议版本 {name}",
 )
-REASON_NO_REASON_GIVEN: Final = message(
-    "TT1243",
-    "no reason given",
-    "未说明原因",
-)
 LABEL_KEY_NAME: Final = message(
     "TT4220",
     "the name {name!r}",
@@ -337,4 +332,124 @@ LABEL_HTTPS_URL: Final = message(
     "TT4234",
     "an https URL (http on loopback only) without query, fragment and user",
     "https URL（仅回环地址可用 http），不含查询、片段和用户",
+)
+REASON_TOKEN_ALGORITHM: Final = message(
+    "TT1106",
+    "its algorithm is not one that is accepted",
+    "不接受其签名算法",
+)
+REASON_NOT_ACCESS_TOKEN: Final = message(
+    "TT1107",
+    "it is not an access token",
+    "它不是访问令牌",
+)
+REASON_KEY_NAME_NOT_TEXT: Final = message(
+    "TT1108",
+    "the name of its key is not text",
+    "其密钥名称不是文本",
+)
+REASON_TOKEN_UNREADABLE: Final = message(
+    "TT1109",
+    "it is not a token that can be read",
+    "它不是可读取的令牌",
+)
+REASON_CLAIM_MISSING: Final = message(
+    "TT1110",
+    "it has no claim {claim}",
+    "其中没有声明 {claim}",
+)
+REASON_NOT_KEY_SET: Final = message(
+    "TT1111",
+    "it is not a set of keys",
+    "它不是密钥集",
+)
+REASON_SIGNATURE_UNKNOWN: Final = message(
+    "TT1112",
+    "its signature is not one of the issuer's keys",
+    "其签名不是由签发者的密钥生成的",
+)
+REASON_TOKEN_EXPIRED: Final = message(
+    "TT1113",
+    "it has expired",
+    "它已过期",
+)
+REASON_CLAIM_INVALID: Final = message(
+    "TT1114",
+    "its claim {claim} is invalid",
+    "其声明 {claim} 无效",
+)
+REASON_TOKEN_OF_OTHER_ISSUER: Final = message(
+    "TT1115",
+    "it comes from another issuer",
+    "它来自另一个签发者",
+)
+REASON_TOKEN_FOR_OTHER_SERVER: Final = message(
+    "TT1116",
+    "it is for another server",
+    "它用于另一个服务器",
+)
+REASON_TOKEN_NOT_YET_VALID: Final = message(
+    "TT1117",
+    "it is not valid yet",
+    "它尚未生效",
+)
+REASON_TOKEN_FROM_FUTURE: Final = message(
+    "TT1118",
+    "it was issued in the future",
+    "其签发时间在将来",
+)
+REASON_TOKEN_WITHOUT_SUBJECT: Final = message(
+    "TT1119",
+    "it names no subject",
+    "其中没有指明主体",
+)
+REASON_TOKEN_INACTIVE: Final = message(
+    "TT1120",
+    "it is not valid any more, or never was",
+    "它已失效，或从未有效",
+)
+REASON_TOKEN_TOO_LONG: Final = message(
+    "TT1121",
+    "it is longer than {limit} characters",
+    "它超过 {limit} 个字符",
+)
+REASON_PROXY_NAME_INVALID: Final = message(
+    "TT1122",
+    "the name that the proxy gives is too long or not printable",
+    "代理给出的名称过长或含有不可打印的字符",
+)
+REASON_NOT_API_KEY: Final = message(
+    "TT1123",
+    "it is not a key of tooltrue",
+    "它不是 tooltrue 的密钥",
+)
+REASON_NO_SUCH_API_KEY: Final = message(
+    "TT1124",
+    "there is no such key, or it was removed",
+    "没有这个密钥，或它已被移除",
+)
+REASON_API_KEY_EXPIRED: Final = message(
+    "TT1125",
+    "the key has expired",
+    "该密钥已过期",
+)
+REASON_ISSUER_METADATA_MEMBER: Final = message(
+    "TT1126",
+    "its metadata has no {name}",
+    "其元数据中没有 {name}",
+)
+REASON_ISSUER_WITHOUT_METADATA: Final = message(
+    "TT1127",
+    "it has no metadata",
+    "它没有元数据",
+)
+REASON_ISSUER_METADATA_FOREIGN: Final = message(
+    "TT1128",
+    "the metadata at {url} is that of another issuer",
+    "{url} 的元数据属于另一个签发者",
+)
+REASON_ISSUER_STATUS: Final = message(
+    "TT1129",
+    "HTTP status {status}",
+    "HTTP 状态 {status}",
 )

@@ -20,17 +20,21 @@ from tooltrue.client.auth.tokens import Tokens, Unusable, from_json, to_json
 from tooltrue.client.wording import (
     AUTHORIZATION_SERVER_ERROR,
     FRESH_TOKEN_REJECTED,
+    REASON_NO_AUTHORIZATION_SERVER,
+    REASON_NO_ISSUER_METADATA,
+    REASON_NO_REVOCATION_ENDPOINT,
     SCOPES_ALREADY_REQUESTED,
     SIGN_IN_METADATA_UNTRUSTED,
     SIGNING_EXTRA_MISSING,
     TOKEN_REVOCATION_FAILED,
 )
-from tooltrue.errors import AuthorizationFailed
+from tooltrue.errors import AuthorizationFailed, fact_of
 from tooltrue.extras import install_command
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import parse
 from tooltrue.transport.carrier import Refusal
 from tooltrue.transport.fetch import Fetcher, NotFetched
+from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # comes with an extra
     from tooltrue.client.auth.signing_keys import ProofKey
@@ -124,9 +128,9 @@ class Authorization:
             else:
                 await self._sign_in(challenge, is_first=refusal.attempt == 0)
         except Denied as error:
-            raise AuthorizationFailed.of(AUTHORIZATION_SERVER_ERROR, url=self._url, problem=str(error)) from None
+            raise AuthorizationFailed.of(AUTHORIZATION_SERVER_ERROR, url=self._url, problem=fact_of(error)) from None
         except Unusable as error:
-            raise AuthorizationFailed.of(SIGN_IN_METADATA_UNTRUSTED, url=self._url, problem=str(error)) from None
+            raise AuthorizationFailed.of(SIGN_IN_METADATA_UNTRUSTED, url=self._url, problem=fact_of(error)) from None
 
     async def sign_out(self) -> bool:
         """Delete the stored tokens for this server. Returns whether there were any.
@@ -142,7 +146,7 @@ class Authorization:
                 await self._revoke(tokens)
             except (Unusable, NotFetched) as error:
                 raise AuthorizationFailed.of(
-                    TOKEN_REVOCATION_FAILED, issuer=tokens.issuer, problem=str(error)
+                    TOKEN_REVOCATION_FAILED, issuer=tokens.issuer, problem=fact_of(error)
                 ) from None
             return True
 
@@ -151,7 +155,7 @@ class Authorization:
         issuer = await find_issuer(self._fetcher, tokens.issuer)
         client = None if issuer is None else await self._flow.client(issuer)
         if issuer is None or client is None or issuer.revocation_endpoint is None:
-            raise Unusable("it has no place for that")
+            raise Unusable(Worded(REASON_NO_REVOCATION_ENDPOINT, {}))
         kind = "access_token" if tokens.refresh is None else "refresh_token"
         form = {"token": tokens.refresh or tokens.access, "token_type_hint": kind}
         await TokenEndpoint(issuer, client, self._fetcher, self._clock).post(issuer.revocation_endpoint, form)
@@ -224,11 +228,11 @@ class Authorization:
         if resource is None:
             return _Discovery(canonical(self._url), await self._own_issuer(), ())
         if not resource.authorization_servers:
-            raise Unusable("the server names nobody who would give tokens for it")
+            raise Unusable(Worded(REASON_NO_AUTHORIZATION_SERVER, {}))
         url = self._flow.prefers(resource.authorization_servers)
         issuer = await find_issuer(self._fetcher, url)
         if issuer is None:
-            raise Unusable(f"there is no metadata of {url[:200]}")
+            raise Unusable(Worded(REASON_NO_ISSUER_METADATA, {"url": url[:200]}))
         return _Discovery(resource.resource, issuer, resource.scopes_supported or ())
 
     async def _own_issuer(self) -> IssuerMetadata:

@@ -26,12 +26,18 @@ from tooltrue.client.wording import (
     CLIENT_NOT_REGISTERED,
     REASON_ISSUER_ABSENT,
     REASON_ISSUER_DIFFERS,
+    REASON_NO_AUTHORIZATION_CODE,
+    REASON_NO_IDENTITY_ASSERTION,
+    REASON_NO_SIGN_IN_PAGE,
+    REASON_PKCE_NOT_DECLARED,
+    REASON_SIGN_IN_PAGE_REFUSED,
+    REASON_SIGN_IN_REFUSED,
     REDIRECT_URI_UNUSABLE,
     SIGN_IN_RATE_LIMITED,
     SIGN_IN_REQUIRED,
     SIGN_IN_TIMEOUT,
 )
-from tooltrue.errors import AuthorizationFailed, DefinitionError
+from tooltrue.errors import AuthorizationFailed, DefinitionError, fact_of
 from tooltrue.protocol.input_requests import check_page
 from tooltrue.transport.fetch import Fetcher
 from tooltrue.wording import Worded
@@ -199,14 +205,14 @@ async def _page(request: TokenRequest) -> str:
     """Return the sign-in page, checked to be safe to show, of an issuer that supports PKCE."""
     issuer = request.issuer
     if "S256" not in (issuer.code_challenge_methods_supported or ()):
-        raise Unusable(f"{issuer.issuer} does not say that it knows PKCE with S256, and is not trusted without")
+        raise Unusable(Worded(REASON_PKCE_NOT_DECLARED, {"issuer": issuer.issuer}))
     page = issuer.authorization_endpoint
     if page is None or urlsplit(page).fragment:
-        raise Unusable(f"{issuer.issuer} has no page to sign in")
+        raise Unusable(Worded(REASON_NO_SIGN_IN_PAGE, {"issuer": issuer.issuer}))
     try:
         check_page(page)
     except DefinitionError as error:
-        raise Unusable(f"the page to sign in cannot be shown: {error}") from None
+        raise Unusable(Worded(REASON_SIGN_IN_PAGE_REFUSED, {"problem": fact_of(error)})) from None
     await request.fetcher.check(page)
     return page
 
@@ -257,9 +263,9 @@ def _code(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
             problem=Worded(REASON_ISSUER_DIFFERS, {"issuer": iss[:200]}),
         )
     if "error" in answer:
-        raise Denied(problem_of(answer), answer["error"])
+        raise Denied(Worded(REASON_SIGN_IN_REFUSED, {"problem": problem_of(answer)}), answer["error"])
     if not answer.get("code"):
-        raise Unusable("the browser came back without a code")
+        raise Unusable(Worded(REASON_NO_AUTHORIZATION_CODE, {}))
     return answer["code"]
 
 
@@ -341,7 +347,7 @@ class ByExchange(_Unattended):
         answer = await self.provider.ask(form)
         voucher = answer.get("access_token")
         if answer.get("issued_token_type") != f"{_TYPE}id-jag" or not isinstance(voucher, str):
-            raise Unusable(f"{self.provider.issuer.issuer} gives no assertion of who this is")
+            raise Unusable(Worded(REASON_NO_IDENTITY_ASSERTION, {"issuer": self.provider.issuer.issuer}))
         return voucher
 
 

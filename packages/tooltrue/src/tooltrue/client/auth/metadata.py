@@ -12,10 +12,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from tooltrue.client.auth.tokens import Unusable
-from tooltrue.errors import RpcError
+from tooltrue.client.wording import (
+    REASON_METADATA_INVALID,
+    REASON_METADATA_OF_OTHER_ISSUER,
+    REASON_METADATA_OF_OTHER_SERVER,
+    REASON_METADATA_STATUS,
+)
+from tooltrue.errors import RpcError, fact_of
 from tooltrue.jsonrpc.messages import decode
 from tooltrue.protocol.wellknown import RESOURCE, issuer_places, resource_place
 from tooltrue.transport.fetch import Fetched, Fetcher, origin_of
+from tooltrue.wording import Worded
 
 __all__ = ["IssuerMetadata", "ResourceMetadata", "canonical", "find_issuer", "find_resource", "is_loopback_url"]
 
@@ -75,7 +82,7 @@ def _of_this_server(resource: ResourceMetadata, url: str) -> ResourceMetadata:
         declared = requested = urlsplit("")
     path = declared.path.rstrip("/")
     if not same or not (requested.path == declared.path or f"{requested.path}/".startswith(f"{path}/")):
-        raise Unusable(f"the metadata is of another server, {resource.resource[:200]!r}")
+        raise Unusable(Worded(REASON_METADATA_OF_OTHER_SERVER, {"resource": resource.resource[:200]}))
     return resource
 
 
@@ -88,7 +95,9 @@ async def find_issuer(fetcher: Fetcher, issuer: str) -> IssuerMetadata | None:
         if answer.status == 200 and _is_json(answer):
             metadata = _read(answer, IssuerMetadata)
             if metadata.issuer != issuer:  # to the letter: RFC 8414, section 3.3
-                raise Unusable(f"{issuer[:200]} publishes metadata of another issuer, {metadata.issuer[:200]!r}")
+                raise Unusable(
+                    Worded(REASON_METADATA_OF_OTHER_ISSUER, {"issuer": issuer[:200], "other": metadata.issuer[:200]})
+                )
             return metadata
     return None
 
@@ -100,11 +109,14 @@ def _is_json(answer: Fetched) -> bool:
 
 def _read(answer: Fetched, shape: type[T]) -> T:
     if answer.status != 200:
-        raise Unusable(f"its metadata is answered with HTTP status {answer.status}")
+        raise Unusable(Worded(REASON_METADATA_STATUS, {"status": answer.status}))
     try:
         return msgspec.convert(decode(answer.body), shape)
-    except (RpcError, msgspec.ValidationError) as error:
-        raise Unusable(f"its metadata is not valid: {error}".replace("`", "'")) from None
+    except RpcError as error:
+        raise Unusable(Worded(REASON_METADATA_INVALID, {"problem": fact_of(error)})) from None
+    except msgspec.ValidationError as error:
+        problem = str(error).replace("`", "'")
+        raise Unusable(Worded(REASON_METADATA_INVALID, {"problem": problem})) from None
 
 
 def canonical(url: str) -> str:

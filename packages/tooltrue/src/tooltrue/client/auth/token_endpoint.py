@@ -10,9 +10,11 @@ from urllib.parse import quote_plus
 
 from tooltrue.client.auth.metadata import IssuerMetadata
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable, read_tokens
+from tooltrue.client.wording import REASON_HTTP_STATUS, REASON_TOKEN_ANSWER_NO_OBJECT
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.transport.fetch import Fetched, Fetcher
+from tooltrue.wording import REASON_NO_REASON_GIVEN, Worded
 
 if TYPE_CHECKING:  # comes with an extra
     from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
@@ -25,8 +27,8 @@ _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 class Denied(Unusable):
     """The issuer has refused. ``error`` is its error code (RFC 6749, section 5.2)."""
 
-    def __init__(self, text: str, error: str = "") -> None:
-        super().__init__(text)
+    def __init__(self, problem: Worded, error: str = "") -> None:
+        super().__init__(problem)
         self.error = error
 
 
@@ -104,7 +106,10 @@ class TokenEndpoint:
 
 def _granted(answer: Fetched) -> Fetched:
     if answer.status != 200:
-        raise Denied(f"HTTP status {answer.status}, {problem_of(_members(answer))}", _error(answer))
+        raise Denied(
+            Worded(REASON_HTTP_STATUS, {"status": answer.status, "problem": problem_of(_members(answer))}),
+            _error(answer),
+        )
     return answer
 
 
@@ -116,7 +121,7 @@ def _members(answer: Fetched) -> Mapping[str, Json]:
     if is_object(members):
         return members
     if answer.status == 200:
-        raise Unusable("its answer is not a JSON object")
+        raise Unusable(Worded(REASON_TOKEN_ANSWER_NO_OBJECT, {}))
     return {}
 
 
@@ -124,8 +129,8 @@ def _error(answer: Fetched) -> str:
     return str(_members(answer).get("error", ""))
 
 
-def problem_of(answer: Mapping[str, Json]) -> str:
+def problem_of(answer: Mapping[str, Json]) -> str | Worded:
     """Return an issuer's reason for a refusal: one line, at most 300 characters."""
     words = [str(answer[name]) for name in ("error", "error_description") if answer.get(name)]
     plain = "".join(sign if sign.isprintable() else " " for sign in ": ".join(words))
-    return plain[:300] or "no reason"
+    return plain[:300] or Worded(REASON_NO_REASON_GIVEN, {})

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tooltrue.client.wording import REASON_TOKEN_NOT_SENDABLE, REASON_TOKEN_TYPE_MISMATCH
 from tooltrue.jsonrpc.messages import Json, encode
+from tooltrue.wording import Worded
 
 __all__ = ["Registered", "Tokens", "Unusable", "from_json", "read_tokens", "to_json"]
 
@@ -19,6 +21,9 @@ T = TypeVar("T")
 
 class Unusable(Exception):
     """The reason why received or published data is unusable. It contains no secrets."""
+
+    def __init__(self, problem: Worded) -> None:
+        super().__init__(problem)
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,14 +91,14 @@ def read_tokens(
     granted = requested if before is None else before.granted
     token_type = "bearer" if key is None else "dpop"
     if str(answer.get("token_type")).lower() != token_type:
-        raise Unusable(f"its token is not of the type {token_type}")
+        raise Unusable(Worded(REASON_TOKEN_TYPE_MISMATCH, {"type": token_type}))
     scope = answer.get("scope")
     return Tokens(
         issuer=issuer,
         resource=resource,
         client_id=client_id,
-        access=_plain(answer.get("access_token"), "access token"),
-        refresh=_plain(answer["refresh_token"], "refresh token") if answer.get("refresh_token") else refresh_token,
+        access=_plain(answer.get("access_token"), "access_token"),
+        refresh=_plain(answer["refresh_token"], "refresh_token") if answer.get("refresh_token") else refresh_token,
         expires_at=_ends(answer.get("expires_in"), now),
         requested=requested,
         granted=tuple(scope.split()) if isinstance(scope, str) else granted,
@@ -101,9 +106,9 @@ def read_tokens(
     )
 
 
-def _plain(token: Any, what: str) -> str:
+def _plain(token: Any, name: str) -> str:
     if not isinstance(token, str) or _PLAIN.fullmatch(token) is None:
-        raise Unusable(f"there is no {what} in it that could be sent")
+        raise Unusable(Worded(REASON_TOKEN_NOT_SENDABLE, {"name": name}))
     return token
 
 
