@@ -11,6 +11,7 @@ import pytest
 from support.wire import servers
 from support.wire.mounting import Mounts
 from support.wire.raw_http import JSON, Answer, Endpoint, Headers, modern
+from tooltrue import Server
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
@@ -188,3 +189,10 @@ def test_a_path_other_than_the_endpoint_is_404(mounts: Mounts, path: str) -> Non
 def test_no_origin_is_ever_allowed_by_header(mounts: Mounts) -> None:
     answer = discover(mounts, ("Origin", "http://localhost"))
     assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_a_refusal_of_the_endpoint_is_in_the_language_of_the_server(mounts: Mounts) -> None:
+    with mounts.mounted(Server("空", language="zh").http_app()) as path:
+        answer = asyncio.run(Endpoint(mounts.port, path).ask("POST", b"{}", [("Content-Type", "text/plain")]))
+    assert answer.status == 415
+    assert reason(answer) == "已拒绝：请发送 application/json。 [TT1028]"

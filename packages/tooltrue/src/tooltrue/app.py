@@ -365,7 +365,14 @@ class Server:
         pages, around = {**endpoint.pages, **health_pages.by_path()}, partial(health_pages.around, self.serving)
         access_rules = access or http.AllowedHosts()
         app = http.HttpApp(
-            endpoint, access_rules, sse=old, pages=pages, once=endpoint.once, around=around, signals=signals
+            endpoint,
+            access_rules,
+            sse=old,
+            pages=pages,
+            once=endpoint.once,
+            around=around,
+            signals=signals,
+            language=self._assembly.served.language,
         )
         return health_pages.of(app)
 

@@ -200,7 +200,7 @@ class HttpEndpoint:
             match era:
                 case "modern":
                     if stream.whole and request.method == _LISTEN:
-                        return needs_http_1_1()
+                        return needs_http_1_1(self._language)
                     handler = self._handlers.modern
                     with self._handlers.traced(request, caller.carrier):
                         result = await handler.answer(request, stream, caller.carrier, caller.principal)

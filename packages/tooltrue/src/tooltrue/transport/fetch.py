@@ -23,12 +23,28 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 
-from tooltrue.errors import TransportError
+from tooltrue.errors import TransportError, fact_of
 from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
 from tooltrue.transport.urls import check_place, joined
-from tooltrue.transport.wording import FETCH_FAILED, FETCH_REFUSED, REASON_FETCH_TIMEOUT
+from tooltrue.transport.wording import (
+    FETCH_FAILED,
+    FETCH_REFUSED,
+    REASON_ADDRESS_NOT_PUBLIC,
+    REASON_ANSWER_CODING,
+    REASON_ANSWER_NOT_COMPRESSED,
+    REASON_ANSWER_TOO_LARGE,
+    REASON_ANSWER_TRUNCATED,
+    REASON_FETCH_TIMEOUT,
+    REASON_HOST_WITHOUT_ADDRESS,
+    REASON_HTTPS_REQUIRED,
+    REASON_NOT_PLAIN_HTTP_URL,
+    REASON_PORT_NOT_OF_WEB,
+    REASON_TOO_MANY_REDIRECTS,
+    REASON_UNPACKED_RATIO,
+    REASON_UNPACKED_TOO_LARGE,
+)
 from tooltrue.wording import Worded
 
 __all__ = ["FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
@@ -86,7 +102,7 @@ def origin_of(url: str) -> Origin:
     """The origin of a URL. Raises ``ValueError`` for anything but a plain ``http(s)`` URL."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or not url.isascii():
-        raise ValueError("it is not an http(s) URL with a host and without a user")
+        raise ValueError(Worded(REASON_NOT_PLAIN_HTTP_URL, {}))
     check_place(parts)
     return Origin(parts.scheme, parts.hostname.lower(), parts.port or _PORTS[parts.scheme])
 
@@ -205,7 +221,7 @@ class Fetcher:
             url = joined(url, location)
             if origin_of(url) != origin:
                 headers = {name: value for name, value in headers.items() if name.lower() in _ANYWHERE}
-        raise _Failed("redirects", f"more than {self._redirects} redirects")
+        raise _Failed("redirects", Worded(REASON_TOO_MANY_REDIRECTS, {"limit": self._redirects}))
 
     async def _fetch(self, method: str, url: str, **request: Any) -> Fetched:
         async with self._response(method, url, accept_encoding="identity", **request) as response:
@@ -260,7 +276,7 @@ class Fetcher:
         texts = [origin.host] if literal else await self._resolve(origin.host, origin.port)
         addresses = [address for address in map(parse, texts) if address is not None]
         if not addresses:
-            raise OSError("the host has no address")
+            raise OSError(Worded(REASON_HOST_WITHOUT_ADDRESS, {}))
         for address in addresses:
             self._check(origin, address, is_literal=literal is not None)
         return addresses[0]
@@ -269,11 +285,11 @@ class Fetcher:
         named = origin in self._named
         near = self._beside is not None and is_local(address) and _are_together(address, self._beside)
         if not is_public(address) and not near and not (named and (is_literal or is_local(address))):
-            raise _Guarded(f"{address} is no public address, and the settings do not name this host and port")
+            raise _Guarded(Worded(REASON_ADDRESS_NOT_PUBLIC, {"address": address}))
         if self._ports is not None and not named and origin.port not in self._ports:
-            raise _Guarded(f"port {origin.port} is none of the web, and the settings do not name this host and port")
+            raise _Guarded(Worded(REASON_PORT_NOT_OF_WEB, {"port": origin.port}))
         if origin.scheme != "https" and not self._plain and not ((named or near) and address.is_loopback):
-            raise _Guarded("https is wanted")
+            raise _Guarded(Worded(REASON_HTTPS_REQUIRED, {}))
 
 
 def _are_together(one: IpAddress, other: IpAddress) -> bool:
@@ -284,18 +300,21 @@ def _are_together(one: IpAddress, other: IpAddress) -> bool:
 class _Guarded(Exception):
     """The reason why the guard refused a fetch."""
 
+    def __init__(self, problem: Worded) -> None:
+        super().__init__(problem)
+
 
 class _Failed(Exception):
     """The reason why a fetch failed, with a code for programs."""
 
-    def __init__(self, why: Why, problem: str) -> None:
+    def __init__(self, why: Why, problem: Worded) -> None:
         super().__init__(problem)
         self.why: Why = why
 
 
 def _not_fetched(code: str, why: Why, url: str, problem: Exception | Worded) -> NotFetched:
-    reason = problem.strerror if isinstance(problem, OSError) else problem if isinstance(problem, Worded) else None
-    error = NotFetched.of(code, url=url, problem=reason or str(problem) or type(problem).__name__)
+    reason = problem if isinstance(problem, Worded) else getattr(problem, "strerror", None) or fact_of(problem)
+    error = NotFetched.of(code, url=url, problem=reason)
     error.why = why
     return error
 
@@ -310,7 +329,7 @@ async def _raw(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
     async for part in response.aiter_raw():
         size += len(part)
         if size > limit:
-            raise _Failed("large", f"the answer has more than {limit} bytes")
+            raise _Failed("large", Worded(REASON_ANSWER_TOO_LARGE, {"limit": limit}))
         yield part
 
 
@@ -318,7 +337,7 @@ async def _decoded(response: httpx2.Response, limit: int, on_progress: OnProgres
     """The decompressed body. Never produces more than ``limit`` bytes."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
-        raise _Failed("failed", f"the answer is compressed by {coding[:40]!r}, which was not asked for")
+        raise _Failed("failed", Worded(REASON_ANSWER_CODING, {"coding": coding[:40]}))
     unpack = None if coding in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
     length = response.headers.get("content-length", "")
     total = int(length) if length.isdecimal() and len(length) < 16 else None
@@ -328,13 +347,13 @@ async def _decoded(response: httpx2.Response, limit: int, on_progress: OnProgres
         parts.append(part if unpack is None else _unpacked(unpack, part, limit + 1 - size))
         size += len(parts[-1])
         if size > limit:
-            raise _Failed("large", f"the answer has more than {limit} bytes when it is unpacked")
+            raise _Failed("large", Worded(REASON_UNPACKED_TOO_LARGE, {"limit": limit}))
         if size > _UNPACKED and size > came * _RATIO:
-            raise _Failed("large", f"the answer unpacks to more than {_RATIO} times its size")
+            raise _Failed("large", Worded(REASON_UNPACKED_RATIO, {"ratio": _RATIO}))
         if on_progress is not None:
             on_progress(came, total)
     if unpack is not None and parts and not unpack.eof:
-        raise _Failed("failed", "the answer ends in the middle of its compression")
+        raise _Failed("failed", Worded(REASON_ANSWER_TRUNCATED, {}))
     return b"".join(parts)
 
 
@@ -342,7 +361,7 @@ def _unpacked(unpack: Any, part: bytes, room: int) -> bytes:
     try:
         return unpack.decompress(part, room)
     except zlib.error as error:
-        raise _Failed("failed", "the answer is not compressed as it says") from error
+        raise _Failed("failed", Worded(REASON_ANSWER_NOT_COMPRESSED, {})) from error
 
 
 def _at(parts: SplitResult, address: IpAddress) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError
+from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.headers import METHOD_HEADER
@@ -224,7 +224,7 @@ class HttpLink:
         try:
             self._connections = ConnectionPool(self._url)
         except ValueError as error:
-            raise ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=str(error)) from None
+            raise ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=fact_of(error)) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         self._start(
@@ -290,9 +290,7 @@ class HttpLink:
         except (TransportError, StateError) as error:
             self._fail(id, error)
         except (OSError, httpx2.HTTPError) as error:
-            self._fail(
-                id, ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=str(error) or type(error).__name__)
-            )
+            self._fail(id, ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=fact_of(error)))
 
     async def _resume(self, id: Id, headers: Mapping[str, str], reading: _StreamPosition, session: str | None) -> None:
         """Resume an interrupted answer stream until the answer has come, or repeated attempts bring no new event.

@@ -18,6 +18,17 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httptools
 
+from tooltrue.transport.wording import (
+    REASON_ANSWER_NOT_HTTP,
+    REASON_CONNECT_TIMEOUT,
+    REASON_CONNECTION_CLOSED,
+    REASON_HEAD_TOO_LARGE,
+    REASON_HEADER_INVALID,
+    REASON_NOT_HTTP_URL,
+    REASON_UNREQUESTED_ANSWER,
+)
+from tooltrue.wording import Worded
+
 __all__ = ["Broken", "ConnectionPool", "HttpResponse"]
 
 _CONNECT_SECONDS = 10.0
@@ -59,7 +70,7 @@ class ConnectionPool:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
-            raise ValueError("it is not an http(s) URL with a host")
+            raise ValueError(Worded(REASON_NOT_HTTP_URL, {}))
         host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
         self._host, self._port = host, parts.port or _PORTS[parts.scheme]
         self._target = quote(parts.path or "/", safe=_SAFE) + (
@@ -97,7 +108,7 @@ class ConnectionPool:
             fields["content-length"] = str(len(body))
         for name, value in fields.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-                raise Broken(f"the header {name!r} holds what no header may")
+                raise Broken(Worded(REASON_HEADER_INVALID, {"name": name}))
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         return f"{verb} {self._target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
 
@@ -119,7 +130,7 @@ class ConnectionPool:
                     _Connection, self._host, self._port, ssl=self._tls, server_hostname=name
                 )
         except TimeoutError:
-            raise Broken(f"there is no connection after {_CONNECT_SECONDS:g} s") from None
+            raise Broken(Worded(REASON_CONNECT_TIMEOUT, {"seconds": _CONNECT_SECONDS})) from None
         return connection
 
     def _give_back(self, connection: _Connection) -> None:
@@ -210,17 +221,17 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._has_been_asked or self._is_whole:
-            self._fail(Broken("it has said what nobody asked for"))
+            self._fail(Broken(Worded(REASON_UNREQUESTED_ANSWER, {})))
             return
         is_body, had = self._has_head, self._unread
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(Broken(f"its answer is not HTTP: {error}"))
+            self._fail(Broken(Worded(REASON_ANSWER_NOT_HTTP, {"problem": error})))
         if is_body == self._has_head and self._unread == had and not self._is_whole:  # neither body nor its end
             self._head_bytes += len(data)
             if self._head_bytes > _MAX_HEAD_BYTES:
-                self._fail(Broken("the head of its answer is too large, or what follows it"))
+                self._fail(Broken(Worded(REASON_HEAD_TOO_LARGE, {})))
         else:
             self._head_bytes = 0
         self._wake()
@@ -232,7 +243,7 @@ class _Connection(asyncio.Protocol):
         ends_here = self._has_head and not {"content-length", "transfer-encoding"} & self._headers.keys()
         if ends_here and exc is None:
             self._is_whole = True
-        self._fail(Broken(str(exc) if exc else "it has closed the connection"))
+        self._fail(Broken(str(exc) if exc else Worded(REASON_CONNECTION_CLOSED, {})))
 
     def _fail(self, error: Exception) -> None:
         if self._lost is None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from tooltrue._internal.deadline import Alarm, Deadline
-from tooltrue.errors import InternalError, InvalidRequest
+from tooltrue.errors import InternalError, InvalidRequest, RpcError
 from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
 from tooltrue.protocol.types import Value
 from tooltrue.transport.carrier import Carrier
@@ -25,10 +25,21 @@ from tooltrue.transport.signals import ends_on_signal
 from tooltrue.transport.wording import (
     DUPLICATE_HEADER,
     HTTP_REQUEST_REFUSED,
+    REASON_BODY_TIMEOUT,
+    REASON_BODY_TOO_LARGE,
+    REASON_CHARSET,
+    REASON_CODING_NOT_READ,
+    REASON_CONTENT_TYPE,
+    REASON_HOST_NOT_SERVED,
+    REASON_LENGTH_INVALID,
+    REASON_ORIGIN_NOT_ALLOWED,
+    REASON_PATH_UNKNOWN,
+    REASON_STREAM_NEEDS_HTTP_1_1,
     SERVER_LIFESPAN_NOT_STARTED,
     SERVER_SHUTTING_DOWN,
     TOKEN_IN_URL,
 )
+from tooltrue.wording import Worded
 
 __all__ = [
     "LOOPBACK",
@@ -115,14 +126,14 @@ class AllowedHosts(Value, frozen=True):
 
     hosts: tuple[str, ...] = LOOPBACK
 
-    def refusal(self, headers: dict[str, str]) -> str | None:
+    def refusal(self, headers: dict[str, str]) -> Worded | None:
         """The reason to refuse a request, or ``None``."""
         host = _host_name(headers.get("host", ""))
         if host not in self.hosts:
-            return f"Host {host[:80]!r} is not served here"
+            return Worded(REASON_HOST_NOT_SERVED, {"host": host[:80]})
         origin = headers.get("origin")
         if origin is not None and not self._origin(origin):
-            return f"Origin {origin[:80]!r} is not allowed here"
+            return Worded(REASON_ORIGIN_NOT_ALLOWED, {"origin": origin[:80]})
         return None
 
     def _origin(self, origin: str) -> bool:
@@ -146,7 +157,7 @@ class HttpApp:
     A request that repeats a header in ``once`` is refused. ``around`` is a context that is open while requests are
     served. ``ready`` tells whether more requests should come; it can be cleared before the server ends. A body may have
     ``max_body`` bytes and must arrive within ``body_seconds``. With ``signals``, SIGINT and SIGTERM call
-    :meth:`closing` before the HTTP server's own handler runs.
+    :meth:`closing` before the HTTP server's own handler runs. ``language`` is that of errors.
     """
 
     def __init__(
@@ -162,10 +173,13 @@ class HttpApp:
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
         signals: bool = True,
+        language: str = "en",
     ) -> None:
         self._endpoint = endpoint
         self._access = access
         self._path = path
+        self._language = language
+        self._ending = self._reply(503, InternalError.of(SERVER_SHUTTING_DOWN))
         self._sse = sse
         self._pages = pages or {}
         self._once = _ONCE | once
@@ -226,11 +240,9 @@ class HttpApp:
             return await send({"type": "websocket.close"})
         headers, repeated = _read_headers(scope["headers"], self._once)
         if repeated:
-            return await _send(
-                send, Reply(400, encode_failure(None, InvalidRequest.of(DUPLICATE_HEADER, header=repeated)))
-            )
+            return await _send(send, self._reply(400, InvalidRequest.of(DUPLICATE_HEADER, header=repeated)))
         if (reason := self._access.refusal(headers)) is not None:
-            return await _send(send, _refusal(403, reason))
+            return await _send(send, self._refusal(403, reason))
         client = scope.get("client")
         carrier = Carrier("http", headers, client[0] if client else None)
         path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
@@ -238,14 +250,14 @@ class HttpApp:
             return await _send(send, await page(carrier))
         methods = self._routes.get(path)
         if methods is None:
-            return await _send(send, _refusal(404, f"nothing here; the endpoint is {self._path}"))
+            return await _send(send, self._refusal(404, Worded(REASON_PATH_UNKNOWN, {"path": self._path})))
         handle = methods.get(scope["method"])
         if handle is None:
             return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
         if _has_token(scope.get("query_string", b"")):
-            return await _send(send, _TOKEN_IN_URL)
+            return await _send(send, self._reply(400, InvalidRequest.of(TOKEN_IN_URL)))
         if not self._serves:
-            return await _send(send, _NOT_SERVING)
+            return await _send(send, self._reply(503, InternalError.of(SERVER_LIFESPAN_NOT_STARTED)))
         caller = await self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
             return await _send(send, caller)
@@ -258,31 +270,33 @@ class HttpApp:
         if body is None:
             return
         stream = Stream(request.send, whole=request.whole)
-        async with _ends_with_the_client(request.receive, stream, self._long):
+        async with _ends_with_the_client(request.receive, stream, self._long, self._ending):
             await stream.finish(await self._endpoint.post(body, request.caller, stream))
 
     async def _read(self, request: _HttpRequest) -> bytes | None:
         """The body; ``None`` if the request has been answered already, or the client is gone."""
         headers = request.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
-            return await _send(request.send, _refusal(415, reason))
+            return await _send(request.send, self._refusal(415, reason))
         if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
             # The header distinguishes this 415 from one for a media type (RFC 9110, section 12.5.3).
-            reason = f"Content-Encoding {coding[:40]!r} is not read; send the body as it is"
-            return await _send(request.send, _refusal(415, reason, ("accept-encoding", "identity")))
+            reason = Worded(REASON_CODING_NOT_READ, {"coding": coding[:40]})
+            return await _send(request.send, self._refusal(415, reason, ("accept-encoding", "identity")))
         length = headers.get("content-length", "0")
         if not _DIGITS.fullmatch(length):
-            return await _send(request.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
+            return await _send(request.send, self._refusal(400, Worded(REASON_LENGTH_INVALID, {"length": length[:40]})))
         try:
             body = await self._body(request.receive) if self._has_room_for(length) else None
         except TimeoutError:
             # An idle connection stays open for 30 s; one with half a request is closed.
-            reason = f"the body did not arrive within {self._body_seconds:g} s"
-            return await _send(request.send, _refusal(408, reason, ("connection", "close")))
+            reason = Worded(REASON_BODY_TIMEOUT, {"seconds": self._body_seconds})
+            return await _send(request.send, self._refusal(408, reason, ("connection", "close")))
         except ConnectionError:
             return None  # the client is gone
         if body is None:
-            return await _send(request.send, _refusal(413, f"a body may have {self._max_body} bytes"))
+            return await _send(
+                request.send, self._refusal(413, Worded(REASON_BODY_TOO_LARGE, {"limit": self._max_body}))
+            )
         return body
 
     def _has_room_for(self, length: str) -> bool:
@@ -316,6 +330,12 @@ class HttpApp:
                 return parts[0] if len(parts) == 1 else b"".join(parts)
             await asyncio.sleep(0)  # parts may all be ready at once; the body's time limit needs the event loop to run
 
+    def _refusal(self, status: int, reason: Worded, *headers: tuple[str, str]) -> Reply:
+        return self._reply(status, InvalidRequest.of(HTTP_REQUEST_REFUSED, reason=reason), *headers)
+
+    def _reply(self, status: int, error: RpcError, *headers: tuple[str, str]) -> Reply:
+        return Reply(status, encode_failure(None, error, self._language), headers)
+
     async def _get(self, request: _HttpRequest) -> None:
         if "text/event-stream" not in request.headers.get("accept", "").lower():
             return await _send(request.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
@@ -323,10 +343,10 @@ class HttpApp:
 
     async def _listen(self, request: _HttpRequest, endpoint: HttpHandler[Any] | SseHandler[Any]) -> None:
         if request.whole:
-            await _send(request.send, needs_http_1_1())
+            await _send(request.send, needs_http_1_1(self._language))
             return
         stream = Stream(request.send)
-        async with _ends_with_the_client(request.receive, stream, self._long):
+        async with _ends_with_the_client(request.receive, stream, self._long, self._ending):
             await stream.finish(await endpoint.listen(request.caller, stream))
 
     async def _delete(self, request: _HttpRequest) -> None:
@@ -361,17 +381,17 @@ class _HttpRequest(Value, frozen=True):
 _Handler: TypeAlias = Callable[[_HttpRequest], Awaitable[None]]
 
 
-def _unreadable(content_type: str) -> str | None:
+def _unreadable(content_type: str) -> Worded | None:
     """The reason to refuse a content type, or ``None``. Fast for plain ``application/json``, the usual one."""
     if content_type == "application/json":
         return None
     kind, _, parameters = content_type.lower().partition(";")
     if kind.strip() != "application/json":
         # A browser may send text/plain to another site without asking, but not JSON.
-        return "send application/json"
+        return Worded(REASON_CONTENT_TYPE, {})
     for name, _, value in (parameter.partition("=") for parameter in parameters.split(";")):
         if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
-            return "JSON is sent in UTF-8"
+            return Worded(REASON_CHARSET, {})
     return None
 
 
@@ -406,14 +426,11 @@ def _repeated(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> str
 _ONCE = frozenset({b"host", b"origin", b"content-type", b"content-length", b"authorization", b"x-api-key"})
 
 
-def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
-    return Reply(status, encode_failure(None, InvalidRequest.of(HTTP_REQUEST_REFUSED, reason=reason)), headers)
-
-
-def needs_http_1_1() -> Reply:
+def needs_http_1_1(language: str) -> Reply:
     """The refusal of an endless stream to a client that could only receive it whole."""
-    reason = "a stream without an end takes HTTP/1.1, and the request came by HTTP/1.0"
-    return _refusal(426, reason, ("upgrade", "HTTP/1.1"), ("connection", "upgrade"))
+    error = InvalidRequest.of(HTTP_REQUEST_REFUSED, reason=Worded(REASON_STREAM_NEEDS_HTTP_1_1, {}))
+    headers = (("upgrade", "HTTP/1.1"), ("connection", "upgrade"))
+    return Reply(426, encode_failure(None, error, language), headers)
 
 
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
@@ -425,11 +442,6 @@ def _has_token(query: bytes) -> bool:
     for _ in range(_DECODINGS):
         query = unquote_to_bytes(query)
     return b"access_token" in query.lower()
-
-
-_TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of(TOKEN_IN_URL)))
-_NOT_SERVING = Reply(503, encode_failure(None, InternalError.of(SERVER_LIFESPAN_NOT_STARTED)))
-_ENDING = Reply(503, encode_failure(None, InternalError.of(SERVER_SHUTTING_DOWN)))
 
 
 _JSON = (b"content-type", b"application/json")
@@ -473,13 +485,14 @@ class _ends_with_the_client(Alarm):
     """Cancels the current task when the client disconnects, and swallows that cancellation: there is no one to answer.
 
     Short requests, which are nearly all, never start the watcher. Long ones are in ``long``, where :meth:`dismiss`
-    finds them when the server is about to end.
+    finds them when the server is about to end; ``ending`` is the reply to those.
     """
 
-    def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client]) -> None:
+    def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client], ending: Reply) -> None:
         self._receive = receive
         self._stream = stream
         self._long = long
+        self._ending_reply = ending
         self._watcher: asyncio.Task[None] | None = None
         self._gone = False
         self._ending = False
@@ -513,7 +526,7 @@ class _ends_with_the_client(Alarm):
             self._long.discard(self)
         cancelled = kind is asyncio.CancelledError
         if cancelled and self._ending and not self._gone:
-            await self._stream.finish(_ENDING)
+            await self._stream.finish(self._ending_reply)
         self._stream.abandon()
         return cancelled and (self._gone or self._ending)
 

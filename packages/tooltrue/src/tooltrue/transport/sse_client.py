@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from tooltrue.errors import ConnectionLost, StateError, TransportError
+from tooltrue.errors import ConnectionLost, StateError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
@@ -201,7 +201,7 @@ class SseLink:
         self._stream = self._posts = None
 
     def _unreachable(self, error: Exception) -> ConnectionLost:
-        return ConnectionLost.of(SERVER_UNREACHABLE, url=self._target.url, problem=str(error) or type(error).__name__)
+        return ConnectionLost.of(SERVER_UNREACHABLE, url=self._target.url, problem=fact_of(error))
 
 
 def endpoint_of(url: str, reference: str) -> str:

@@ -21,6 +21,7 @@ from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.lines import LineSplitter
 from tooltrue.transport.wording import (
+    LABEL_NO_OUTPUT,
     SERVER_COMMAND_EXITED,
     SERVER_COMMAND_START_FAILED,
     SERVER_INPUT_NOT_READ,
@@ -192,7 +193,9 @@ class _ServerProcess(asyncio.SubprocessProtocol):
 
     def _lost(self) -> None:
         self._receiver.lose(
-            ConnectionLost.of(SERVER_COMMAND_EXITED, command=self._name, stderr=self.last_words() or "nothing")
+            ConnectionLost.of(
+                SERVER_COMMAND_EXITED, command=self._name, stderr=self.last_words() or Worded(LABEL_NO_OUTPUT, {})
+            )
         )
 
     async def ended_within(self, seconds: float) -> bool:

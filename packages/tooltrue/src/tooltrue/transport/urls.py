@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
+from tooltrue.transport.wording import (
+    REASON_URL_CHARACTERS,
+    REASON_URL_PORT_ZERO,
+    REASON_URL_TEXT_AFTER_HOST,
+    REASON_URL_WITH_USER,
+)
+from tooltrue.wording import Worded
+
 __all__ = ["ascii_url", "check_place", "joined"]
 
 _SAFE = "!$%&'()*+,-./:;=?@_~[]|"
@@ -16,10 +24,10 @@ def ascii_url(url: str) -> str:
     characters, backslashes.
     """
     if any(ord(sign) <= 0x20 or ord(sign) == 0x7F or sign == "\\" for sign in url):
-        raise ValueError("it holds white space, a control character or a backslash")
+        raise ValueError(Worded(REASON_URL_CHARACTERS, {}))
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
-        raise ValueError("it names a user")
+        raise ValueError(Worded(REASON_URL_WITH_USER, {}))
     check_place(parts)
     host = parts.hostname or ""
     place = f"[{host}]" if ":" in host else host.encode("idna").decode("ascii")
@@ -32,9 +40,9 @@ def check_place(parts: SplitResult) -> None:
     """Raise ``ValueError`` if the host and port of a URL could be read differently by two parsers."""
     _, bracket, behind = parts.netloc.rpartition("]")
     if bracket and behind[:1] not in ("", ":"):
-        raise ValueError("text stands behind the brackets of its host")
+        raise ValueError(Worded(REASON_URL_TEXT_AFTER_HOST, {}))
     if parts.port == 0:
-        raise ValueError("no port has the number 0")
+        raise ValueError(Worded(REASON_URL_PORT_ZERO, {}))
 
 
 def joined(url: str, location: str) -> str:

@@ -179,3 +179,173 @@ REASON_ENDPOINT_WITHOUT_HOST: Final = message(
     "it has a scheme or two slashes, and no host",
     "它有协议名或两个斜杠，却没有主机",
 )
+REASON_ADDRESS_NOT_PUBLIC: Final = message(
+    "TT5240",
+    "{address} is not a public address, and the settings do not name this host and port",
+    "{address} 不是公网地址，且设置中没有指明此主机和端口",
+)
+REASON_PORT_NOT_OF_WEB: Final = message(
+    "TT5241",
+    "port {port} is not a port of the web, and the settings do not name this host and port",
+    "{port} 不是网页使用的端口，且设置中没有指明此主机和端口",
+)
+REASON_HTTPS_REQUIRED: Final = message(
+    "TT5242",
+    "https is required",
+    "必须使用 https",
+)
+REASON_TOO_MANY_REDIRECTS: Final = message(
+    "TT5243",
+    "more than {limit} redirects",
+    "重定向超过 {limit} 次",
+)
+REASON_ANSWER_TOO_LARGE: Final = message(
+    "TT5244",
+    "the answer has more than {limit} bytes",
+    "应答超过 {limit} 字节",
+)
+REASON_ANSWER_CODING: Final = message(
+    "TT5245",
+    "the answer is compressed by {coding!r}, which was not requested",
+    "应答使用了未请求的压缩方式 {coding!r}",
+)
+REASON_UNPACKED_TOO_LARGE: Final = message(
+    "TT5246",
+    "the answer has more than {limit} bytes when it is unpacked",
+    "应答解压后超过 {limit} 字节",
+)
+REASON_UNPACKED_RATIO: Final = message(
+    "TT5247",
+    "the answer unpacks to more than {ratio} times its size",
+    "应答解压后超过其大小的 {ratio} 倍",
+)
+REASON_ANSWER_TRUNCATED: Final = message(
+    "TT5248",
+    "the answer ends in the middle of its compression",
+    "应答的压缩数据不完整",
+)
+REASON_ANSWER_NOT_COMPRESSED: Final = message(
+    "TT5249",
+    "the answer is not compressed as its header says",
+    "应答的压缩方式与其响应头不符",
+)
+REASON_NOT_PLAIN_HTTP_URL: Final = message(
+    "TT5250",
+    "it is not an http(s) URL with a host and without a user",
+    "它不是带主机且不含用户名的 http(s) URL",
+)
+REASON_NOT_HTTP_URL: Final = message(
+    "TT5251",
+    "it is not an http(s) URL with a host",
+    "它不是带主机的 http(s) URL",
+)
+REASON_HOST_WITHOUT_ADDRESS: Final = message(
+    "TT5252",
+    "the host has no address",
+    "该主机没有地址",
+)
+REASON_URL_CHARACTERS: Final = message(
+    "TT5253",
+    "it holds white space, a control character or a backslash",
+    "其中含有空白、控制字符或反斜杠",
+)
+REASON_URL_WITH_USER: Final = message(
+    "TT5254",
+    "it names a user",
+    "其中含有用户名",
+)
+REASON_URL_TEXT_AFTER_HOST: Final = message(
+    "TT5255",
+    "text stands behind the brackets of its host",
+    "其主机的方括号之后还有文字",
+)
+REASON_URL_PORT_ZERO: Final = message(
+    "TT5256",
+    "no port has the number 0",
+    "端口号不能为 0",
+)
+REASON_HEADER_INVALID: Final = message(
+    "TT5257",
+    "the header {name!r} has an invalid name or value",
+    "请求头 {name!r} 的名称或值无效",
+)
+REASON_CONNECT_TIMEOUT: Final = message(
+    "TT5258",
+    "there is no connection after {seconds:g} s",
+    "{seconds:g} 秒后仍未建立连接",
+)
+REASON_UNREQUESTED_ANSWER: Final = message(
+    "TT5259",
+    "it has sent an answer that was not requested",
+    "它发送了未请求的应答",
+)
+REASON_ANSWER_NOT_HTTP: Final = message(
+    "TT5260",
+    "its answer is not HTTP: {problem}",
+    "其应答不是 HTTP：{problem}",
+)
+REASON_HEAD_TOO_LARGE: Final = message(
+    "TT5261",
+    "the head or the trailer of its answer is too large",
+    "其应答的首部或尾部过大",
+)
+REASON_CONNECTION_CLOSED: Final = message(
+    "TT5262",
+    "it has closed the connection",
+    "它关闭了连接",
+)
+LABEL_NO_OUTPUT: Final = message(
+    "TT5263",
+    "nothing",
+    "没有输出",
+)
+REASON_HOST_NOT_SERVED: Final = message(
+    "TT1034",
+    "Host {host!r} is not served here",
+    "此处不提供 Host {host!r}",
+)
+REASON_ORIGIN_NOT_ALLOWED: Final = message(
+    "TT1035",
+    "Origin {origin!r} is not allowed here",
+    "此处不允许 Origin {origin!r}",
+)
+REASON_PATH_UNKNOWN: Final = message(
+    "TT1036",
+    "nothing here; the endpoint is {path}",
+    "此处没有内容；端点是 {path}",
+)
+REASON_CODING_NOT_READ: Final = message(
+    "TT1037",
+    "Content-Encoding {coding!r} is not read; send the body as it is",
+    "不支持 Content-Encoding {coding!r}；请直接发送未编码的正文",
+)
+REASON_LENGTH_INVALID: Final = message(
+    "TT1038",
+    "Content-Length {length!r} is not a number of bytes",
+    "Content-Length {length!r} 不是字节数",
+)
+REASON_BODY_TIMEOUT: Final = message(
+    "TT1039",
+    "the body did not arrive within {seconds:g} s",
+    "正文未在 {seconds:g} 秒内到达",
+)
+REASON_BODY_TOO_LARGE: Final = message(
+    "TT1045",
+    "a body may have {limit} bytes",
+    "正文最多 {limit} 字节",
+)
+REASON_CONTENT_TYPE: Final = message(
+    "TT1046",
+    "send application/json",
+    "请发送 application/json",
+)
+REASON_CHARSET: Final = message(
+    "TT1047",
+    "JSON is sent in UTF-8",
+    "JSON 须以 UTF-8 发送",
+)
+REASON_STREAM_NEEDS_HTTP_1_1: Final = message(
+    "TT1048",
+    "a stream without an end takes HTTP/1.1, and the request came by HTTP/1.0",
+    "不会结束的流需要 HTTP/1.1，而请求使用的是 HTTP/1.0",
+)
