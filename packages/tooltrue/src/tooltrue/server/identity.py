@@ -22,6 +22,7 @@ from tooltrue.server.wording import (
 from tooltrue.tools.vocabulary import LOCAL, Principal
 from tooltrue.transport.addresses import is_loopback
 from tooltrue.transport.carrier import Carrier
+from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # a server on stdio does without
     from tooltrue.transport.http_server import Page
@@ -80,7 +81,7 @@ class Refused(RpcError):
         return cls._made(400, "invalid_request", code, facts)
 
     @classmethod
-    def token(cls, problem: str) -> Refused:
+    def token(cls, problem: Worded) -> Refused:
         """An invalid token or key, and why."""
         return cls._made(401, "invalid_token", TOKEN_NOT_ACCEPTED, {"problem": problem})
 

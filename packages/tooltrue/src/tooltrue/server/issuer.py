@@ -10,13 +10,22 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tooltrue.errors import RpcError
+from tooltrue.errors import RpcError, fact_of
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wellknown import issuer_places
 from tooltrue.server.identity import Refused
 from tooltrue.server.jwt import BadToken, Claims, read_keys
+from tooltrue.server.wording import (
+    REASON_ISSUER_METADATA_FOREIGN,
+    REASON_ISSUER_METADATA_MEMBER,
+    REASON_ISSUER_STATUS,
+    REASON_ISSUER_WITHOUT_METADATA,
+    REASON_TOKEN_INACTIVE,
+    REASON_TOKEN_UNREADABLE,
+)
 from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched
+from tooltrue.wording import Worded
 
 __all__ = ["TokenIssuer"]
 
@@ -111,12 +120,12 @@ class TokenIssuer:
             self._metadata = await self._discover()
         place = self._metadata.get(name)
         if not isinstance(place, str):
-            raise _Unusable(f"its metadata has no {name}")
+            raise _Unusable(Worded(REASON_ISSUER_METADATA_MEMBER, {"name": name}))
         return place
 
     async def _discover(self) -> Mapping[str, Any]:
         """Fetch its metadata, which must name this issuer (RFC 8414, section 3.3)."""
-        failed: Exception = _Unusable("it has no metadata")
+        failed: Exception = _Unusable(Worded(REASON_ISSUER_WITHOUT_METADATA, {}))
         for url in issuer_places(self.url):
             try:
                 document = _json(await self._fetcher.get(url))
@@ -124,7 +133,7 @@ class TokenIssuer:
                 failed = error
                 continue
             if not is_object(document) or document.get("issuer") != self.url:
-                raise _Unusable(f"the metadata at {url} is that of another issuer")
+                raise _Unusable(Worded(REASON_ISSUER_METADATA_FOREIGN, {"url": url}))
             return document
         raise failed
 
@@ -133,7 +142,7 @@ class TokenIssuer:
         if the issuer cannot be asked.
         """
         if self._login is None:
-            raise BadToken("it is no token that can be read")
+            raise BadToken(Worded(REASON_TOKEN_UNREADABLE, {}))
         if self._waiting >= _MAX_WAITING:
             raise Refused.unknowable()
         self._waiting += 1
@@ -159,14 +168,14 @@ class TokenIssuer:
         answer = await self._fetcher.post(endpoint, form, login)
         claims = _json(answer)
         if not is_object(claims) or claims.get("active") is not True:
-            raise BadToken("it is not valid any more, or never was")
+            raise BadToken(Worded(REASON_TOKEN_INACTIVE, {}))
         return claims
 
 
 def _json(answer: Fetched) -> Any:
     if answer.status != 200:
-        raise _Unusable(f"HTTP status {answer.status}")
+        raise _Unusable(Worded(REASON_ISSUER_STATUS, {"status": answer.status}))
     try:
         return decode(answer.body)
     except RpcError as error:
-        raise _Unusable(str(error)) from None
+        raise _Unusable(fact_of(error)) from None

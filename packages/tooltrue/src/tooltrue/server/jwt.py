@@ -13,6 +13,23 @@ from joserfc.jwt import JWTClaimsRegistry
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.protocol.types import Value
+from tooltrue.server.wording import (
+    REASON_CLAIM_INVALID,
+    REASON_CLAIM_MISSING,
+    REASON_KEY_NAME_NOT_TEXT,
+    REASON_NOT_ACCESS_TOKEN,
+    REASON_NOT_KEY_SET,
+    REASON_SIGNATURE_UNKNOWN,
+    REASON_TOKEN_ALGORITHM,
+    REASON_TOKEN_EXPIRED,
+    REASON_TOKEN_FOR_OTHER_SERVER,
+    REASON_TOKEN_FROM_FUTURE,
+    REASON_TOKEN_NOT_YET_VALID,
+    REASON_TOKEN_OF_OTHER_ISSUER,
+    REASON_TOKEN_UNREADABLE,
+    REASON_TOKEN_WITHOUT_SUBJECT,
+)
+from tooltrue.wording import Worded
 
 __all__ = ["ALGORITHMS", "BadToken", "Claims", "Header", "check_claims", "header_of", "read_keys", "signed_claims"]
 
@@ -26,6 +43,10 @@ _MIN_RSA_BITS = 2048
 
 class BadToken(Exception):
     """The reason why a token is rejected; it contains no part of the token itself."""
+
+    def __init__(self, problem: Worded) -> None:
+        super().__init__(problem)
+        self.problem = problem
 
 
 class Header(Value, frozen=True):
@@ -44,11 +65,11 @@ def header_of(token: str, algorithms: Iterable[str]) -> Header:
     headers = extracted.headers()
     algorithm, key, kind = headers.get("alg"), headers.get("kid"), headers.get("typ")
     if algorithm not in tuple(algorithms):
-        raise BadToken("its algorithm is not one that is accepted")
+        raise BadToken(Worded(REASON_TOKEN_ALGORITHM, {}))
     if (kind.lower() if isinstance(kind, str) else kind) not in _TYPES:
-        raise BadToken("it is no access token")
+        raise BadToken(Worded(REASON_NOT_ACCESS_TOKEN, {}))
     if not isinstance(key, str | None):
-        raise BadToken("the name of its key is not text")
+        raise BadToken(Worded(REASON_KEY_NAME_NOT_TEXT, {}))
     return Header(algorithm, key, _issuer(extracted.payload))
 
 
@@ -56,10 +77,10 @@ def _issuer(payload: bytes | None) -> str:
     try:
         claims = decode(payload or b"")
     except RpcError:
-        raise BadToken("it is no token that can be read") from None
+        raise BadToken(Worded(REASON_TOKEN_UNREADABLE, {})) from None
     issuer = claims.get("iss") if is_object(claims) else None
     if not isinstance(issuer, str):
-        raise BadToken("it does not say iss")
+        raise BadToken(Worded(REASON_CLAIM_MISSING, {"claim": "iss"}))
     return issuer
 
 
@@ -67,7 +88,7 @@ def read_keys(document: Any) -> list[jwk.Key]:
     """Return the keys of a JWKS that can verify signatures. Symmetric, encryption and short keys are left out."""
     entries = document.get("keys") if is_object(document) else None
     if not is_array(entries):
-        raise BadToken("it is no set of keys")
+        raise BadToken(Worded(REASON_NOT_KEY_SET, {}))
     return [key for entry in entries if (key := _read_key(entry)) is not None]
 
 
@@ -94,7 +115,7 @@ def signed_claims(token: str, header: Header, keys: Sequence[jwk.Key]) -> Claims
                 continue
             if is_object(claims):
                 return claims
-    raise BadToken("its signature is not one of the issuer's keys")
+    raise BadToken(Worded(REASON_SIGNATURE_UNKNOWN, {}))
 
 
 def _payload(token: str, key: jwk.Key, registry: jws.JWSRegistry) -> bytes:
@@ -115,20 +136,19 @@ def check_claims(
     try:
         JWTClaimsRegistry(now=int(now), leeway=leeway, **options).validate({**claims})
     except ExpiredTokenError:
-        raise BadToken("it has expired") from None
+        raise BadToken(Worded(REASON_TOKEN_EXPIRED, {})) from None
     except MissingClaimError as error:
-        raise BadToken(f"it does not say {error.claim}") from None
+        raise BadToken(Worded(REASON_CLAIM_MISSING, {"claim": error.claim})) from None
     except InvalidClaimError as error:
-        raise BadToken(_WRONG.get(error.claim, "a claim of it is wrong")) from None
+        raise BadToken(Worded(_WRONG.get(error.claim, REASON_CLAIM_INVALID), {"claim": error.claim})) from None
 
 
 _WRONG = {
-    "iss": "it comes from another issuer",
-    "aud": "it is for another server",
-    "nbf": "it is not valid yet",
-    "iat": "it was issued in the future",
-    "exp": "its end is no time",
-    "sub": "it names no subject",
+    "iss": REASON_TOKEN_OF_OTHER_ISSUER,
+    "aud": REASON_TOKEN_FOR_OTHER_SERVER,
+    "nbf": REASON_TOKEN_NOT_YET_VALID,
+    "iat": REASON_TOKEN_FROM_FUTURE,
+    "sub": REASON_TOKEN_WITHOUT_SUBJECT,
 }
 
 
@@ -136,4 +156,4 @@ def _extracted(token: str) -> jws.CompactSignature:
     try:
         return jws.extract_compact(token.encode())
     except (JoseError, ValueError, RecursionError):
-        raise BadToken("it is no token that can be read") from None
+        raise BadToken(Worded(REASON_TOKEN_UNREADABLE, {})) from None

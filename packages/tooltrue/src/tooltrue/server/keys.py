@@ -29,11 +29,14 @@ from tooltrue.server.wording import (
     LABEL_KEY_NAME_FORM,
     LABEL_SCOPE,
     LABEL_SCOPE_FORM,
+    REASON_API_KEY_EXPIRED,
     REASON_KEY_DIGEST_INVALID,
     REASON_KEY_EXPIRY_INVALID,
     REASON_KEY_MEMBER_UNKNOWN,
     REASON_KEY_NO_TABLE,
     REASON_KEY_SCOPES_INVALID,
+    REASON_NO_SUCH_API_KEY,
+    REASON_NOT_API_KEY,
 )
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
@@ -113,7 +116,7 @@ class ApiKeys(Authentication):
         shape = _KEY.fullmatch(key)
         if shape is None:
             if sent is not None:
-                raise Refused.token("it is no key of tooltrue")
+                raise Refused.token(Worded(REASON_NOT_API_KEY, {}))
             return None  # a token for another authentication method
         return self._holder(shape[1], key)
 
@@ -122,9 +125,9 @@ class ApiKeys(Authentication):
         digest = hashlib.sha256(key.encode()).hexdigest()
         is_right = hmac.compare_digest(digest, _NOBODY if entry is None else entry.sha256)
         if entry is None or not is_right:
-            raise Refused.token("there is no such key, or there is none any more")
+            raise Refused.token(Worded(REASON_NO_SUCH_API_KEY, {}))
         if entry.expires is not None and entry.expires <= self._clock():
-            raise Refused.token("the key has expired")
+            raise Refused.token(Worded(REASON_API_KEY_EXPIRED, {}))
         return Principal(f"key:{name}", entry.scopes)
 
     def _current(self) -> Mapping[str, Key]:

@@ -28,6 +28,10 @@ from tooltrue.server.wording import (
     LABEL_SECONDS_UP_TO,
     MULTIPLE_INTROSPECTION_ENDPOINTS,
     OAUTH_EXTRA_MISSING,
+    REASON_TOKEN_OF_OTHER_ISSUER,
+    REASON_TOKEN_TOO_LONG,
+    REASON_TOKEN_UNREADABLE,
+    REASON_TOKEN_WITHOUT_SUBJECT,
 )
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
@@ -51,11 +55,10 @@ _NEVER_ASKED = "offline_access"  # it is between a client and its issuer, and me
 
 
 class _Passed(Value, frozen=True):
-    """The cached result of a token check, and its expiry."""
+    """The cached result of a token check, the holder or the reason of the refusal, and its expiry."""
 
     until: float
-    principal: Principal | None
-    problem: str = ""
+    result: Principal | Worded
 
 
 class _TokenCache:
@@ -163,7 +166,7 @@ class OAuth(Authentication):
         if token is None:
             return None
         if len(token) > _MAX_TOKEN:
-            raise Refused.token(f"it is longer than {_MAX_TOKEN} characters")
+            raise Refused.token(Worded(REASON_TOKEN_TOO_LONG, {"limit": _MAX_TOKEN}))
         principal = await self._holder(token)
         if not principal.scopes.issuperset(self._scopes):
             raise ScopeNeeded.needing(self._scopes)
@@ -176,10 +179,10 @@ class OAuth(Authentication):
         passed = self._good.get(digest, now) or self._bad.get(digest, now)
         if passed is None:
             passed = await self._judge(token)
-            (self._bad if passed.principal is None else self._good).put(digest, passed)
-        if passed.principal is None:
-            raise Refused.token(passed.problem)
-        return passed.principal
+            (self._bad if isinstance(passed.result, Worded) else self._good).put(digest, passed)
+        if isinstance(passed.result, Worded):
+            raise Refused.token(passed.result)
+        return passed.result
 
     async def _judge(self, token: str) -> _Passed:
         try:
@@ -187,7 +190,7 @@ class OAuth(Authentication):
             ends = claims.get("exp", float("inf"))
             return _Passed(min(ends + self._leeway, self._clock() + _CACHED_SECONDS), self._named(issuer, claims))
         except self._jwt.BadToken as error:
-            return _Passed(self._clock() + _REFUSED_SECONDS, None, str(error))
+            return _Passed(self._clock() + _REFUSED_SECONDS, error.problem)
 
     async def _claims(self, token: str) -> tuple[str, Mapping[str, Any]]:
         """Return the issuer of a token and its verified claims. Raises ``BadToken``."""
@@ -201,7 +204,7 @@ class OAuth(Authentication):
         elif self._introspecting_issuer is not None:
             issuer = self._issuers[self._introspecting_issuer]
         else:
-            raise self._jwt.BadToken("it is no token that can be read")
+            raise self._jwt.BadToken(Worded(REASON_TOKEN_UNREADABLE, {}))
         if not claims or issuer.url == self._always_introspected:
             claims = {**claims, **await issuer.introspect(token)}
         claims = {**claims, "aud": _canonical_all(claims.get("aud"))}
@@ -218,7 +221,7 @@ class OAuth(Authentication):
     def _trusted(self, url: str) -> TokenIssuer:
         issuer = self._issuers.get(url)
         if issuer is None:
-            raise self._jwt.BadToken("it comes from another issuer")
+            raise self._jwt.BadToken(Worded(REASON_TOKEN_OF_OTHER_ISSUER, {}))
         return issuer
 
     def _named(self, issuer: str, claims: Mapping[str, Any]) -> Principal:
@@ -230,7 +233,7 @@ class OAuth(Authentication):
             return Principal(f"{issuer}#{subject}", self._granted(claims))
         if subject is None and isinstance(client, str) and 0 < len(client) <= _MAX_SUBJECT:
             return Principal(f"{issuer}?client={client}", self._granted(claims))
-        raise self._jwt.BadToken("it names no subject")
+        raise self._jwt.BadToken(Worded(REASON_TOKEN_WITHOUT_SUBJECT, {}))
 
     def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
         claim = claims.get("scope", claims.get("scp"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.identity import Authentication, Refused
-from tooltrue.server.wording import LABEL_ADDRESSES_AND_NETWORKS
+from tooltrue.server.wording import LABEL_ADDRESSES_AND_NETWORKS, REASON_PROXY_NAME_INVALID
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.addresses import IpAddress, Networks, caller_of, networks, parse
 from tooltrue.transport.carrier import Carrier
@@ -53,7 +53,7 @@ class TrustedProxy(Authentication):
         if any(headers.get(header) != value for header, value in self._demand.items()):
             return None
         if len(name) > _MAX_NAME or not name.isprintable():
-            raise Refused.token("the proxy gives no name that can be one")
+            raise Refused.token(Worded(REASON_PROXY_NAME_INVALID, {}))
         scopes = headers.get(self._scopes, "") if self._scopes else ""
         return Principal(f"user:{name}", frozenset(scopes.split()))
 
