@@ -56,6 +56,12 @@ def test_a_tool_error_shows_its_message_and_an_unexpected_exception_hides_it(cap
     assert "SIGABRT" in caplog.text
 
 
+def test_an_error_has_the_language_of_the_server_in_all_its_parts():
+    server = Server("workshop", language="zh")
+    server.add_tool(workshop.misplaced, isolation="process")
+    assert call(server, "misplaced").text == "设置 part 必须是 leg 或 top。 [TT3016]"
+
+
 def gone(pid: int) -> bool:
     """Whether a process has ended, waited for or not."""
     try:

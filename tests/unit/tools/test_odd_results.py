@@ -169,9 +169,8 @@ def test_a_coroutine_that_was_not_awaited_is_named_in_the_log(caplog: pytest.Log
             return [coroutine]
 
         assert outcome(tool).is_error
-    assert (
-        "returned coroutine in a list, which has no JSON form; return what it gives when it is awaited" in caplog.text
-    )
+    hint = "returned coroutine in a list, which has no JSON form; return the value that it gives when it is awaited"
+    assert hint in caplog.text
 
 
 @pytest.mark.parametrize("value", [None, 5, {"a": 1}, ["a", 5], b"x", numpy.int64(1)])

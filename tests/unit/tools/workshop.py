@@ -12,6 +12,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from tooltrue import ToolError
+from tooltrue.tools.wording import DEFINITION_SETTING_INVALID
+from tooltrue.wording import alternatives
 
 calls: list[int] = []
 
@@ -30,6 +32,10 @@ def measure(part: Part, times: int = 2) -> Part:
 
 async def later(word: str) -> str:
     return f"{word} of {os.getppid()}"
+
+
+def misplaced() -> str:
+    raise ToolError.of(DEFINITION_SETTING_INVALID, name="part", wanted=alternatives(["leg", "top"]))
 
 
 def fails() -> str:

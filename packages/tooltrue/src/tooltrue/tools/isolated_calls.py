@@ -19,7 +19,7 @@ from typing import Any
 from tooltrue._internal.processes import kill_tree
 from tooltrue.crashes import RemoteCrash
 from tooltrue.errors import DefinitionError, InvalidResult, ToolError
-from tooltrue.jsonrpc.messages import Json, decode, encode
+from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.content import unpacked
 from tooltrue.tools.threads import Lane
@@ -102,4 +102,14 @@ def _outcome_of(output: bytes, child: _ChildProcess) -> ToolOutcome:
         raise RemoteCrash(f"the tool failed in its process:\n{answer['crash']}")
     if "broken" in answer:
         raise InvalidResult(answer["broken"])
-    raise ToolError.of(answer["code"], **answer["facts"]) if answer["code"] else ToolError(answer["text"])
+    if not answer["code"]:
+        raise ToolError(answer["text"])
+    raise ToolError.of(answer["code"], **{name: _fact(fact) for name, fact in answer["facts"].items()})
+
+
+def _fact(value: Json) -> Any:
+    """A fact of an error, which JSON has turned into an object if it was a message."""
+    if not is_object(value) or value.keys() != {"code", "facts", "is_clause"}:
+        return value
+    facts = {name: _fact(fact) for name, fact in value["facts"].items()}
+    return Worded(value["code"], facts, is_clause=value["is_clause"])

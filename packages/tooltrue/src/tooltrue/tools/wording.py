@@ -354,3 +354,28 @@ LABEL_CORRECT_AND_REPEAT: Final = message(
     "Correct these and call the tool again.",
     "请修正这些参数后重新调用该工具。",
 )
+LABEL_TYPE_WITHIN: Final = message(
+    "TT3065",
+    "{type} in a {container}",
+    "{container} 中的 {type}",
+)
+LABEL_IMAGE_OF_FIGURE: Final = message(
+    "TT3066",
+    "ImageContent.of(data, 'image/png') with the bytes that figure.savefig(buffer) has written",
+    "ImageContent.of(data, 'image/png')，其中 data 为 figure.savefig(buffer) 写出的字节",
+)
+LABEL_IMAGE_OF_PICTURE: Final = message(
+    "TT3067",
+    "ImageContent.of(data, 'image/png') with the bytes that image.save(buffer, 'PNG') has written",
+    "ImageContent.of(data, 'image/png')，其中 data 为 image.save(buffer, 'PNG') 写出的字节",
+)
+LABEL_AWAITED_VALUE: Final = message(
+    "TT3068",
+    "the value that it gives when it is awaited: await x",
+    "等待它之后得到的值：await x",
+)
+LABEL_IMAGE_OR_BASE64: Final = message(
+    "TT3069",
+    "ImageContent.of(data, 'image/png') for a picture, or base64.b64encode(data).decode()",
+    "图片用 ImageContent.of(data, 'image/png')，否则用 base64.b64encode(data).decode()",
+)

@@ -14,12 +14,13 @@ from tooltrue.protocol.schema import explain
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Tool, ToolCall
-from tooltrue.tools.wording import TOOL_ARGUMENTS_INVALID
+from tooltrue.tools.wording import LABEL_CORRECT_AND_REPEAT, TOOL_ARGUMENTS_INVALID
+from tooltrue.wording import Worded
 
 __all__ = ["MAX_EXPLANATION", "check_arguments", "validate"]
 
 MAX_EXPLANATION = 600
-_NEXT = "Correct these and call the tool again."
+_NEXT = Worded(LABEL_CORRECT_AND_REPEAT, {})
 
 
 def validate(inner: Provider) -> Provider:

@@ -16,7 +16,17 @@ from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.binding.schemas import adapter_of, write_schema
 from tooltrue.tools.binding.signature import MISSING
 from tooltrue.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
-from tooltrue.tools.wording import RESULT_VIOLATES_DECLARED_TYPE, RETURNED_TYPE_NOT_ACCEPTED, RETURNED_VALUE_NOT_JSON
+from tooltrue.tools.wording import (
+    LABEL_AWAITED_VALUE,
+    LABEL_IMAGE_OF_FIGURE,
+    LABEL_IMAGE_OF_PICTURE,
+    LABEL_IMAGE_OR_BASE64,
+    LABEL_TYPE_WITHIN,
+    RESULT_VIOLATES_DECLARED_TYPE,
+    RETURNED_TYPE_NOT_ACCEPTED,
+    RETURNED_VALUE_NOT_JSON,
+)
+from tooltrue.wording import Worded
 
 __all__ = ["Output", "is_json_type", "json_text"]
 
@@ -168,8 +178,10 @@ def _library_value_error(value: Any) -> InvalidResult | None:
     for inner in _within(value, _DEEPEST):
         for members, instead in _INSTEAD:
             if all(hasattr(inner, member) for member in members):
-                where = "" if inner is value else f" in a {_type_name(value)}"
-                return InvalidResult.of(RETURNED_TYPE_NOT_ACCEPTED, type=_type_name(inner) + where, instead=instead)
+                name = _type_name(inner)
+                facts = {"type": name, "container": _type_name(value)}
+                shown = name if inner is value else Worded(LABEL_TYPE_WITHIN, facts)
+                return InvalidResult.of(RETURNED_TYPE_NOT_ACCEPTED, type=shown, instead=instead)
     return None
 
 
@@ -187,13 +199,13 @@ def _type_name(value: Any) -> str:
 
 
 # members of a value → the replacement to return
-_INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
+_INSTEAD: tuple[tuple[tuple[str, ...], str | Worded], ...] = (
     (("to_dict", "columns"), "df.to_dict('records')"),
     (("tolist", "dtype"), "x.tolist()"),
-    (("savefig",), "ImageContent.of(data, 'image/png') with what figure.savefig(buffer) has written"),
-    (("save", "size", "mode"), "ImageContent.of(data, 'image/png') with what image.save(buffer, 'PNG') has written"),
-    (("cr_await", "cr_code"), "what it gives when it is awaited: await x"),
-    (("decode", "hex"), "ImageContent.of(data, 'image/png') for a picture, or base64.b64encode(data).decode()"),
+    (("savefig",), Worded(LABEL_IMAGE_OF_FIGURE, {})),
+    (("save", "size", "mode"), Worded(LABEL_IMAGE_OF_PICTURE, {})),
+    (("cr_await", "cr_code"), Worded(LABEL_AWAITED_VALUE, {})),
+    (("decode", "hex"), Worded(LABEL_IMAGE_OR_BASE64, {})),
 )
 
 
