@@ -36,6 +36,8 @@ from tooltrue.server.watchdog import Watchdog
 from tooltrue.server.wording import (
     AUTHENTICATION_SET_TWICE,
     HINT_STDIO_SERVER_WAITING,
+    LABEL_KEYS_OF_LENGTH,
+    LABEL_ONE_OR_MORE,
     RUN_TAKES_NO_SETTINGS,
     SETTINGS_FROZEN_WHILE_SERVING,
     UNKNOWN_SERVER_SETTING,
@@ -54,7 +56,7 @@ from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext,
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.transport import stdio
 from tooltrue.transport.carrier import Carrier
-from tooltrue.wording import LANGUAGES, SETTING_INVALID, coded_sentence, sentence
+from tooltrue.wording import LANGUAGES, SETTING_INVALID, Worded, alternatives, coded_sentence, sentence
 
 if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import OperatorConfig
@@ -532,12 +534,12 @@ class Server:
 
 _KEY_BYTES = 16
 _WANTED = {
-    "language": " or ".join(LANGUAGES),
-    "secrets": "mask or keep",
-    "personal": "mask or keep",
-    "threads": "1 or more",
-    "page_size": "1 or more",
-    "keys": f"keys of {_KEY_BYTES} bytes or more",
+    "language": alternatives(LANGUAGES),
+    "secrets": alternatives(("mask", "keep")),
+    "personal": alternatives(("mask", "keep")),
+    "threads": Worded(LABEL_ONE_OR_MORE, {}),
+    "page_size": Worded(LABEL_ONE_OR_MORE, {}),
+    "keys": Worded(LABEL_KEYS_OF_LENGTH, {"count": _KEY_BYTES}),
 }
 
 

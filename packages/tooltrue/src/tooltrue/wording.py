@@ -106,8 +106,8 @@ def alternatives(options: Sequence[str]) -> str | Worded:
 
 
 def names_or_none(names: Iterable[str]) -> str | Worded:
-    """``names``, separated by commas; if there are none, the word for that in the language of the sentence."""
-    return ", ".join(names) or Worded(LABEL_NONE, {})
+    """``names``, separated by commas; if there are none, "(none)" in the language of the sentence."""
+    return ", ".join(names) or Worded(LABEL_NO_NAMES, {})
 
 
 # --- messages of several packages -------------------------------------------------------------------------------------
@@ -204,4 +204,14 @@ REASON_NO_REASON_GIVEN: Final = message(
     "TT1243",
     "no reason given",
     "未说明原因",
+)
+LABEL_NO_NAMES: Final = message(
+    "TT4061",
+    "(none)",
+    "（无）",
+)
+LABEL_AND_MORE: Final = message(
+    "TT4062",
+    "{names} and {count} more",
+    "{names} 以及另外 {count} 项",
 )

@@ -30,7 +30,7 @@ from tooltrue.cli.wording import (
     REASON_UNKNOWN_OR_REPLACED,
     TERMINAL_OR_CREDENTIAL_REQUIRED,
 )
-from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.errors import ConfigurationError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
@@ -173,7 +173,7 @@ def _schema(text: str) -> Mapping[str, Any]:
     try:
         schema = decode(text.encode(errors="surrogateescape"))
     except ParseError as error:
-        raise ConfigurationError.of(COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=str(error)) from None
+        raise ConfigurationError.of(COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=fact_of(error)) from None
     if not is_object(schema):
         raise ConfigurationError.of(
             COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=Worded(REASON_NOT_JSON_OBJECT, {})

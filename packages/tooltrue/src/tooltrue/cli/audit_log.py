@@ -30,7 +30,7 @@ from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
 from tooltrue.state.places import audit_file, beside, state_folder
 from tooltrue.state.urls import open_log
-from tooltrue.wording import sentence
+from tooltrue.wording import Worded, names_or_none, sentence
 
 __all__ = ["Which", "key_file", "line", "place_of", "records_in", "show", "with_log"]
 
@@ -120,8 +120,8 @@ def _files() -> Iterable[Path]:
     return (state_folder() / "audit").glob("*.db")
 
 
-def _log_names() -> str:
-    return ", ".join(sorted(path.stem for path in _files())) or "none"
+def _log_names() -> str | Worded:
+    return names_or_none(sorted(path.stem for path in _files()))
 
 
 def key_file(path: str | None) -> Path:

@@ -7,11 +7,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from tooltrue.cli.usage import usage_text
 from tooltrue.cli.wording import INTROSPECTION_ISSUER_AMBIGUOUS, OPTION_REQUIRES_OTHER_OPTION
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, alternatives
 
 __all__ = ["callers_of", "options"]
 
@@ -82,7 +81,7 @@ def callers_of(parameters: Mapping[str, Any]) -> AuthSettings:
             raise ConfigurationError.of(
                 OPTION_REQUIRES_OTHER_OPTION,
                 option=_option_name(option),
-                other=usage_text(" or ").join(map(_option_name, others)),
+                other=alternatives([*map(_option_name, others)]),
             )
     if "introspection" in values and len(values["oauth"]) > 1:
         raise ConfigurationError.of(INTROSPECTION_ISSUER_AMBIGUOUS)

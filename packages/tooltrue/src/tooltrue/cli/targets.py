@@ -38,7 +38,7 @@ from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import renamed
 from tooltrue.version import __version__
-from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
+from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded, names_or_none
 
 if TYPE_CHECKING:
     from tooltrue.policy.config import OperatorConfig
@@ -253,7 +253,7 @@ def _find(module: ModuleType, attribute: str, target: str) -> Server:
     if not servers and (library := _foreign_server(module)):
         raise ConfigurationError.of(TARGET_OF_OTHER_LIBRARY, target=target, library=library)
     if len(servers) != 1:
-        which = ", ".join(sorted(by_name)) or "none"
+        which = names_or_none(sorted(by_name))
         raise ConfigurationError.of(
             TARGET_NOT_SERVABLE, target=target, problem=Worded(REASON_SERVER_AMBIGUOUS, {"found": which})
         )

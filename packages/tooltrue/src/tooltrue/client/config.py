@@ -42,6 +42,8 @@ from tooltrue.client.wording import (
     LABEL_OBJECT_WITH_ID,
     LABEL_TEXT,
     LABEL_TRUE_OR_FALSE,
+    REASON_AUTH_PROVIDER,
+    REASON_HEADERS_COMMAND,
 )
 from tooltrue.errors import ConfigurationError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
@@ -315,8 +317,8 @@ _MEANINGLESS: Final = frozenset(
 """Keys for the use of other hosts."""
 
 _NOT_HERE: Final[Mapping[str, str]] = {
-    "headersHelper": "a command that makes headers is not run here; use headers with ${env:NAME}",
-    "authProviderType": "its own way to sign in is not known here; use headers with ${env:NAME}",
+    "headersHelper": REASON_HEADERS_COMMAND,
+    "authProviderType": REASON_AUTH_PROVIDER,
 }
 
 _SIGNING_IN: Final = frozenset({"oauth", "auth"})
@@ -362,7 +364,7 @@ class _Entry:
             if key in self._keys:
                 fields[self._keys[key].name] = self._value(key, self._keys[key].kind, value)
             elif key in _NOT_HERE:
-                unsupported = self._about(CLIENT_CONFIG_KEY_NOT_SUPPORTED, key, why=_NOT_HERE[key])
+                unsupported = self._about(CLIENT_CONFIG_KEY_NOT_SUPPORTED, key, why=Worded(_NOT_HERE[key], {}))
             elif key in _GRANTS or key in _MEANINGLESS or key in _SIGNING_IN:
                 code = (
                     CLIENT_CONFIG_GRANT_IGNORED

@@ -31,6 +31,7 @@ from tooltrue.client.wording import (
     LABEL_HTTPS_URL_WITH_PATH,
     LABEL_ON_LOOPBACK,
     LABEL_ONE_OF_THE_TWO,
+    LABEL_URL_OF_DOCUMENT,
     SIGNING_EXTRA_MISSING,
     TOKEN_OVER_PLAIN_HTTP,
 )
@@ -98,7 +99,9 @@ class SignIn:
     def document(self) -> dict[str, Any]:
         """Return the document to publish at ``metadata_url``. Raises ``ConfigurationError`` without such a URL."""
         if self._identity.metadata_url is None:
-            raise ConfigurationError.of(SETTING_INVALID, name="metadata_url=…", wanted="given")
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="metadata_url=…", wanted=Worded(LABEL_URL_OF_DOCUMENT, {})
+            )
         return {
             "client_id": self._identity.metadata_url,
             **registration(self._identity.name, [self._redirect_uri], "none"),

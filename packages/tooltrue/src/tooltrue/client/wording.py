@@ -487,3 +487,18 @@ REASON_SIGN_IN_REFUSED: Final = message(
     "the sign-in was refused: {problem}",
     "登录被拒绝：{problem}",
 )
+REASON_HEADERS_COMMAND: Final = message(
+    "TT9288",
+    "a command that makes headers is not run here; use headers with ${{env:NAME}}",
+    "此处不运行生成请求头的命令；请在 headers 中使用 ${{env:NAME}}",
+)
+REASON_AUTH_PROVIDER: Final = message(
+    "TT9289",
+    "its own way to sign in is not known here; use headers with ${{env:NAME}}",
+    "此处不支持它自己的登录方式；请在 headers 中使用 ${{env:NAME}}",
+)
+LABEL_URL_OF_DOCUMENT: Final = message(
+    "TT5157",
+    "the URL at which the document will be published",
+    "该文档的发布 URL",
+)

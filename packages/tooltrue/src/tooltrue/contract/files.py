@@ -9,8 +9,9 @@ from collections.abc import Generator
 from pathlib import Path
 
 from tooltrue._internal.file_lock import locked
-from tooltrue.contract.wording import FILE_NOT_WRITABLE
+from tooltrue.contract.wording import FILE_NOT_WRITABLE, REASON_FOLDER_LOCKED
 from tooltrue.errors import ConfigurationError
+from tooltrue.wording import Worded
 
 __all__ = ["alone", "write_whole"]
 
@@ -31,7 +32,7 @@ def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
             folder = os.open(os.path.dirname(os.path.realpath(file)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             opened.callback(os.close, folder)
             if not locked(folder, seconds):
-                problem = f"another process has had hold of its folder for {seconds:g} s"
+                problem = Worded(REASON_FOLDER_LOCKED, {"seconds": seconds})
                 raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=problem)
         yield
 

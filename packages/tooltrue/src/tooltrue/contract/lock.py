@@ -29,7 +29,7 @@ from tooltrue.contract.wording import (
     REASON_NAME_MISMATCH,
     REASON_NOT_AN_OBJECT,
 )
-from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
+from tooltrue.errors import ConfigurationError, DefinitionError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.wording import REASON_LARGER_THAN, Worded
 
@@ -111,7 +111,7 @@ def parse(data: bytes, file: str) -> Lock:
     try:
         document = decode(data)
     except ParseError as error:
-        raise _refused(file, str(error).removesuffix(".")) from None
+        raise _refused(file, fact_of(error)) from None
     if not is_object(document) or not is_lock(document):
         raise _refused(file, Worded(REASON_KEY_MISSING, {"key": _MARK}))
     if document[_MARK] != FORMAT or isinstance(document[_MARK], bool):
@@ -152,7 +152,7 @@ class _LockReader:
         try:
             return Contract.of(tools, instructions, prompts=prompts, resources=resources)
         except DefinitionError as error:
-            raise _refused(self.file, str(error).removesuffix(".")) from None
+            raise _refused(self.file, fact_of(error)) from None
 
     def member(self, name: str, value: Json) -> dict[str, Json]:
         if not is_object(value):

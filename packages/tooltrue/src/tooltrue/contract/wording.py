@@ -429,3 +429,8 @@ SUSPICIOUS_TEXT_TOO_LONG: Final = message(
     "It holds {size} characters or more, of which {limit} are read at the most.",
     "其长度达到 {size} 个字符以上，最多只读取 {limit} 个。",
 )
+REASON_FOLDER_LOCKED: Final = message(
+    "TT9086",
+    "another process has locked its folder for {seconds:g} s",
+    "另一个进程已锁定其所在目录 {seconds:g} 秒",
+)

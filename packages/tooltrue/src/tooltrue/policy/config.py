@@ -28,6 +28,7 @@ from tooltrue.policy.wording import (
     CONFIG_KEYS_INCOMPATIBLE,
     CONFIG_NOT_TOML,
     DUPLICATE_RULE_NAME,
+    LABEL_THE_FILE,
     RULE_ARGUMENTS_SCHEMA_INVALID,
     RULE_SCHEMA_DIALECT_NOT_ALLOWED,
     RULE_SCHEMA_KEYWORD_UNKNOWN,
@@ -39,6 +40,7 @@ from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.spelling import closest
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import EFFECTS
+from tooltrue.wording import REASON_NESTED_TOO_DEEPLY, REASON_NOT_UTF8, Worded
 
 __all__ = ["TABLES", "ConfigTable", "OperatorConfig", "examine", "read_operator_config", "text_of"]
 
@@ -250,7 +252,7 @@ def examine(file: str | Path, text: str | None = None) -> tuple[OperatorConfig, 
     except tomllib.TOMLDecodeError as error:
         return config, [_no_toml(name, str(error))]
     except RecursionError:
-        return config, [_no_toml(name, "it is nested too deep")]
+        return config, [_no_toml(name, Worded(REASON_NESTED_TOO_DEEPLY, {}))]
     if problems:
         return config, problems
     rules = _rules(config, document.get("rules", []), problems)
@@ -263,11 +265,13 @@ def text_of(file: str | Path) -> str:
     try:
         return Path(file).read_bytes().decode().replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        problem = error.strerror if isinstance(error, OSError) else Worded(REASON_NOT_UTF8, {})
         raise ConfigurationError.of(CONFIG_FILE_UNREADABLE, file=str(file), problem=problem) from None
 
 
-def _no_toml(name: str, message: str) -> ConfigurationError:
+def _no_toml(name: str, message: str | Worded) -> ConfigurationError:
+    if isinstance(message, Worded):
+        return ConfigurationError.of(CONFIG_NOT_TOML, place=name, problem=message)
     position = re.search(r" \(at line (\d+), column \d+\)$| \(at end of document\)$", message)
     place = f"{name}:{position[1]}" if position and position[1] else name
     return ConfigurationError.of(
@@ -280,7 +284,7 @@ def _misfits(config: OperatorConfig, document: dict[str, Any]) -> Iterator[Confi
     for problem in _schema().problems(document):
         path = _path(problem.path)
         text = str(problem).removeprefix(problem.path).strip()
-        what = problem.path.removeprefix("$").removeprefix(".") or "the file"
+        what = problem.path.removeprefix("$").removeprefix(".") or Worded(LABEL_THE_FILE, {})
         yield ConfigurationError.of(CONFIG_KEY_INVALID, place=config.place(path), key=what, problem=text)
 
 

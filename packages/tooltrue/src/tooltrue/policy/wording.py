@@ -516,3 +516,23 @@ AUDIT_RECORD_NOT_WRITTEN: Final = message(
     "{subject} 未启动，也没有任何更改：它必须先被记录，而审计日志目前无法写入。请告知用户：需要由此服务器的运维人"
     "员查看其日志；在此之前重复调用没有作用。",
 )
+LABEL_THE_FILE: Final = message(
+    "TT4316",
+    "the file",
+    "该文件",
+)
+LABEL_LOOP_LIMITS: Final = message(
+    "TT4317",
+    "2 or more, and stopped_after above told_after",
+    "不小于 2，且 stopped_after 大于 told_after",
+)
+REASON_NEEDS_PERSON: Final = message(
+    "TT2204",
+    "a person has to agree, and cannot be asked yet",
+    "需要由人批准，而目前无法询问",
+)
+LABEL_UNNAMED_REQUEST: Final = message(
+    "TT2205",
+    "the request",
+    "该请求",
+)

@@ -453,3 +453,13 @@ REASON_ISSUER_STATUS: Final = message(
     "HTTP status {status}",
     "HTTP 状态 {status}",
 )
+LABEL_ONE_OR_MORE: Final = message(
+    "TT4063",
+    "1 or more",
+    "不小于 1 的数",
+)
+LABEL_KEYS_OF_LENGTH: Final = message(
+    "TT4064",
+    "keys of {count} bytes or more",
+    "至少 {count} 字节的密钥",
+)

@@ -9,7 +9,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.state.places import audit_file, beside, without_password
-from tooltrue.wording import SETTING_INVALID
+from tooltrue.wording import SETTING_INVALID, alternatives
 
 __all__ = ["Audit", "OnFailure"]
 
@@ -39,8 +39,9 @@ class Audit(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if self.on_failure not in _ALSO:
-            choices = " or ".join(get_args(OnFailure))
-            raise ConfigurationError.of(SETTING_INVALID, name="Audit(on_failure=…)", wanted=choices)
+            raise ConfigurationError.of(
+                SETTING_INVALID, name="Audit(on_failure=…)", wanted=alternatives(get_args(OnFailure))
+            )
 
     @classmethod
     def of(cls, setting: Audit | Log | str | bool) -> Audit:

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import cast
 
-from tooltrue.errors import ConfigurationError, StateError, ToolError
+from tooltrue.errors import ConfigurationError, StateError, ToolError, fact_of
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.pending_records import OpenQuestions, RefusalCounter
@@ -92,7 +92,9 @@ class Recorder:
                 log = await stack.enter_async_context(_store(self.audit.to))
             except ConfigurationError as error:
                 if self.audit.is_default:
-                    raise ConfigurationError.of(AUDIT_LOG_UNAVAILABLE, problem=error) from error
+                    raise ConfigurationError.of(
+                        AUDIT_LOG_UNAVAILABLE, problem=fact_of(error, is_clause=False)
+                    ) from error
                 raise
             if place := self.audit.seal_place:
                 from tooltrue.state import seal  # noqa: PLC0415 - only some settings need a store

@@ -15,6 +15,7 @@ from tooltrue.policy.rules.decision import required_only, strictest
 from tooltrue.policy.rules.rule import Allow, Ask, Decide, Deny, Subject, Verdict
 from tooltrue.policy.wording import (
     AUTHORIZATION_UNDECIDABLE,
+    REASON_NEEDS_PERSON,
     REFUSED_BY_DEFAULT,
     REFUSED_BY_RULE,
     REFUSED_BY_RULE_WITH_REASON,
@@ -38,6 +39,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     resource_of,
 )
+from tooltrue.wording import Worded
 
 __all__ = ["authorize", "authorize_arguments"]
 
@@ -168,7 +170,7 @@ class _Authorize(Wrapper, frozen=True):
                 code, facts = _refusal(verdict, SUBJECT_REFUSED_WITH_REASON)
                 raise InvalidParams.of(code, subject=entries[0].name, **facts)
             case Ask():
-                reason = "a person has to agree, and cannot be asked yet"
+                reason = Worded(REASON_NEEDS_PERSON, {})
                 raise InvalidParams.of(SUBJECT_REFUSED_WITH_REASON, subject=entries[0].name, reason=reason)
 
 

@@ -8,10 +8,16 @@ from typing import TypeVar
 from tooltrue._internal.deadline import Deadline
 from tooltrue.errors import InvalidArguments, ToolTimeout
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.wording import ARGUMENTS_TOO_LARGE, TOOL_TIMEOUT_STILL_RUNNING, TOOL_TIMEOUT_STOPPED
+from tooltrue.policy.wording import (
+    ARGUMENTS_TOO_LARGE,
+    LABEL_UNNAMED_REQUEST,
+    TOOL_TIMEOUT_STILL_RUNNING,
+    TOOL_TIMEOUT_STOPPED,
+)
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.toolset import Layer, Provider, Wrapper
 from tooltrue.tools.vocabulary import ResourceRead, ToolCall
+from tooltrue.wording import Worded
 
 __all__ = ["sizes", "timeout"]
 
@@ -71,5 +77,9 @@ def _late(operation: object, seconds: float) -> ToolTimeout:
         return ToolTimeout.of(
             TOOL_TIMEOUT_STOPPED if stoppable else TOOL_TIMEOUT_STILL_RUNNING, tool=operation.name, seconds=seconds
         )
-    name = operation.uri if isinstance(operation, ResourceRead) else getattr(operation, "name", "the request")
+    name = (
+        operation.uri
+        if isinstance(operation, ResourceRead)
+        else getattr(operation, "name", Worded(LABEL_UNNAMED_REQUEST, {}))
+    )
     return ToolTimeout.of(TOOL_TIMEOUT_STOPPED, tool=name, seconds=seconds)

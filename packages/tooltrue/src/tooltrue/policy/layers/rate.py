@@ -17,14 +17,19 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
-from tooltrue.policy.wording import RATE_LIMIT_STORE_UNREACHABLE, RATE_LIMITS_UNAVAILABLE, TOOL_RATE_LIMIT_EXCEEDED
+from tooltrue.policy.wording import (
+    LABEL_RATE_RANGE,
+    RATE_LIMIT_STORE_UNREACHABLE,
+    RATE_LIMITS_UNAVAILABLE,
+    TOOL_RATE_LIMIT_EXCEEDED,
+)
 from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
-from tooltrue.wording import SETTING_INVALID, coded_sentence
+from tooltrue.wording import SETTING_INVALID, Worded, coded_sentence
 
 __all__ = ["RateLimits", "rate"]
 
@@ -57,7 +62,7 @@ class RateLimits(Value, frozen=True):
     def __post_init__(self) -> None:
         for name, rate in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
             if not rate.holds:
-                requirement = "a Rate of more than 0 a second and a burst of 1 or more"
+                requirement = Worded(LABEL_RATE_RANGE, {})
                 raise ConfigurationError.of(SETTING_INVALID, name=f"RateLimits({name}=…)", wanted=requirement)
 
     @classmethod

@@ -18,6 +18,7 @@ from tooltrue.policy.tasks.budget import stop, with_note
 from tooltrue.policy.tasks.labels import without_label
 from tooltrue.policy.wording import (
     IDENTICAL_CALL_IN_PROGRESS,
+    LABEL_LOOP_LIMITS,
     LOOP_DETECTED,
     REPEATED_TOOL_FAILURE,
     RUN_STOPPED_LOOP_DETECTED,
@@ -27,7 +28,7 @@ from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextCon
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import ToolCall
-from tooltrue.wording import SETTING_INVALID, sentence
+from tooltrue.wording import SETTING_INVALID, Worded, sentence
 
 __all__ = ["Loops", "detect_loops"]
 
@@ -47,7 +48,7 @@ class Loops(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if not (2 <= self.told_after < self.stopped_after and self.errors_after >= 2):
-            requirement = "2 or more, and stopped_after above told_after"
+            requirement = Worded(LABEL_LOOP_LIMITS, {})
             raise ConfigurationError.of(SETTING_INVALID, name="Loops(…)", wanted=requirement)
 
     def watches(self, name: str) -> bool:

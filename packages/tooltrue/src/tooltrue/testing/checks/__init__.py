@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tooltrue.client.client import Target
-from tooltrue.errors import RpcError, TransportError
+from tooltrue.errors import RpcError, TransportError, fact_of
 from tooltrue.testing.checks import errors, functional, integration, performance, read_only_tools, security
 from tooltrue.testing.checks.bench import Bench, Plan
 from tooltrue.testing.report import Finding, Report, failed, not_run
@@ -91,5 +91,5 @@ async def _run(check: Check, bench: Bench) -> list[Finding]:
         async for finding in check(bench):
             findings.append(finding)
     except (RpcError, TransportError) as error:
-        findings.append(failed(FINDING_CHECK_ABORTED, problem=str(error)))
+        findings.append(failed(FINDING_CHECK_ABORTED, problem=fact_of(error, is_clause=False)))
     return findings

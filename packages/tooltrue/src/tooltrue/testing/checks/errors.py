@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tooltrue.client.client import link_to
-from tooltrue.errors import ConnectionLost, MethodNotFound, RequestTimeout, RpcError
+from tooltrue.errors import ConnectionLost, MethodNotFound, RequestTimeout, RpcError, fact_of
 from tooltrue.jsonrpc.messages import Id, Json, is_object
 from tooltrue.testing.checks.bench import Bench, ToolUnderTest
 from tooltrue.testing.checks.functional import short
@@ -63,7 +63,9 @@ async def time_out(bench: Bench) -> AsyncIterator[Finding]:
                 await bench.client.call_tool(subject.name, subject.good or {}, timeout=0.0)
         answer = await bench.call(subject, subject.good or {})
         if isinstance(answer.error, RequestTimeout | ConnectionLost):
-            yield failed(FINDING_UNRESPONSIVE_AFTER_TIMEOUTS, subject.name, problem=str(answer.error))
+            yield failed(
+                FINDING_UNRESPONSIVE_AFTER_TIMEOUTS, subject.name, problem=fact_of(answer.error, is_clause=False)
+            )
         else:
             yield passed(subject.name, given_up=_GIVEN_UP)
     if not has_calls:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
 from tooltrue.client.wording import SERVER_QUESTION_NOT_SUPPORTED
-from tooltrue.errors import ConnectionLost, MissingCapability, RequestTimeout, RpcError, TransportError
+from tooltrue.errors import ConnectionLost, MissingCapability, RequestTimeout, RpcError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.types import UNSET
@@ -107,7 +107,7 @@ async def listing(bench: Bench) -> AsyncIterator[Finding]:
 async def covered(bench: Bench) -> AsyncIterator[Finding]:
     """Never fails: reports the rules without a value, and the tools that are not called at all."""
     for subject in bench.subjects:
-        missing = [f"{lack.rule} at {lack.path}" for lack in subject.samples.missing]
+        missing = [f"{lack.rule} ({lack.path})" for lack in subject.samples.missing]
         if subject.excuse is not None:
             yield subject.excuse
         elif missing:
@@ -181,7 +181,12 @@ def contract_violations(subject: ToolUnderTest, answer: CallOutcome, seconds: fl
             subject.excuse = not_run(SKIPPED_TOOL_ASKS_USER, subject.name)
             yield subject.excuse
         case ConnectionLost():
-            yield failed(FINDING_CALL_CLOSED_CONNECTION, subject.name, arguments=arguments, problem=str(answer.error))
+            yield failed(
+                FINDING_CALL_CLOSED_CONNECTION,
+                subject.name,
+                arguments=arguments,
+                problem=fact_of(answer.error, is_clause=False),
+            )
         case RpcError() | TransportError():
             yield failed(
                 FINDING_CALL_PROTOCOL_ERROR, subject.name, arguments=arguments, problem=short(str(answer.error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from tooltrue.client.client import Client
-from tooltrue.errors import RpcError, TransportError
+from tooltrue.errors import RpcError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol import versions
 from tooltrue.testing.checks.bench import Bench, ToolUnderTest
@@ -42,7 +42,7 @@ async def revisions(bench: Bench) -> AsyncIterator[Finding]:
                 tool_names = sorted(tool.name for tool in await client.list_tools())
         except (RpcError, TransportError) as error:
             wrong += 1
-            yield failed(FINDING_REVISION_UNUSABLE, revision=revision, problem=str(error))
+            yield failed(FINDING_REVISION_UNUSABLE, revision=revision, problem=fact_of(error, is_clause=False))
             continue
         if tool_names != names:
             wrong += 1
@@ -91,7 +91,7 @@ async def carriers_agree(bench: Bench) -> AsyncIterator[Finding]:
             async with Client(target, timeout=bench.plan.seconds) as client:
                 there = await client.list_tools()
         except (RpcError, TransportError) as error:
-            yield failed(FINDING_TRANSPORT_UNREACHABLE, carrier=name, problem=str(error))
+            yield failed(FINDING_TRANSPORT_UNREACHABLE, carrier=name, problem=fact_of(error, is_clause=False))
             continue
         yield passed(tools=len(there)) if there == here else failed(FINDING_TRANSPORT_TOOLS_DIFFER, carrier=name)
     if not bench.plan.carriers:
