@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 
 __all__ = ["refused"]
 
@@ -18,4 +19,9 @@ def refused(code: str, **facts: object) -> Generator[None]:
     with pytest.raises(ToolError) as caught:
         yield
     assert caught.value.code == code
-    assert {name: caught.value.facts[name] for name in facts} == facts
+    assert {name: _plain(caught.value.facts[name]) for name in facts} == facts
+
+
+def _plain(fact: object) -> object:
+    """A fact, in English if its language is still open."""
+    return str(fact) if isinstance(fact, Worded) else fact

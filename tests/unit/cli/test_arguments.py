@@ -93,7 +93,7 @@ def test_a_command_is_recognised(target: str):
         (Spec("nowhere.py", FamilyOptions({"--access": ("read",)})), "TT4008", "--access"),
         (Spec("no_such_module_of_ours:server"), "TT4002", "no module"),
         (Spec("json:server"), "TT4002", "no Server is called"),
-        (Spec("json:"), "TT4002", "found: none"),
+        (Spec("json:"), "TT4002", "found: (none)"),
     ],
 )
 def test_an_invalid_target_is_refused_with_a_valid_example(spec: Spec, code: str, told: str):

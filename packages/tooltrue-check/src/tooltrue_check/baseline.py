@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeGuard
 from tooltrue.contract.contract import Definition, digest
 from tooltrue.contract.files import write_whole
 from tooltrue.contract.wording import FILE_UNREADABLE
-from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.errors import ConfigurationError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.wording import Worded
 from tooltrue_check.findings import RuleFinding
@@ -66,7 +66,7 @@ def read(file: Path) -> frozenset[FindingKey]:
     except OSError as error:
         raise ConfigurationError.of(FILE_UNREADABLE, file=str(file), problem=error.strerror) from None
     except ParseError as error:
-        raise _refused(file, str(error).removesuffix(".")) from None
+        raise _refused(file, fact_of(error)) from None
     if not is_object(document) or document.get(_MARK) != FORMAT or not is_array(document.get("findings")):
         raise _refused(file, Worded(REASON_REPORT_KEY_MISSING, {"key": _MARK, "format": FORMAT}))
     return frozenset(_entries(file, document["findings"]))

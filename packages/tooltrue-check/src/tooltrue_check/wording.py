@@ -304,3 +304,43 @@ PORTABILITY_NAME_NOT_ACCEPTED: Final = message(
     "{profile} does not take the name {name}: it takes {limit} characters of {characters} at the most.",
     "{profile} 不接受名称 {name}：最多 {limit} 个字符，且只能取自 {characters}。",
 )
+REASON_NO_QUESTIONS: Final = message(
+    "TT9863",
+    "there is none",
+    "其中没有问题",
+)
+REASON_KEY_NOT_TEXT: Final = message(
+    "TT9864",
+    '"{key}" has to be text',
+    '"{key}" 必须是文本',
+)
+REASON_TOOL_OR_STEPS: Final = message(
+    "TT9865",
+    'it needs either "tool" or "steps"',
+    '需要 "tool" 或 "steps" 之一',
+)
+REASON_STEPS_NOT_CALLS: Final = message(
+    "TT9866",
+    '"steps" has to be an array of calls',
+    '"steps" 必须是由调用组成的数组',
+)
+REASON_KEY_NOT_KNOWN: Final = message(
+    "TT9867",
+    "the key {name!r} is unknown",
+    "未知的键 {name!r}",
+)
+REASON_STEP_WITHOUT_TOOL: Final = message(
+    "TT9868",
+    'a step needs a "tool"',
+    '每个步骤都需要 "tool"',
+)
+REASON_TOOL_NOT_NAME: Final = message(
+    "TT9869",
+    '"tool" has to be a name, or null for none',
+    '"tool" 必须是名称，或用 null 表示没有',
+)
+REASON_ARGUMENTS_NOT_OBJECT: Final = message(
+    "TT9884",
+    '"arguments" has to be an object',
+    '"arguments" 必须是对象',
+)

@@ -21,7 +21,7 @@ from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from fractions import Fraction
 from typing import Final
 
-from tooltrue.errors import ToolError
+from tooltrue.errors import ToolError, fact_of
 from tooltrue.wording import LABEL_NONE, Worded
 from tooltrue_toolbox.wording import (
     EXPRESSION_ARGUMENT_COUNT_WRONG,
@@ -41,6 +41,11 @@ from tooltrue_toolbox.wording import (
     LABEL_OPERATOR_OR_CLOSING,
     LABEL_OPERATOR_OR_END,
     LABEL_PARENTHESIS_AFTER,
+    REASON_FACTORIAL_DOMAIN,
+    REASON_LOGARITHM_DOMAIN,
+    REASON_POWER_DOMAIN,
+    REASON_ROOT_DOMAIN,
+    REASON_ROUND_DOMAIN,
 )
 
 __all__ = ["FUNCTIONS", "LONGEST", "MOST_DIGITS", "MathValue", "decimal_text", "evaluate"]
@@ -79,7 +84,10 @@ class MathValue:
 
 
 class _Outside(Exception):
-    """An argument is outside the domain of a function; the text names the domain."""
+    """An argument is outside the domain of a function; the message names the domain."""
+
+    def __init__(self, problem: Worded) -> None:
+        super().__init__(problem)
 
 
 def _decimal(number: Fraction) -> Decimal:
@@ -93,7 +101,7 @@ def _rounded(work: Callable[[Decimal], Decimal], value: MathValue) -> MathValue:
 
 def _root(value: MathValue) -> MathValue:
     if value.number < 0:
-        raise _Outside("sqrt needs a number from 0 up")
+        raise _Outside(Worded(REASON_ROOT_DOMAIN, {}))
     above, below = math.isqrt(value.number.numerator), math.isqrt(value.number.denominator)
     root = Fraction(above, below)
     return MathValue(root, value.exact) if root * root == value.number else _rounded(_WORKING.sqrt, value)
@@ -101,13 +109,13 @@ def _root(value: MathValue) -> MathValue:
 
 def _logarithm(value: MathValue) -> MathValue:
     if value.number <= 0:
-        raise _Outside("a logarithm needs a number above 0")
+        raise _Outside(Worded(REASON_LOGARITHM_DOMAIN, {}))
     return MathValue(Fraction(0), value.exact) if value.number == 1 else _rounded(_WORKING.ln, value)
 
 
 def _tens(value: MathValue) -> MathValue:
     if value.number <= 0:
-        raise _Outside("a logarithm needs a number above 0")
+        raise _Outside(Worded(REASON_LOGARITHM_DOMAIN, {}))
     result = Fraction(_WORKING.log10(_decimal(value.number)))
     is_whole = result.denominator == 1 and Fraction(10) ** int(result) == value.number
     return MathValue(result, value.exact and is_whole)
@@ -120,7 +128,7 @@ def _exponential(value: MathValue) -> MathValue:
 def _round(value: MathValue, places: MathValue = MathValue(Fraction(0))) -> MathValue:
     """Round half away from zero, as on paper."""
     if places.number.denominator != 1 or abs(places.number) > MOST_DIGITS:
-        raise _Outside(f"the places of round are a whole number from -{MOST_DIGITS} to {MOST_DIGITS}")
+        raise _Outside(Worded(REASON_ROUND_DOMAIN, {"limit": MOST_DIGITS}))
     unit = Fraction(10) ** int(places.number)
     whole = math.floor(abs(value.number) * unit + Fraction(1, 2))
     return MathValue(Fraction(whole if value.number >= 0 else -whole) / unit, value.exact)
@@ -134,7 +142,7 @@ def _mod(value: MathValue, by: MathValue) -> MathValue:
 
 def _factorial(value: MathValue) -> MathValue:
     if value.number.denominator != 1 or not 0 <= value.number <= 1000:
-        raise _Outside("factorial needs a whole number from 0 to 1000")
+        raise _Outside(Worded(REASON_FACTORIAL_DOMAIN, {}))
     return MathValue(Fraction(math.factorial(int(value.number))), value.exact)
 
 
@@ -203,7 +211,7 @@ def _power(base: MathValue, exponent: MathValue) -> MathValue:
     exact = base.exact and exponent.exact
     if exponent.number.denominator != 1:
         if base.number <= 0:
-            raise _Outside("a power with a fraction in its exponent needs a base above 0")
+            raise _Outside(Worded(REASON_POWER_DOMAIN, {}))
         if exponent.number == Fraction(1, 2):
             return _root(MathValue(base.number, exact))
         return MathValue(Fraction(_WORKING.power(_decimal(base.number), _decimal(exponent.number))), exact=False)
@@ -417,7 +425,7 @@ def _apply(token: _MathToken, work: Callable[..., MathValue], *values: MathValue
     except ZeroDivisionError as error:
         raise ToolError.of(EXPRESSION_DIVISION_BY_ZERO, column=token.column) from error
     except _Outside as error:
-        raise ToolError.of(EXPRESSION_VALUE_INVALID, column=token.column, problem=str(error)) from error
+        raise ToolError.of(EXPRESSION_VALUE_INVALID, column=token.column, problem=fact_of(error)) from error
     except (Overflow, Underflow, InvalidOperation) as error:
         raise ToolError.of(EXPRESSION_NUMBER_OUT_OF_BOUNDS, column=token.column) from error
     if _size(value.number) > _BITS:

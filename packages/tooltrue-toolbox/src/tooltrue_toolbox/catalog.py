@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.tools.local import LocalToolset
-from tooltrue.wording import REASON_LARGER_THAN, Worded, sentence
+from tooltrue.wording import REASON_LARGER_THAN, REASON_NOT_UTF8, Worded, sentence
 from tooltrue_toolbox.database import SqliteStore
 from tooltrue_toolbox.registration import settings_of, tool
 from tooltrue_toolbox.wording import (
@@ -363,7 +363,8 @@ def _text_of(path: Path) -> str:
             )
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError.of(CATALOG_FILE_UNREADABLE, file=str(path), problem=str(error)) from error
+        problem = error.strerror if isinstance(error, OSError) else Worded(REASON_NOT_UTF8, {})
+        raise ConfigurationError.of(CATALOG_FILE_UNREADABLE, file=str(path), problem=problem) from error
 
 
 def toolset(path: Path | None = None, *, currency: str = "USD") -> LocalToolset:

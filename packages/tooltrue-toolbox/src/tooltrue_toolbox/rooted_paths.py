@@ -30,6 +30,7 @@ from typing import Literal
 from tooltrue.caching import LONGEST, cache_short_texts
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import state_folder
+from tooltrue.wording import LABEL_NO_NAMES, REASON_UNKNOWN, Worded
 from tooltrue_toolbox.openat2 import beneath
 from tooltrue_toolbox.path_patterns import HARMLESS as HARMLESS_GROUPS
 from tooltrue_toolbox.path_patterns import NEEDS_APPROVAL as ASKED_GROUPS
@@ -268,7 +269,7 @@ class Target:
     names: Names
     display_path: str
 
-    def near(self) -> tuple[str, str]:
+    def near(self) -> tuple[str, str | Worded]:
         """The deepest directory on the way that can be listed, and the names in it, the most similar first."""
         above = self.display_path.split("/")[: -len(self.names)] if self.names else ()
         for depth in reversed(range(len(self.names))):
@@ -278,25 +279,26 @@ class Target:
                 return "/".join((*above, *before)) or ".", _brief_list(names, self.names[depth])
         return self.display_path, _NONE
 
-    def inside(self) -> str:
+    def inside(self) -> str | Worded:
         """The names in a directory."""
         with suppress(OSError, ToolError):
             return _brief_list(self.folder.open_names(self.names), "")
         return _NONE
 
 
-_NONE = "(none)"
+_NONE = Worded(LABEL_NO_NAMES, {})
 _MOST_NAMED = 10
 _MOST_LISTED = 5_000
 
 
-def _brief_list(names: Sequence[str], target_name: str) -> str:
+def _brief_list(names: Sequence[str], target_name: str) -> str | Worded:
     """A few of ``names`` for a sentence, those most similar to ``target_name`` first."""
     folded = {name.casefold(): name for name in sorted(names, reverse=True)}
     alike = [folded[name] for name in get_close_matches(target_name.casefold(), list(folded), _MOST_NAMED, 0.6)]
     ranking = [*alike, *sorted(set(names) - set(alike))]
-    more = ", …" if len(ranking) > _MOST_NAMED else ""
-    return (", ".join(map(repr, ranking[:_MOST_NAMED])) or _NONE) + more
+    if not ranking:
+        return _NONE
+    return ", ".join(map(repr, ranking[:_MOST_NAMED])) + (", …" if len(ranking) > _MOST_NAMED else "")
 
 
 def _split(path: str) -> Names:
@@ -408,7 +410,7 @@ class Folders:
         display_path = "/".join((folder.label, *rest) if self.several else rest)
         return Target(folder, rest, display_path or ".")
 
-    def _beginnings(self, names: Names) -> str:
+    def _beginnings(self, names: Names) -> str | Worded:
         """The possible first names of a path, for the error about an absolute path outside the folders."""
         if self.several:
             return _brief_list([f"{label}/" for label in self.labels], "")
@@ -718,10 +720,12 @@ def path_errors(display_path: str, target: Target | None = None) -> Generator[No
         if code == PATH_NOT_FOUND and any(mark in display_path for mark in "~$%"):
             code = PATH_NOT_EXPANDED
         facts = _surroundings(code, target)
-        raise ToolError.of(code, path=display_path, problem=errno.errorcode.get(number, "unknown"), **facts) from error
+        raise ToolError.of(
+            code, path=display_path, problem=errno.errorcode.get(number, Worded(REASON_UNKNOWN, {})), **facts
+        ) from error
 
 
-def _surroundings(code: str, target: Target | None) -> dict[str, str]:
+def _surroundings(code: str, target: Target | None) -> dict[str, str | Worded]:
     if target is None:
         return {"parent": ".", "near": _NONE}
     if code == PATH_IS_DIRECTORY:

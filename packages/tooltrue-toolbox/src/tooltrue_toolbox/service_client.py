@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from tooltrue.errors import ConfigurationError, RpcError
+from tooltrue.errors import ConfigurationError, RpcError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode
 from tooltrue.transport.fetch import FetchResponse, NotFetched, origin_of
 from tooltrue_toolbox.wording import SERVICE_URL_INVALID
@@ -71,7 +71,7 @@ def check_urls(*urls: str) -> None:
         try:
             origin_of(url)
         except ValueError as error:
-            raise ConfigurationError.of(SERVICE_URL_INVALID, url=url, problem=str(error)) from None
+            raise ConfigurationError.of(SERVICE_URL_INVALID, url=url, problem=fact_of(error)) from None
 
 
 def json_of(answer: FetchResponse) -> Json:

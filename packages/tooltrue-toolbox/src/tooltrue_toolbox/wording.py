@@ -550,3 +550,38 @@ REASON_STATUS: Final = message(
     "status {status}{detail}",
     "状态码 {status}{detail}",
 )
+REASON_ROOT_DOMAIN: Final = message(
+    "TT6748",
+    "sqrt needs a number from 0 up",
+    "sqrt 需要不小于 0 的数",
+)
+REASON_LOGARITHM_DOMAIN: Final = message(
+    "TT6749",
+    "a logarithm needs a number above 0",
+    "对数需要大于 0 的数",
+)
+REASON_ROUND_DOMAIN: Final = message(
+    "TT6750",
+    "the places of round are a whole number from -{limit} to {limit}",
+    "round 的位数必须是 -{limit} 到 {limit} 之间的整数",
+)
+REASON_FACTORIAL_DOMAIN: Final = message(
+    "TT6751",
+    "factorial needs a whole number from 0 to 1000",
+    "factorial 需要 0 到 1000 之间的整数",
+)
+REASON_POWER_DOMAIN: Final = message(
+    "TT6752",
+    "a power with a fraction in its exponent needs a base above 0",
+    "指数为分数的幂需要大于 0 的底数",
+)
+LABEL_LINE_IS: Final = message(
+    "TT6753",
+    "line {line} is {text!r}",
+    "第 {line} 行为 {text!r}",
+)
+LABEL_LINE_IS_TOO: Final = message(
+    "TT6754",
+    "{first}; line {line} is {text!r}",
+    "{first}；第 {line} 行为 {text!r}",
+)

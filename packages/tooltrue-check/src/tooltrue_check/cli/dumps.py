@@ -10,7 +10,7 @@ from tooltrue.contract.contract import Contract
 from tooltrue.contract.contract import Path as At
 from tooltrue.contract.lock import Lock, is_lock, parse
 from tooltrue.contract.wording import FILE_UNREADABLE
-from tooltrue.errors import ConfigurationError, DefinitionError, ParseError
+from tooltrue.errors import ConfigurationError, DefinitionError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue_check.wording import DUMP_INCOMPLETE_PAGE, FILE_WITHOUT_DEFINITIONS
 
@@ -34,7 +34,7 @@ def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
         document = decode(data)
     except ParseError as error:
         if path.suffix != ".lock":
-            raise ConfigurationError.of(FILE_UNREADABLE, file=str(path), problem=error) from None
+            raise ConfigurationError.of(FILE_UNREADABLE, file=str(path), problem=fact_of(error)) from None
         document = None
     return lock_of_json(document, data, path, gather)
 

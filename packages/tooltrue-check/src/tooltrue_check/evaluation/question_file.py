@@ -6,11 +6,23 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.errors import ConfigurationError, ParseError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.spelling import closest
-from tooltrue_check.wording import EVALUATION_QUESTION_INVALID, EVALUATION_TOOL_UNKNOWN
+from tooltrue.wording import Worded
+from tooltrue_check.wording import (
+    EVALUATION_QUESTION_INVALID,
+    EVALUATION_TOOL_UNKNOWN,
+    REASON_ARGUMENTS_NOT_OBJECT,
+    REASON_KEY_NOT_KNOWN,
+    REASON_KEY_NOT_TEXT,
+    REASON_NO_QUESTIONS,
+    REASON_STEP_WITHOUT_TOOL,
+    REASON_STEPS_NOT_CALLS,
+    REASON_TOOL_NOT_NAME,
+    REASON_TOOL_OR_STEPS,
+)
 
 __all__ = ["EvaluationQuestion", "ExpectedCall", "absent", "check_tools", "questions_in", "renamed"]
 
@@ -50,7 +62,7 @@ def questions_in(text: str, file: str) -> list[EvaluationQuestion]:
     ``ConfigurationError`` for any other line, and for a file without questions."""
     questions = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not questions:
-        raise ConfigurationError.of(EVALUATION_QUESTION_INVALID, place=file, problem="there is none")
+        raise ConfigurationError.of(EVALUATION_QUESTION_INVALID, place=file, problem=Worded(REASON_NO_QUESTIONS, {}))
     return questions
 
 
@@ -89,9 +101,7 @@ def _question(line: str, place: str) -> EvaluationQuestion:
         if problem := next(_problems(fields), None):
             raise ConfigurationError.of(EVALUATION_QUESTION_INVALID, place=place, problem=problem)
     except ParseError as error:
-        raise ConfigurationError.of(
-            EVALUATION_QUESTION_INVALID, place=place, problem=str(error).removesuffix(".")
-        ) from None
+        raise ConfigurationError.of(EVALUATION_QUESTION_INVALID, place=place, problem=fact_of(error)) from None
     steps = fields["steps"] if "steps" in fields else [fields] if fields["tool"] is not None else []
     return EvaluationQuestion(fields["question"], tuple(map(_expected, steps)), fields.get("answer"), place)
 
@@ -102,31 +112,35 @@ def _as_asked(line: Json) -> Json:
     return {"question": line["query"], **{name: value for name, value in line.items() if name != "query"}}
 
 
-def _problems(fields: Json) -> Iterator[str]:
+def _problems(fields: Json) -> Iterator[Worded]:
     if not is_object(fields) or not isinstance(fields.get("question"), str) or not fields["question"].strip():
-        yield '"question" has to be text'
+        yield Worded(REASON_KEY_NOT_TEXT, {"key": "question"})
     elif not isinstance(fields.get("answer", ""), str):
-        yield '"answer" has to be text'
+        yield Worded(REASON_KEY_NOT_TEXT, {"key": "answer"})
     elif ("steps" in fields) == ("tool" in fields):
-        yield 'it needs either "tool" or "steps"'
+        yield Worded(REASON_TOOL_OR_STEPS, {})
     elif "tool" in fields:
         yield from _problems_of_call({name: fields[name] for name in fields.keys() - _LINE})
     elif not is_array(fields["steps"]) or not fields["steps"]:
-        yield '"steps" has to be an array of calls'
+        yield Worded(REASON_STEPS_NOT_CALLS, {})
     else:
-        yield from (f"nobody knows what {name!r} is" for name in sorted(fields.keys() - _LINE - {"steps"}))
+        yield from (Worded(REASON_KEY_NOT_KNOWN, {"name": name}) for name in sorted(fields.keys() - _LINE - {"steps"}))
         for step in fields["steps"]:
-            yield from _problems_of_call(step) if is_object(step) and step.get("tool") else ['a step needs a "tool"']
+            yield from (
+                _problems_of_call(step)
+                if is_object(step) and step.get("tool")
+                else [Worded(REASON_STEP_WITHOUT_TOOL, {})]
+            )
 
 
-def _problems_of_call(call: dict[str, Json]) -> Iterator[str]:
-    yield from (f"nobody knows what {name!r} is" for name in sorted(call.keys() - _CALL))
+def _problems_of_call(call: dict[str, Json]) -> Iterator[Worded]:
+    yield from (Worded(REASON_KEY_NOT_KNOWN, {"name": name}) for name in sorted(call.keys() - _CALL))
     if not isinstance(call["tool"], str | None):
-        yield '"tool" has to be a name, or null for none'
+        yield Worded(REASON_TOOL_NOT_NAME, {})
     if not is_object(call.get("arguments", {})):
-        yield '"arguments" has to be an object'
+        yield Worded(REASON_ARGUMENTS_NOT_OBJECT, {})
     if not isinstance(call.get("result", ""), str):
-        yield '"result" has to be text'
+        yield Worded(REASON_KEY_NOT_TEXT, {"key": "result"})
 
 
 def _expected(call: dict[str, Json]) -> ExpectedCall:

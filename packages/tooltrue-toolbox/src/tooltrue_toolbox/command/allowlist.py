@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tooltrue.errors import ConfigurationError, SchemaError, ToolError
+from tooltrue.errors import ConfigurationError, SchemaError, ToolError, fact_of
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.vocabulary import EFFECTS, Effect
 from tooltrue.wording import LABEL_NONE, REASON_NOT_UTF8, SETTING_INVALID, Worded, alternatives
@@ -457,7 +457,7 @@ def _value(command: str, name: str, rule: Mapping[str, Any]) -> WordRule:
     try:
         compiled = compile_schema(schema, bounds=OWN)
     except SchemaError as error:
-        raise ConfigurationError.of(COMMAND_ENTRY_INVALID, command=command, problem=str(error)) from error
+        raise ConfigurationError.of(COMMAND_ENTRY_INVALID, command=command, problem=fact_of(error)) from error
     return WordRule(
         name,
         kind,

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from itertools import accumulate, pairwise
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import Worded
 from tooltrue_toolbox.encodings import HEAD
 from tooltrue_toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue_toolbox.files.values import Edit
@@ -29,6 +30,7 @@ from tooltrue_toolbox.files.wording import (
     EDIT_WITHOUT_EFFECT,
     EDITS_OVERLAP,
 )
+from tooltrue_toolbox.wording import LABEL_LINE_IS, LABEL_LINE_IS_TOO
 
 __all__ = ["FileText", "TextChange", "apply_changes", "changes_of", "unified_diff"]
 
@@ -186,7 +188,9 @@ def _nowhere(content: str, old_text: str, number: int, display_path: str) -> Too
     near = [first] if first in lines else get_close_matches(first[:_LONGEST_COMPARED], list(lines)[:_MOST_COMPARED])
     if not near:
         return ToolError.of(EDIT_TEXT_NOT_FOUND, path=display_path, number=number)
-    alike = "; ".join(f"line {lines[each][0]} is {lines[each][1]!r}" for each in near)
+    alike = Worded(LABEL_LINE_IS, {"line": lines[near[0]][0], "text": lines[near[0]][1]})
+    for each in near[1:]:
+        alike = Worded(LABEL_LINE_IS_TOO, {"first": alike, "line": lines[each][0], "text": lines[each][1]})
     return ToolError.of(EDIT_TEXT_SIMILAR_ONLY, path=display_path, number=number, alike=alike)
 
 

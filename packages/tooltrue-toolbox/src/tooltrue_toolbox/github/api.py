@@ -21,6 +21,8 @@ from tooltrue_toolbox.github.wording import (
     GITHUB_RESPONSE_UNEXPECTED,
     GITHUB_TOKEN_REJECTED,
     GITHUB_VALUES_REJECTED,
+    REASON_GITHUB_STATUS,
+    REASON_GITHUB_STATUS_WITH_MESSAGE,
     REASON_OTHER_ANSWER,
 )
 from tooltrue_toolbox.service_client import ServicePatience, json_of, wait_of, with_retries
@@ -79,7 +81,7 @@ class Api:
             self._headers["authorization"] = f"Bearer {token}"
 
     async def get(
-        self, path: str, query: Mapping[str, str | int] | None = None, *, what: str, accept: str | None = None
+        self, path: str, query: Mapping[str, str | int] | None = None, *, what: Worded, accept: str | None = None
     ) -> ApiResponse:
         """Send a GET request, with retries. ``what`` names the object in an error."""
         headers = self._headers | ({"accept": accept} if accept else {})
@@ -94,7 +96,7 @@ class Api:
             raise ToolError.of(GITHUB_RESPONSE_UNEXPECTED, problem=error.facts["problem"]) from None
         return self._response(answer, what)
 
-    async def post(self, path: str, value: Json, *, what: str) -> ApiResponse:
+    async def post(self, path: str, value: Json, *, what: Worded) -> ApiResponse:
         """Send a POST request, without retries. Raises :class:`OutcomeUnknown` where it is unknown whether it was
         processed."""
         headers = {**self._headers, "content-type": "application/json"}
@@ -108,14 +110,15 @@ class Api:
             raise OutcomeUnknown
         return self._response(answer, what)
 
-    def _response(self, answer: FetchResponse, what: str) -> ApiResponse:
+    def _response(self, answer: FetchResponse, what: Worded) -> ApiResponse:
         if answer.status in (200, 201):
             return ApiResponse(json_of(answer), self._next_page(answer))
         self._check_pace(answer)
         body = json_of(answer)
         message = str(body.get("message", ""))[:200] if is_object(body) else ""
         code = _CODES.get(answer.status, GITHUB_RESPONSE_UNEXPECTED)
-        problem = f"status {answer.status}" + (f", {message!r}" if message else "")
+        facts = {"status": answer.status, "message": message}
+        problem = Worded(REASON_GITHUB_STATUS_WITH_MESSAGE if message else REASON_GITHUB_STATUS, facts)
         raise ToolError.of(code, what=what, problem=problem)
 
     def _check_pace(self, answer: FetchResponse) -> None:

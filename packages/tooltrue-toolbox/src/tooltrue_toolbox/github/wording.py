@@ -112,3 +112,38 @@ LABEL_COMMENT_ON: Final = message(
     "the comment on issue #{number} in {repository}",
     "对 {repository} 中 issue #{number} 的评论",
 )
+LABEL_ISSUE_NUMBER: Final = message(
+    "TT6546",
+    "issue #{number} in {repository}",
+    "{repository} 中的 issue #{number}",
+)
+LABEL_REPOSITORY: Final = message(
+    "TT6547",
+    "repository {repository}",
+    "仓库 {repository}",
+)
+LABEL_SUCH_REPOSITORY: Final = message(
+    "TT6548",
+    "such repository",
+    "这样的仓库",
+)
+LABEL_SUCH_CODE: Final = message(
+    "TT6549",
+    "such repository or code",
+    "这样的仓库或代码",
+)
+LABEL_SUCH_ISSUE: Final = message(
+    "TT6550",
+    "such issue",
+    "这样的 issue",
+)
+REASON_GITHUB_STATUS: Final = message(
+    "TT6551",
+    "status {status}",
+    "状态 {status}",
+)
+REASON_GITHUB_STATUS_WITH_MESSAGE: Final = message(
+    "TT6552",
+    "status {status}, {message!r}",
+    "状态 {status}，{message!r}",
+)

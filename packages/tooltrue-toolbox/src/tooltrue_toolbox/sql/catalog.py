@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import names_or_none
 from tooltrue_toolbox.sql.access import Access
 from tooltrue_toolbox.sql.wording import NEW_TABLE_NAME_NOT_ALLOWED, UNKNOWN_TABLE
 
@@ -114,7 +115,7 @@ class SchemaCatalog:
     def _missing_relation(self, name: str) -> ToolError:
         names = [self.display_name(relation) for relation in self.relations]
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        return ToolError.of(UNKNOWN_TABLE, name=name[:80], near=", ".join(near) or "(none)")
+        return ToolError.of(UNKNOWN_TABLE, name=name[:80], near=names_or_none(near))
 
     def check_new(self, name: str, schema: str, database: str) -> None:
         """Check that a new table is in the home schema, and that its name is neither an engine's own nor a hidden

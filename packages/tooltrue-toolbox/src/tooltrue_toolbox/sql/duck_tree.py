@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from tooltrue.errors import ToolError
+from tooltrue.wording import names_or_none
 from tooltrue_toolbox.sql.catalog import Relation, SchemaCatalog
 from tooltrue_toolbox.sql.wording import SQL_FUNCTION_NOT_ALLOWED, SQL_NOT_REPRODUCIBLE
 
@@ -96,11 +97,11 @@ def _check_function(node: dict[str, Any], catalog: SchemaCatalog, macros: frozen
     elif node.get("class") == "FUNCTION":
         name = str(node.get("function_name", "")).lower()
         if name in macros - catalog.functions:
-            raise ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near="(none)")
+            raise ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=names_or_none(()))
 
 
 def check_table_function(name: str, catalog: SchemaCatalog) -> None:
     """``ToolError`` for a function in the place of a table, unless it is known to read none."""
     if name.lower() not in _TABLE_FUNCTIONS | catalog.functions:
         near = difflib.get_close_matches(name.lower(), sorted(_TABLE_FUNCTIONS), n=3, cutoff=0.75)
-        raise ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=", ".join(near) or "(none)")
+        raise ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=names_or_none(near))

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import required
 from tooltrue.state.places import without_password
-from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
+from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded, names_or_none
 from tooltrue_toolbox.distribution import DISTRIBUTION
 from tooltrue_toolbox.sql.access import Access
 from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
@@ -163,7 +163,7 @@ def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
     if match is None:
         return error
     return ToolError.of(
-        UNKNOWN_COLUMN, name=next(name for name in match.groups() if name is not None)[:80], near="(none)"
+        UNKNOWN_COLUMN, name=next(name for name in match.groups() if name is not None)[:80], near=names_or_none(())
     )
 
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from tooltrue.errors import ToolError
-from tooltrue.wording import Worded
+from tooltrue.wording import Worded, names_or_none
 from tooltrue_toolbox.sql.catalog import SchemaCatalog
 from tooltrue_toolbox.sql.engine import EngineSession
 from tooltrue_toolbox.sql.statement import Statement
@@ -60,9 +60,7 @@ def near_columns(error: ToolError, session: EngineSession, pending: PendingState
     }
     column_name = str(error.facts["name"]).rpartition(".")[2].lower()
     near = difflib.get_close_matches(column_name, names, n=3, cutoff=0.6)
-    return ToolError.of(
-        UNKNOWN_COLUMN, name=error.facts["name"], near=", ".join(names[name] for name in near) or "(none)"
-    )
+    return ToolError.of(UNKNOWN_COLUMN, name=error.facts["name"], near=names_or_none(names[name] for name in near))
 
 
 def _problem(error: ToolError, problem: str, catalog: SchemaCatalog, pending: PendingStatement) -> str | Worded:

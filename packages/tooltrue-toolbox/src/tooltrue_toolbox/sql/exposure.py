@@ -6,10 +6,11 @@ mistake of the check reveals none. The engine is queried for this at the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.wording import LABEL_AND_MORE, Worded
 from tooltrue_toolbox.sql.wording import DATABASE_ROLE_REACHES_HIDDEN_OBJECTS
 
 __all__ = ["Exposure", "check_exposure", "walls_of"]
@@ -49,7 +50,6 @@ def walls_of(own: str, exposure: Exposure, unmatched: Sequence[str] = ()) -> lis
     return [f"two walls: {judge}, {own}", *missing]
 
 
-def _listed(reached: Iterable[str]) -> str:
-    all_of_them = list(reached)
-    more = len(all_of_them) - _MOST_LISTED
-    return ", ".join(all_of_them[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+def _listed(reached: Sequence[str]) -> str | Worded:
+    names, more = ", ".join(reached[:_MOST_LISTED]), len(reached) - _MOST_LISTED
+    return Worded(LABEL_AND_MORE, {"names": names, "count": more}) if more > 0 else names

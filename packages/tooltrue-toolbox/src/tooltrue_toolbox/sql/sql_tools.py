@@ -19,7 +19,7 @@ from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.meta_keys import WALLS
 from tooltrue.tools.vocabulary import Context, RequestContext
-from tooltrue.wording import Worded, coded_sentence
+from tooltrue.wording import Worded, coded_sentence, names_or_none
 from tooltrue_toolbox.registration import add_tools, preview_of, tool
 from tooltrue_toolbox.sql.access import Access
 from tooltrue_toolbox.sql.catalog import Relation, SchemaCatalog
@@ -376,8 +376,10 @@ def _values(statement: Statement, parameters: Mapping[str, Any] | None, *, exact
     parameters = parameters or {}
     missing = [name for name in statement.names if name not in parameters]
     if missing or (exactly and len(parameters) > len(statement.names)):
-        expected = ", ".join(statement.names) or "(none)"
-        raise ToolError.of(SQL_PARAMETERS_MISMATCH, wanted=expected, given=", ".join(parameters)[:200] or "(none)")
+        expected = names_or_none(statement.names)
+        raise ToolError.of(
+            SQL_PARAMETERS_MISMATCH, wanted=expected, given=", ".join(parameters)[:200] or names_or_none(())
+        )
     return parameters
 
 

@@ -21,7 +21,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tooltrue.errors import ToolError
-from tooltrue.wording import Worded
+from tooltrue.wording import Worded, names_or_none
 from tooltrue_toolbox.sql import syntax_allowlist
 from tooltrue_toolbox.sql.catalog import Dialect, Relation, SchemaCatalog
 from tooltrue_toolbox.sql.indirect_access import check_alone, check_changed, check_plan_of, check_type
@@ -293,7 +293,7 @@ def _owner(operator: str) -> str:
 
 def _unknown_function(name: str, functions: frozenset[str]) -> ToolError:
     near = difflib.get_close_matches(name.rpartition(".")[2], sorted(functions), n=3, cutoff=0.75)
-    return ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=", ".join(near) or "(none)")
+    return ToolError.of(SQL_FUNCTION_NOT_ALLOWED, name=name[:60], near=names_or_none(near))
 
 
 def _function_name(node: exp.Func) -> str:
@@ -505,7 +505,7 @@ def _take_parameters(tree: Node) -> list[str]:
     for place in list(tree.find_all(exp.Placeholder)):
         name = str(place.this or "")
         if not name:
-            raise ToolError.of(SQL_PARAMETERS_MISMATCH, wanted=", ".join(names) or "(none)", given="?")
+            raise ToolError.of(SQL_PARAMETERS_MISMATCH, wanted=names_or_none(names), given="?")
         if name not in names:
             names.append(name)
         place.replace(exp.Var(this=_marker(names.index(name))))

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
-from tooltrue.errors import ToolError
+from tooltrue.errors import ToolError, fact_of
 from tooltrue.tools.vocabulary import RequestContext, Slice
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue.transport.urls import ascii_url
+from tooltrue.wording import Worded
 from tooltrue_toolbox.registration import tool
 from tooltrue_toolbox.service_client import BUSY, ServicePatience, wait_of, with_retries
 from tooltrue_toolbox.web.document_reader import Document, Kind, Part, kind_of, read
 from tooltrue_toolbox.web.wording import (
+    LABEL_BINARY_DATA,
     PAGE_DISALLOWED_BY_ROBOTS,
     PAGE_ERROR_STATUS,
     PAGE_FETCH_FAILED,
@@ -170,7 +172,7 @@ def _address(url: str) -> str:
     try:
         return ascii_url(url)
     except (ValueError, UnicodeError) as error:
-        raise ToolError.of(PAGE_URL_INVALID, url=_brief(url), problem=str(error)) from None
+        raise ToolError.of(PAGE_URL_INVALID, url=_brief(url), problem=fact_of(error)) from None
 
 
 def _brief(url: str) -> str:
@@ -206,8 +208,8 @@ def _check_status(answer: FetchResponse, url: str, patience: ServicePatience) ->
 def _readable(answer: FetchResponse, content_type: str) -> Kind:
     kind = kind_of(content_type, answer.body)
     if kind == "other":
-        media_type = content_type.partition(";")[0].strip() or "bytes that are no text"
-        raise ToolError.of(PAGE_TYPE_WITHOUT_TEXT, url=_brief(answer.url), type=media_type[:80])
+        media_type = content_type.partition(";")[0].strip()[:80] or Worded(LABEL_BINARY_DATA, {})
+        raise ToolError.of(PAGE_TYPE_WITHOUT_TEXT, url=_brief(answer.url), type=media_type)
     return kind
 
 

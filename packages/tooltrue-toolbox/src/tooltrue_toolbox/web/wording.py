@@ -134,3 +134,8 @@ REASON_NO_FORECAST: Final = message(
     "the answer is no forecast",
     "应答不是天气预报",
 )
+LABEL_BINARY_DATA: Final = message(
+    "TT6417",
+    "binary data",
+    "二进制数据",
+)
