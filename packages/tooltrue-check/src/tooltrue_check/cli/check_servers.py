@@ -17,7 +17,7 @@ from tooltrue.cli.terminal_host import approve_here, inputs_here
 from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.contract import Path as At
-from tooltrue.errors import ConfigurationError, TooltrueError
+from tooltrue.errors import ConfigurationError, TooltrueError, fact_of
 from tooltrue.host.connect import connect
 from tooltrue.host.launches import Launches
 from tooltrue.jsonrpc.messages import Json
@@ -74,7 +74,9 @@ def _rewritten(family: FamilyOptions, source: ToolSource, values: Sequence[tuple
     try:
         after = _ours(source.target, family, text)
     except TooltrueError as error:
-        raise ConfigurationError.of(FIXED_FILE_NOT_LOADABLE, file=source.file, problem=error) from None
+        raise ConfigurationError.of(
+            FIXED_FILE_NOT_LOADABLE, file=source.file, problem=fact_of(error, is_clause=False)
+        ) from None
     values_there = json_fixes.arrived(values, after.contract)
     if _with(source, values_there) != text:  # a literal that resembles a published value, but is not its source
         return _rewritten(family, source, values_there)

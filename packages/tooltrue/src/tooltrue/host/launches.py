@@ -21,7 +21,7 @@ from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, ref
 from tooltrue.contract.contract import digest
 from tooltrue.contract.files import alone, write_whole
 from tooltrue.contract.wording import FILE_NOT_WRITABLE
-from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.errors import ConfigurationError, ParseError, fact_of
 from tooltrue.host.packages import unpinned
 from tooltrue.host.wording import (
     CREDENTIAL_SENDING_DENIED,
@@ -129,7 +129,7 @@ class Launches:
         except FileNotFoundError:
             return {}
         except (OSError, ParseError) as error:
-            raise ConfigurationError.of(LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem=error) from None
+            raise ConfigurationError.of(LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem=fact_of(error)) from None
         if not is_object(approvals) or not all(is_object(approvals.get(part, {})) for part in ("approved", "last")):
             raise ConfigurationError.of(
                 LAUNCH_APPROVALS_UNREADABLE, file=self.file, problem=Worded(REASON_APPROVALS_ALTERED, {})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from tooltrue.errors import ConfigurationError
+from tooltrue.errors import ConfigurationError, fact_of
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.server.wording import (
     ALLOWED_CALLERS_SET_TWICE,
@@ -87,7 +87,8 @@ class AuthSettings(Value, frozen=True):
         except ConfigurationError as error:
             if key not in self.places:
                 raise
-            raise ConfigurationError.of(AUTH_SETTING_INVALID, place=self.places[key], problem=error.say()) from None
+            facts = {"place": self.places[key], "problem": fact_of(error, is_clause=False), "cause": error.code}
+            raise ConfigurationError.of(AUTH_SETTING_INVALID, **facts) from None
 
 
 def _keys(path: str) -> Authentication:

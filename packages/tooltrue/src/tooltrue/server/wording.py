@@ -97,8 +97,8 @@ MULTIPLE_INTROSPECTION_ENDPOINTS: Final = message(
 )
 AUTH_SETTING_INVALID: Final = message(
     "TT1062",
-    "{place}: {problem}",
-    "{place} 有误：{problem}",
+    "{place}: {problem} [{cause}]",
+    "{place} 有误：{problem} [{cause}]",
 )
 ALLOWED_CALLERS_SET_TWICE: Final = message(
     "TT1063",
