@@ -55,11 +55,28 @@ def writers_of_the_record() -> Mapping[str, Set[str]]:
     return found
 
 
+def is_call(node: ast.expr, module: str) -> bool:
+    """Whether ``node`` is the call that the steps of a plan share, or, in its own module, the object itself."""
+    return isinstance(node, ast.Name) and node.id == ("self" if module == "vocabulary" else "call")
+
+
+def changes_calls(module: str, tree: ast.Module) -> bool:
+    """Whether a module has steps of a plan, which change their call in place."""
+    imports = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+    return module in ("plan", "vocabulary") or "tooltrue.policy.plan" in imports
+
+
 def writers_of_a_call() -> Mapping[str, Set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for module, tree in modules():
         for node in ast.walk(tree):
             match node:
+                case ast.Assign(targets=targets) if changes_calls(module, tree):
+                    for target in targets:
+                        for leaf in ast.walk(target):
+                            if isinstance(leaf, ast.Attribute) and is_call(leaf.value, module):
+                                found[leaf.attr].add(module)
+                    continue
                 case ast.Call(func=ast.Name(id="replaced"), args=[ast.Name(id="call")], keywords=keywords):
                     pass
                 case ast.Call(func=ast.Name(id="ToolCall"), keywords=keywords):

@@ -185,6 +185,9 @@ class Catalogue:
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self.row(name).tool
 
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        return self.row(name).tool
+
     def row(self, name: str) -> CatalogueRow:
         """The row of a name. Raises ``UnknownTool`` if there is none."""
         row = self._rows.get(name)

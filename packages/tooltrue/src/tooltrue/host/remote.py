@@ -235,6 +235,9 @@ class Remote:
             raise UnknownTool(name)
         return tool
 
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        return self._tools.get(name)
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         tool = await self.find_tool(call.name, call.context)
         if call.tool is not None and call.tool.input is not tool.input:

@@ -29,11 +29,12 @@ from tooltrue.policy.layers.repair import repair
 from tooltrue.policy.layers.sanitize import sanitize_output
 from tooltrue.policy.layers.stored_results import BUDGET, store_results, stored_results
 from tooltrue.policy.layers.validate import validate
+from tooltrue.policy.plan import planned
 from tooltrue.policy.rules.decision import decision
 from tooltrue.policy.rules.rule import Decide, allow_all
 from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Facts, MemoryFacts
-from tooltrue.tools.toolset import Provider, guarded
+from tooltrue.tools.toolset import Provider
 
 __all__ = ["STAGES", "LayerFactory", "LayerRow", "Parts", "Stage", "build", "described", "standard"]
 
@@ -335,7 +336,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
 
 def build(provider: Provider, parts: PartsT, stages: Sequence[Stage[PartsT]]) -> Provider:
     """Wrap ``provider`` in the layers of these stages, the outermost first."""
-    return guarded(provider, *(stage.make(parts) for stage in stages))
+    return planned(provider, [(stage.name, stage.make(parts)) for stage in stages])
 
 
 def standard(

@@ -34,7 +34,7 @@ SERVER: Final[Mapping[str, str]] = MappingProxyType(
         "streamable_http_app": "server.http_app()",
         "sse_app": "server.http_app(sse=True)",
         **dict.fromkeys(("transport", "host", "port"), "`tooltrue serve FILE.py --http HOST:PORT` for HTTP"),
-        **dict.fromkeys(("list_tools", "find_tool", "call_tool", "watch"), _PROVIDER),
+        **dict.fromkeys(("list_tools", "find_tool", "known_tool", "call_tool", "watch"), _PROVIDER),
     }
 )
 

@@ -209,6 +209,9 @@ class LocalToolset(NoLibrary):
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._find(name, context).tool
 
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        return self._find(name, context).tool
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         bound = self._find(call.name, call.context)
         if call.tool is not None and call.tool.input is not bound.tool.input:

@@ -44,6 +44,9 @@ class NoTools:
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         raise UnknownTool(name)
 
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        raise UnknownTool(name)
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         raise UnknownTool(call.name)
 

@@ -35,13 +35,16 @@ class Toolset(Protocol):
 
     ``list_tools`` returns the tools that this caller may see, sorted by name, and *the same tuple object* until that
     caller's list changes. ``find_tool`` raises ``UnknownTool`` for all others, hidden ones included, and ``call_tool``
-    refuses the same ones. Both accept the old names of a tool. ``watch`` registers a callback for changes, which may
-    come from any thread.
+    refuses the same ones. Both accept the old names of a tool. ``known_tool`` is ``find_tool`` without waiting: it
+    returns ``None`` where only ``find_tool`` can tell, and is allowed to do so always. ``watch`` registers a callback
+    for changes, which may come from any thread.
     """
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]: ...
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool: ...
+
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None: ...
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome: ...
 
@@ -94,7 +97,8 @@ def unknown(operation: LibraryOperation) -> UnknownEntry:
 class Wrapper(Value, frozen=True, dict=True):
     """A transparent provider around a provider; views and layers override methods.
 
-    A method that is not overridden *is* the inner provider's own method, so that a wrapper adds no cost to it.
+    A method that is not overridden *is* the inner provider's own method, so that a wrapper adds no cost to it. A
+    wrapper that overrides ``find_tool`` alone knows no tool without waiting: what it hides stays hidden.
     """
 
     inner: Provider
@@ -103,12 +107,18 @@ class Wrapper(Value, frozen=True, dict=True):
         for name in _FORWARDED:
             if getattr(type(self), name) is getattr(Wrapper, name):
                 vars(self)[name] = getattr(self.inner, name)
+        cls = type(self)
+        if cls.find_tool is not Wrapper.find_tool and cls.known_tool is Wrapper.known_tool:
+            vars(self)["known_tool"] = _knows_none
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return await self.inner.list_tools(context)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return await self.inner.find_tool(name, context)
+
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        return self.inner.known_tool(name, context)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         return await self.inner.call_tool(call)
@@ -139,6 +149,10 @@ class Wrapper(Value, frozen=True, dict=True):
 
     async def complete(self, get: CompletionGet) -> Completion:
         return await self.inner.complete(get)
+
+
+def _knows_none(name: str, context: RequestContext) -> Tool | None:
+    return None
 
 
 _FORWARDED = tuple(name for name, member in vars(Wrapper).items() if callable(member) and not name.startswith("_"))

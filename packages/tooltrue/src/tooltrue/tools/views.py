@@ -116,6 +116,12 @@ class _Filtered(Wrapper, frozen=True):
             raise UnknownTool(name)
         return tool
 
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        tool = self.inner.known_tool(name, context)
+        if tool is not None and not self.visible(tool, context):
+            raise UnknownTool(name)
+        return tool
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         await self.find_tool(call.name, call.context)
         return await self.inner.call_tool(call)
@@ -219,6 +225,19 @@ class _Combined(Value, frozen=True):
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = (await self._owner(name, context))[1]
         return _without_names(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
+
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        """Return the tool where every part knows without waiting, and one has it under this very name."""
+        owners: list[Tool] = []
+        for part in self.parts:
+            with contextlib.suppress(UnknownTool):
+                if (tool := part.known_tool(name, context)) is None:
+                    return None
+                owners.append(tool)
+        if not owners:
+            raise UnknownTool(name)
+        # Old names need a look at the other parts.
+        return owners[0] if len(owners) == 1 and owners[0].name == name and not owners[0].replaces else None
 
     async def _is_there(self, name: str, context: RequestContext) -> bool:
         """Whether a tool has this present name. A name that is an old name of two tools in one part is no present

@@ -7,11 +7,14 @@ and end up in the audit log; those of :class:`ToolCall` are replaced on the way 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy as copied
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
 
+from tooltrue._internal.deadline import Deadline
 from tooltrue.errors import ToolError
+from tooltrue.jsonrpc.messages import canonical
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.headers import Mirrors
 from tooltrue.protocol.input_requests import InputRequest, lacking
@@ -120,7 +123,7 @@ class CallRecord(Mutable):
     ==================  ==================================  ======================================
     field               written by                          read by
     ==================  ==================================  ======================================
-    ``tool``            toolset (``resolve_call``), audit   observe, record, pending_records
+    ``tool``            toolset, authorize, audit           observe, record, pending_records
     ``ran``             audit                               audit, record, chat_screens
     ``decision``        authorize                           record, chat, chat_screens
     ``rule``            authorize, confirm, abuse           record, chat, chat_screens
@@ -376,7 +379,7 @@ class Grant(Protocol):
     async def keep(self) -> None: ...
 
 
-class ToolCall(Value, frozen=True):
+class ToolCall(Mutable, gc=True):
     """One call. ``tool`` is set once a layer has found it; views replace both together. ``called`` is the old name that
     it was called by, if that is not ``name``.
 
@@ -385,17 +388,32 @@ class ToolCall(Value, frozen=True):
     decide, ``stake`` are further risks, so that an earlier consent that did not cover them does not count, and
     ``grant`` is the person's consent.
 
-    ==========  ====================================================  ====================================
-    field       written by                                            read by
-    ==========  ====================================================  ====================================
-    ``tool``    toolset (``resolve_call``), views, catalogue          every layer
-    ``admit``   legacy, modern                                        validate
-    ``asks``    authorize, lethal_trifecta, confirm,                  confirm, lethal_trifecta
-                approval_prompts
-    ``grant``   confirm, approval_prompts                             confirm (``consume_grant``)
-    ``stake``   lethal_trifecta, confirm, approval_prompts            confirm
-    ``called``  toolset (``resolve_call``)                            renames, authorize
-    ==========  ====================================================  ====================================
+    A layer in its general form leaves the call that it gets as it is, and passes a changed copy on (``replaced``). The
+    steps of a plan (:mod:`tooltrue.policy.plan`) share one call, which belongs to the plan, and change it in place.
+
+    ============  ==================================================  ====================================
+    field         written by                                          read by
+    ============  ==================================================  ====================================
+    ``tool``      toolset (``resolve_call``), authorize, views,       every layer
+                  catalogue
+    ``admit``     legacy, modern                                      validate
+    ``asks``      authorize, lethal_trifecta, confirm,                confirm, lethal_trifecta
+                  approval_prompts
+    ``grant``     confirm, approval_prompts                           confirm (``consume_grant``)
+    ``stake``     lethal_trifecta, confirm, approval_prompts          confirm
+    ``called``    toolset (``resolve_call``)                          renames, authorize
+    ``text``      vocabulary (``own_text``)                           audit, abuse, limits
+    ``began``     plan                                                audit, observe
+    ``at``        audit                                               audit
+    ``proceed``   plan                                                confirm
+    ``deadline``  limits                                              limits
+    ``state``     vocabulary (``keep``)                               repair, confirm, concurrency
+    ============  ==================================================  ====================================
+
+    The last six are the working state of the steps: ``text`` is the canonical JSON of the arguments as they came,
+    ``began`` the time at which the call entered the plan (``perf_counter``), ``at`` the same on the clock of the log,
+    ``deadline`` its time limit, ``proceed`` runs the layers below the step that is being left once more, and ``state``
+    holds what a step remembers from its beginning to its end, by its name.
     """
 
     name: str
@@ -407,6 +425,35 @@ class ToolCall(Value, frozen=True):
     grant: Grant | None = None
     stake: str = ""
     called: str = ""
+    text: bytes | None = None
+    began: float = 0.0
+    at: float = 0.0
+    proceed: Callable[[ToolCall], Awaitable[wire.ToolOutcome]] | None = None
+    deadline: Deadline | None = None
+    state: dict[str, Any] | None = None
+
+    def renewed(self) -> ToolCall:
+        """Return a copy without the working state: the call of a pipeline is one of its own, and changes no other."""
+        own = copied(self)
+        own.text = own.proceed = own.deadline = own.state = None
+        return own
+
+    def own_text(self) -> bytes:
+        """Return the canonical JSON of the arguments as they came. Made once; raises as the encoder does."""
+        text = self.text
+        if text is None:
+            text = self.text = canonical(self.arguments)
+        return text
+
+    def keep(self, name: str, value: object) -> None:
+        """Remember a value of a step until the call ends."""
+        if self.state is None:
+            self.state = {}
+        self.state[name] = value
+
+    def recall(self, name: str) -> Any:
+        """Return the value that :meth:`keep` has remembered, or ``None``."""
+        return None if self.state is None else self.state.get(name)
 
 
 class ResourceRead(Value, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from tooltrue.protocol.types import Value, field
 from tooltrue.state.log import DraftRecord
 from tooltrue.tools.vocabulary import CallRecord, Principal
 
-__all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
+__all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot", "snapshot_of"]
 
 MAX_ARGUMENTS = 8_192
 """Bytes of arguments that a record holds; of longer ones, it has the size and a digest."""
@@ -144,8 +144,13 @@ def _trace(traceparent: object) -> str:
 def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
     """Return canonical JSON of ``arguments`` as they are now, and its size. Long arguments are replaced by a digest
     here, since many records may wait for a slow disk."""
+    return snapshot_of(lambda: canonical(arguments))
+
+
+def snapshot_of(text: Callable[[], bytes]) -> tuple[bytes, int]:
+    """Return the same of arguments whose canonical JSON ``text`` returns."""
     try:
-        encoded = canonical(arguments)
+        encoded = text()
     except (TypeError, ValueError):  # from a caller in this process
         return b'{"[unreadable]":true}', 0
     size = len(encoded)

@@ -12,6 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
 from tooltrue.errors import (
@@ -23,8 +24,9 @@ from tooltrue.errors import (
     UnknownEntry,
     UnknownTool,
 )
-from tooltrue.jsonrpc.messages import canonical
+from tooltrue.jsonrpc.messages import canonical, encode
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.policy.plan import Step
 from tooltrue.policy.wording import (
     ABUSIVE_CALLER_PAUSED,
     CALLER_PAUSED,
@@ -43,7 +45,7 @@ from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.state.facts import Facts
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.toolset import Layer, Provider
-from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
 from tooltrue.wording import SETTING_INVALID, Worded, coded_sentence
 
 __all__ = ["Abuse", "abuse"]
@@ -104,6 +106,22 @@ def abuse(
 class _Abuse(Layer, frozen=True):
     watcher: _Watcher
 
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        watcher, caller = self.watcher, principal.id
+        clock, clear, require = watcher.clock, watcher.clear, watcher.require
+
+        def before(call: ToolCall) -> Awaitable[None] | None:
+            return require(principal) if clock() >= clear.get(caller, 0.0) else None
+
+        def failed(call: ToolCall, error: BaseException) -> BaseException | Awaitable[BaseException]:
+            return note(call, error) if isinstance(error, TooltrueError) else error
+
+        async def note(call: ToolCall, error: TooltrueError) -> BaseException:
+            await watcher.note(error, call.context, call.name, call.own_text)
+            return error
+
+        return Step(before, failed=failed)
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         watcher, principal = self.watcher, call.context.principal
         if watcher.clock() >= watcher.clear.get(principal.id, 0.0):
@@ -111,7 +129,7 @@ class _Abuse(Layer, frozen=True):
         try:
             return await self.inner.call_tool(call)
         except TooltrueError as error:
-            await watcher.note(error, call.context, call.name, call.arguments)
+            await watcher.note(error, call.context, call.name, partial(canonical, call.arguments))
             raise
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
@@ -121,7 +139,7 @@ class _Abuse(Layer, frozen=True):
         try:
             return await proceed(operation)
         except TooltrueError as error:
-            await watcher.note(error, operation.context, KINDS[type(operation)], None)
+            await watcher.note(error, operation.context, KINDS[type(operation)], _no_arguments)
             raise
 
 
@@ -154,11 +172,13 @@ class _Watcher(Value, frozen=True):
             self.clear.clear()
         self.clear[principal.id] = self.clock() + _CLEAR_SECONDS
 
-    async def note(self, error: TooltrueError, context: RequestContext, name: str, arguments: object) -> None:
+    async def note(
+        self, error: TooltrueError, context: RequestContext, name: str, arguments: Callable[[], bytes]
+    ) -> None:
         """Count a refusal. If the store fails, the failure is logged and the refusal stands."""
         try:
             if isinstance(error, InvalidArguments):
-                await self._count("repeated", self.limits.repeated, context, name, _digest(name, arguments))
+                await self._count("repeated", self.limits.repeated, context, name, _digest(name, arguments()))
             elif isinstance(error, UnknownTool | UnknownEntry):
                 await self._count("unknown", self.limits.unknown, context, name)
             elif error.code not in _REFUSALS:
@@ -192,5 +212,9 @@ class _Watcher(Value, frozen=True):
         self.abuse_events.publish(AbuseEvent(kind, principal, name, seconds))
 
 
-def _digest(name: str, arguments: object) -> str:
-    return hashlib.sha256(canonical([name, arguments])).hexdigest()[:32]
+def _no_arguments() -> bytes:
+    return b"null"
+
+
+def _digest(name: str, arguments: bytes) -> str:
+    return hashlib.sha256(b"[%b,%b]" % (encode(name), arguments)).hexdigest()[:32]

@@ -7,6 +7,7 @@ below the layers that refuse: a call that reaches it runs, unless its grant was 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
@@ -14,19 +15,22 @@ from typing import Any, TypeAlias, TypeVar
 from tooltrue.errors import TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.audit.argument_masking import Masks
-from tooltrue.policy.audit.record import Record, snapshot
+from tooltrue.policy.audit.record import Record, snapshot, snapshot_of
 from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import TOOL_TIMEOUT_STILL_RUNNING
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, replaced
-from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
+from tooltrue.tools.toolset import Layer, Provider, Wrapper
 from tooltrue.tools.vocabulary import (
     CallRecord,
     CompletionGet,
     Operation,
+    Principal,
     PromptGet,
     RequestContext,
     ResourceFollow,
     ResourceRead,
+    Tool,
     ToolCall,
 )
 
@@ -48,6 +52,52 @@ def write_ahead_audit(recorder: Recorder) -> Callable[[Provider], Provider]:
 
 class _Audit(Layer, frozen=True):
     recorder: Recorder
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        recorder = self.recorder
+        masks, instance, name, clock = recorder.masks, recorder.instance, tool.name, recorder.clock
+
+        def before(call: ToolCall) -> Awaitable[None] | None:
+            if recorder.log.behind:
+                return wait(call)
+            begin(call)
+            return None
+
+        async def wait(call: ToolCall) -> None:
+            await recorder.wait()
+            begin(call)
+
+        def begin(call: ToolCall) -> None:
+            context = call.context
+            trail = context.trail
+            if trail is None or trail.claimed:
+                trail = CallRecord()
+                call.context = replaced(context, trail=trail)
+            trail.claimed = True
+            with contextlib.suppress(TypeError, ValueError):  # from a caller in this process
+                call.own_text()  # now: the tool may change its arguments
+            call.at = clock()
+
+        def recorded(call: ToolCall, outcome: str, bytes_out: int = 0) -> Record:
+            start = (masks, instance, "call", name, *snapshot_of(call.own_text), call.at)
+            seconds = perf_counter() - call.began
+            return _record(call.context, start, _trail_of(call), outcome, seconds, bytes_out)
+
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+            if type(outcome) is InputRequiredResult:
+                recorder.note_question(recorded(call, "asked"))
+            else:
+                recorder.note_outcome(recorded(call, _result(outcome, _trail_of(call)), _size(outcome)))
+            return outcome
+
+        def failed(call: ToolCall, error: BaseException) -> BaseException:
+            trail = _trail_of(call)
+            if isinstance(error, TooltrueError):
+                trail.code = error.code
+            recorder.note_outcome(recorded(call, _failure(error, trail)))
+            return error
+
+        return Step(before, after, failed)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         if self.recorder.log.behind:
@@ -74,18 +124,32 @@ class _Audit(Layer, frozen=True):
         return outcome
 
 
-class _WriteAheadAudit(Layer, frozen=True):
+def _trail_of(call: ToolCall) -> CallRecord:
+    """Return the record of a call that has begun, and so has one."""
+    return call.context.trail or CallRecord()
+
+
+class _WriteAheadAudit(StepLayer, frozen=True):
     recorder: Recorder
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        trail = call.context.trail
-        if trail is not None:  # always set, unless the layers were composed without `audit`
-            if (tool := call.tool) is None:
-                call, tool = await resolve_call(self.inner, call)
-            if self.recorder.must_prove(tool.effect):
-                await self.recorder.prove(_record(call.context, _start_of(call, self.recorder), trail))
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        recorder, effect = self.recorder, tool.effect
+        must_prove = recorder.must_prove
+
+        def before(call: ToolCall) -> Awaitable[None] | None:
+            trail = call.context.trail
+            if trail is None:  # always set, unless the layers were composed without `audit`
+                return None
+            if must_prove(effect):
+                return proved(call, trail)
             trail.tool, trail.ran = tool, True
-        return await self.inner.call_tool(call)
+            return None
+
+        async def proved(call: ToolCall, trail: CallRecord) -> None:
+            await recorder.prove(_record(call.context, _start_of(call, recorder), trail))
+            trail.tool, trail.ran = tool, True
+
+        return Step(before)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         trail = operation.context.trail

@@ -7,12 +7,13 @@ and could get is a challenge. Any other denial is reported to the model, with th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.rules.decision import required_only, strictest
-from tooltrue.policy.rules.rule import Allow, Ask, Decide, Deny, Subject, Verdict
+from tooltrue.policy.rules.rule import ALLOW, Allow, Ask, Decide, Deny, Subject, Verdict
 from tooltrue.policy.wording import (
     AUTHORIZATION_UNDECIDABLE,
     REASON_NEEDS_PERSON,
@@ -23,15 +24,16 @@ from tooltrue.policy.wording import (
     TOOL_CALL_REFUSED,
 )
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, field, replaced
+from tooltrue.protocol.types import Completion, PromptOutcome, ReadOutcome, field
 from tooltrue.protocol.uris import read_template
 from tooltrue.tools.memo import Remembered
-from tooltrue.tools.toolset import Provider, Wrapper, resolve_call, unknown
+from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.views import filtered
 from tooltrue.tools.vocabulary import (
     CompletionGet,
     Entry,
     LibraryOperation,
+    Principal,
     PromptGet,
     RequestContext,
     ResourceRead,
@@ -65,19 +67,33 @@ def authorize_arguments(decide: Decide) -> Callable[[Provider], Provider]:
 EntryT = TypeVar("EntryT", wire.ResourceDefinition, wire.ResourceTemplate, wire.Prompt)
 
 
-class _Required(Wrapper, frozen=True):
+class _Required(StepLayer, frozen=True):
     """The check that remains without hidden subjects and conditions on arguments: the scopes that a tool requires."""
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
-        if tool.requires and isinstance(verdict := required_only(tool, call.context, None), Deny):
-            _note(call.context, verdict)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        return _decided_by(required_only if tool.requires else _allow, tool)
+
+
+def _allow(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+    return ALLOW
+
+
+def _decided_by(decide: Decide, tool: Tool) -> Step:
+    """Return the step that decides about a tool, which every layer below may take to be found."""
+
+    def before(call: ToolCall) -> None:
+        context = call.context
+        call.tool = tool
+        if context.trail is not None:
+            context.trail.tool = tool
+        if isinstance(verdict := decide(tool, context, None), Deny):
+            _note(context, verdict)
             raise _refused(verdict, call)
-        return await self.inner.call_tool(call)
+
+    return Step(before)
 
 
-class _Authorize(Wrapper, frozen=True):
+class _Authorize(StepLayer, frozen=True):
     """``visible`` is the visible part of the tools of ``inner``; a call is decided about once, here.
 
     A library entry is listed unless it is hidden, and found, read, got and completed only where it is allowed; a
@@ -96,13 +112,8 @@ class _Authorize(Wrapper, frozen=True):
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return await self.visible.find_tool(name, context)
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
-        if isinstance(verdict := self.decide(tool, call.context, None), Deny):
-            _note(call.context, verdict)
-            raise _refused(verdict, call)
-        return await self.inner.call_tool(call)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        return _decided_by(self.decide, tool)
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         return self._visible_entries(await self.inner.list_resources(context), context, self._resources)
@@ -174,21 +185,24 @@ class _Authorize(Wrapper, frozen=True):
                 raise InvalidParams.of(SUBJECT_REFUSED_WITH_REASON, subject=entries[0].name, reason=reason)
 
 
-class _AuthorizeArguments(Wrapper, frozen=True):
+class _AuthorizeArguments(StepLayer, frozen=True):
     decide: Decide
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
-        verdict = self.decide(tool, call.context, call.arguments)
-        _note(call.context, verdict)
-        match verdict:
-            case Deny():
-                raise _refused(verdict, call)
-            case Ask(question):
-                return await self.inner.call_tool(replaced(call, asks=question))
-            case Allow():
-                return await self.inner.call_tool(call)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        decide = self.decide
+
+        def before(call: ToolCall) -> None:
+            verdict = decide(tool, call.context, call.arguments)
+            _note(call.context, verdict)
+            match verdict:
+                case Deny():
+                    raise _refused(verdict, call)
+                case Ask(question):
+                    call.asks = question
+                case Allow():
+                    pass
+
+        return Step(before)
 
 
 def _note(context: RequestContext, verdict: Verdict) -> None:

@@ -17,14 +17,23 @@ from typing import TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import (
     CONCURRENCY_LIMIT_EXCEEDED,
     LABEL_WHOLE_NUMBER_ABOVE_ZERO,
 )
 from tooltrue.protocol.types import ToolOutcome, Value, field
 from tooltrue.tools.threads import HELD, SlotHold
-from tooltrue.tools.toolset import Layer, Provider
-from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import (
+    CompletionGet,
+    Principal,
+    PromptGet,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
 from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
 
 __all__ = ["Concurrency", "concurrency"]
@@ -122,53 +131,36 @@ class _Waiter:
 _MAX_KEPT = 10_000
 
 
-class _Concurrency(Layer, frozen=True):
+class _Concurrency(StepLayer, frozen=True):
     limits: Concurrency
     abuse_events: AbuseEvents
     server: _SlotPool
     tools: dict[str, _SlotPool] = field(default_factory=dict[str, _SlotPool])
     callers: dict[str, _SlotPool] = field(default_factory=dict[str, _SlotPool])
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        called = call.tool
-        tool, caller, server = pools = self._pools_of(call.name, called and called.at_once, call.context)
-        if tool.running < tool.limit and caller.running < caller.limit and server.running < server.limit:
-            tool.running += 1
-            caller.running += 1
-            server.running += 1
-        else:
-            await self._wait(pools, call.name, call.context)
-        if called is None or not called.stoppable:
-            return await _holding(pools, call, self.inner.call_tool)
-        try:
-            return await self.inner.call_tool(call)
-        finally:
-            tool.running -= 1
-            caller.running -= 1
-            server.running -= 1
-            if server.queued:
-                _admit_waiting(pools)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        return _Slots(self, tool, principal).step()
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         """Count all reads of resources as one tool, and likewise all prompts, and all completions."""
         kind = KINDS[type(operation)]
-        pools = self._pools_of(kind, None, operation.context)
+        pools = self.pools_of(kind, None, operation.context.principal)
         if any(pool.running >= pool.limit for pool in pools):
-            await self._wait(pools, kind, operation.context)
+            await self.wait(pools, kind, operation.context)
         else:
             _take_slots(pools)
         return await _holding(pools, operation, proceed)
 
-    def _pools_of(self, name: str, at_once: int | None, context: RequestContext) -> _Pools:
+    def pools_of(self, name: str, at_once: int | None, principal: Principal) -> _Pools:
         tool = self.tools.get(name)
         if tool is None or (at_once is not None and tool.limit != at_once):
             tool = _made(self.tools, name, at_once or self.limits.tool)
-        caller = self.callers.get(context.principal.id)
+        caller = self.callers.get(principal.id)
         if caller is None:
-            caller = _made(self.callers, context.principal.id, self.limits.caller)
+            caller = _made(self.callers, principal.id, self.limits.caller)
         return tool, caller, self.server
 
-    async def _wait(self, pools: _Pools, name: str, context: RequestContext) -> None:
+    async def wait(self, pools: _Pools, name: str, context: RequestContext) -> None:
         """Wait for a slot at each gate. ``ToolError`` if too many wait, or if it takes too long."""
         _, caller, server = pools
         if caller.queued >= caller.limit or server.queued >= server.limit:
@@ -192,6 +184,88 @@ class _Concurrency(Layer, frozen=True):
         seconds = math.ceil(self.limits.seconds)
         self.abuse_events.publish(AbuseEvent("busy", context.principal, name, seconds))
         return ToolError.of(CONCURRENCY_LIMIT_EXCEEDED, tool=name, running=pools[0].running, seconds=seconds)
+
+
+class _Slots:
+    """The slots of one tool for one caller. While a call has slots, its pools stay in use, so that it gives them back
+    to the pools that it has taken them from."""
+
+    __slots__ = ("layer", "pools", "principal", "tool")
+
+    def __init__(self, layer: _Concurrency, tool: Tool, principal: Principal) -> None:
+        self.layer = layer
+        self.tool = tool
+        self.principal = principal
+        self.pools = layer.pools_of(tool.name, tool.at_once, principal)
+
+    def step(self) -> Step:
+        return (
+            Step(self.take, self.free_after, self.free_failed)
+            if self.tool.stoppable
+            else Step(self.hold, self.let_go_after, self.let_go_failed)
+        )
+
+    def take(self, call: ToolCall) -> Awaitable[None] | None:
+        tool, caller, server = pools = self._current()
+        if tool.running < tool.limit and caller.running < caller.limit and server.running < server.limit:
+            tool.running += 1
+            caller.running += 1
+            server.running += 1
+            return None
+        return self.layer.wait(pools, self.tool.name, call.context)
+
+    def _current(self) -> _Pools:
+        """Return the pools, which may have been dropped while no call was in them."""
+        tool, caller, _ = self.pools
+        layer, name = self.layer, self.tool.name
+        if layer.tools.get(name) is not tool or layer.callers.get(self.principal.id) is not caller:
+            self.pools = layer.pools_of(name, self.tool.at_once, self.principal)
+        return self.pools
+
+    def free_after(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+        tool, caller, server = self.pools
+        tool.running -= 1
+        caller.running -= 1
+        server.running -= 1
+        if server.queued:
+            _admit_waiting(self.pools)
+        return outcome
+
+    def free_failed(self, call: ToolCall, error: BaseException) -> BaseException:
+        _free_slots(self.pools)
+        return error
+
+    def hold(self, call: ToolCall) -> Awaitable[None] | None:
+        """A thread that runs for the call keeps the slots until it ends, even if the caller waits no longer."""
+        if (waiting := self.take(call)) is not None:
+            return self._hold_later(call, waiting)
+        self._hold(call)
+        return None
+
+    async def _hold_later(self, call: ToolCall, waiting: Awaitable[None]) -> None:
+        await waiting
+        self._hold(call)
+
+    def _hold(self, call: ToolCall) -> None:
+        pools = self.pools
+        hold = SlotHold(lambda: _free_slots(pools))
+        call.keep(_HOLD, (hold, HELD.set(hold)))
+
+    def let_go_after(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+        self._let_go(call)
+        return outcome
+
+    def let_go_failed(self, call: ToolCall, error: BaseException) -> BaseException:
+        self._let_go(call)
+        return error
+
+    def _let_go(self, call: ToolCall) -> None:
+        hold, before = call.recall(_HOLD)
+        HELD.reset(before)
+        hold.let_go()
+
+
+_HOLD = "concurrency"
 
 
 def _made(pools: dict[str, _SlotPool], key: str, limit: int) -> _SlotPool:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tooltrue.contract.contract import pin
 from tooltrue.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.policy.consent.question import AnsweredGrant, Consent, StandingGrant, TicketGrant, approval_message
+from tooltrue.policy.plan import Leaving, Step, StepLayer
 from tooltrue.policy.wording import (
     APPROVAL_ALREADY_CONSUMED,
     APPROVAL_DENIED,
@@ -36,13 +37,15 @@ from tooltrue.policy.wording import (
 from tooltrue.protocol.types import InputRequiredResult, ToolOutcome, Value, replaced
 from tooltrue.state.facts import Facts
 from tooltrue.tools.rounds import InputRequired, Rounds, how_it_ended
-from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
-from tooltrue.tools.vocabulary import EFFECTS, Effect, Grant, Tool, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import EFFECTS, Effect, Grant, Principal, Tool, ToolCall
 from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
 
 __all__ = ["Confirm", "Confirming", "confirm", "consume_grant", "previewed"]
 
 _log = logging.getLogger("tooltrue")
+
+LeftT = TypeVar("LeftT", bound=Leaving)
 
 _KEY = "tooltrue:confirm"
 _OPEN_SECONDS = 60.0  # the identical call is not asked about again meanwhile
@@ -96,23 +99,43 @@ def consume_grant(inner: Provider) -> Provider:
     return _ConsumeGrant(inner)
 
 
-class _ConsumeGrant(Wrapper, frozen=True):
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        return await (self.inner.call_tool(call) if call.grant is None else self._run_and_settle(call, call.grant))
-
-    async def _run_and_settle(self, call: ToolCall, grant: Grant) -> ToolOutcome:
-        await grant.take()
-        outcome: ToolOutcome | None = None
-        try:
-            # A pipeline further in must not see the question and the grant, which are settled here.
-            outcome = await self.inner.call_tool(replaced(call, asks=None, stake="", grant=None))
-            return outcome
-        finally:
-            # A call that only asked another question has had no effect; with any other outcome, it has run.
-            await (grant.give_back() if isinstance(outcome, InputRequiredResult) else grant.settle())
+class _ConsumeGrant(StepLayer, frozen=True):
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        return _CONSUME
 
 
-class Confirming(Wrapper, frozen=True):
+def _begin_grant(call: ToolCall) -> Awaitable[None] | None:
+    return None if call.grant is None else _take_grant(call, call.grant)
+
+
+async def _take_grant(call: ToolCall, grant: Grant) -> None:
+    await grant.take()
+    call.keep(_CONSUMED, grant)
+    # A pipeline further in must not see the question and the grant, which are settled here.
+    call.asks, call.stake, call.grant = None, "", None
+
+
+def _end_grant(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
+    return outcome if call.recall(_CONSUMED) is None else _settle_grant(call, outcome)
+
+
+def _fail_grant(call: ToolCall, error: BaseException) -> BaseException | Awaitable[BaseException]:
+    return error if call.recall(_CONSUMED) is None else _settle_grant(call, error)
+
+
+async def _settle_grant(call: ToolCall, left: LeftT) -> LeftT:
+    """A call that only asked another question has had no effect; with any other outcome, it has run."""
+    grant: Grant = call.recall(_CONSUMED)
+    call.keep(_CONSUMED, None)
+    await (grant.give_back() if isinstance(left, InputRequiredResult) else grant.settle())
+    return left
+
+
+_CONSUMED = "consume_grant"
+_CONSUME = Step(_begin_grant, _end_grant, _fail_grant)
+
+
+class Confirming(StepLayer, frozen=True):
     """Asks through the client; a host asks its person in another way, and is otherwise the same."""
 
     settings: Confirm
@@ -123,20 +146,41 @@ class Confirming(Wrapper, frozen=True):
     started: str
     language: str
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
-        if call.asks is None and not self.settings.wants(tool, call.arguments):
-            try:
-                return await self.inner.call_tool(call)
-            except NeedsAgreement as error:
-                # As a stake: an approval that was given without it does not hold.
-                call = replaced(call, asks=error.reason, stake=error.reason)
-                return await self._once_agreed(call, tool, by_tool=True)
-        return await self._once_agreed(call, tool, by_tool=False)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        wants = self.settings.wants
+        never = not tool.read_when and not wants(tool, {})
 
-    async def _once_agreed(self, call: ToolCall, tool: Tool, *, by_tool: bool) -> ToolOutcome:
-        """Run the call if it is approved, or ask. ``by_tool``: the tool itself requires approval, and could not ask."""
+        def before(call: ToolCall) -> Awaitable[InputRequiredResult | None] | None:
+            if call.asks is None and (never or not wants(tool, call.arguments)):
+                return None
+            return self._agree(call, tool, by_tool=False)
+
+        def failed(call: ToolCall, error: BaseException) -> Leaving | Awaitable[Leaving]:
+            grant: Grant | None = call.recall(_AGREED)
+            if grant is not None and isinstance(error, RpcError | ToolError):
+                return _kept(grant, error)
+            if grant is None and isinstance(error, NeedsAgreement):
+                return self._run_once_agreed(call, tool, error)
+            return error
+
+        return Step(before, failed=failed)
+
+    async def _run_once_agreed(self, call: ToolCall, tool: Tool, needed: NeedsAgreement) -> ToolOutcome:
+        """Run a call again whose tool itself requires approval, and could not ask for it."""
+        # As a stake: an approval that was given without it does not hold.
+        call.asks = call.stake = needed.reason
+        if (question := await self._agree(call, tool, by_tool=True)) is not None:
+            return question
+        assert call.proceed is not None
+        try:
+            return await call.proceed(call)
+        except (RpcError, ToolError) as error:
+            await _kept(call.recall(_AGREED), error)
+            raise
+
+    async def _agree(self, call: ToolCall, tool: Tool, *, by_tool: bool) -> InputRequiredResult | None:
+        """Give the call its grant if it is approved, or return the question. ``by_tool``: the tool itself requires
+        approval, and could not ask."""
         try:
             decided = await self._decided(call, tool)
         except StateError as error:  # approvals cannot be read, so there is none
@@ -146,14 +190,12 @@ class Confirming(Wrapper, frozen=True):
             return decided
         if (trail := call.context.trail) is not None:
             trail.rule = trail.rule or f"confirm: {decided.by}"
-        try:
-            # The person whose standing grant covers more than this call was not shown this one, unless the tool has
-            # named the stake.
-            agreed = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
-            return await self.inner.call_tool(replaced(call, grant=decided, context=agreed))
-        except (RpcError, ToolError):
-            await decided.keep()
-            raise
+        # The person whose standing grant covers more than this call was not shown this one, unless the tool has named
+        # the stake.
+        call.context = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
+        call.grant = decided
+        call.keep(_AGREED, decided)
+        return None
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
         """Return the grant that lets the call run, or the question. ``ToolError`` if it may not run."""
@@ -240,6 +282,15 @@ class Confirming(Wrapper, frozen=True):
                 return ToolError.of(APPROVAL_QUESTIONS_RATE_LIMITED, tool=request.tool, seconds=wait)
             ticket = await self.approvals.open(request)
         return ToolError.of(APPROVAL_ALREADY_CONSUMED if state == "used" else code, tool=request.tool, ticket=ticket.id)
+
+
+_AGREED = "confirm"
+
+
+async def _kept(grant: Grant, error: Exception) -> Exception:
+    """Keep the grant of a call that failed: one that was not consumed holds for the identical call."""
+    await grant.keep()
+    return error
 
 
 def _open(key: str) -> str:

@@ -13,11 +13,12 @@ from collections.abc import Callable, Generator
 from tooltrue.crashes import log_crash, log_unfit
 from tooltrue.errors import InternalError, InvalidResult, RpcError, ToolError
 from tooltrue.jsonrpc.wording import INTERNAL_SERVER_ERROR
+from tooltrue.policy.plan import Step
 from tooltrue.policy.wording import TOOL_INTERNAL_ERROR, TOOL_RESULT_VIOLATES_SCHEMA
 from tooltrue.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from tooltrue.tools.content import failed
 from tooltrue.tools.toolset import Provider, Wrapper
-from tooltrue.tools.vocabulary import UNTRUSTED, CompletionGet, PromptGet, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import UNTRUSTED, CompletionGet, Principal, PromptGet, ResourceRead, Tool, ToolCall
 
 __all__ = ["errors_as_results"]
 
@@ -70,22 +71,30 @@ class _ErrorsAsResults(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         try:
             return await self.inner.call_tool(call)
-        except RpcError:
-            raise
-        except asyncio.CancelledError as error:
-            if _is_being_cancelled():
+        except BaseException as error:
+            left = self._result(call, error)
+            if isinstance(left, BaseException):
                 raise
-            return self._masked(TOOL_INTERNAL_ERROR, call, error)  # a cancellation of the tool's own making
-        except InvalidResult as error:
-            return self._masked(TOOL_RESULT_VIOLATES_SCHEMA, call, error, log_unfit)
-        except ToolError as error:
-            _leave(call, error.code)
-            result = failed(_sayable(error.say(self.language)))
-            return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
-        except GeneratorExit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
-            return self._masked(TOOL_INTERNAL_ERROR, call, error)
+            return left
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        return Step(failed=self._result)
+
+    def _result(self, call: ToolCall, error: BaseException) -> CallToolResult | BaseException:
+        """Return the result for the model, or the error itself where it is not for the model."""
+        match error:
+            case RpcError() | GeneratorExit():
+                return error
+            case asyncio.CancelledError() if _is_being_cancelled():
+                return error
+            case InvalidResult():
+                return self._masked(TOOL_RESULT_VIOLATES_SCHEMA, call, error, log_unfit)
+            case ToolError():
+                _leave(call, error.code)
+                result = failed(_sayable(error.say(self.language)))
+                return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
+            case _:  # whatever a tool raises, the model gets an answer; also a cancellation of the tool's own making
+                return self._masked(TOOL_INTERNAL_ERROR, call, error)
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         with _masking(f"resource {request.uri}"):

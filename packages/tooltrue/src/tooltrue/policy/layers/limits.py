@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tooltrue._internal.deadline import Deadline
 from tooltrue.errors import InvalidArguments, ToolTimeout
-from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import (
     ARGUMENTS_TOO_LARGE,
     LABEL_UNNAMED_REQUEST,
@@ -15,8 +15,8 @@ from tooltrue.policy.wording import (
     TOOL_TIMEOUT_STOPPED,
 )
 from tooltrue.protocol.types import ToolOutcome
-from tooltrue.tools.toolset import Layer, Provider, Wrapper
-from tooltrue.tools.vocabulary import ResourceRead, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal, ResourceRead, Tool, ToolCall
 from tooltrue.wording import Worded
 
 __all__ = ["sizes", "timeout"]
@@ -30,14 +30,17 @@ def sizes(max_argument_bytes: int) -> Callable[[Provider], Provider]:
     return lambda inner: _Sizes(inner, max_argument_bytes)
 
 
-class _Sizes(Wrapper, frozen=True):
+class _Sizes(StepLayer, frozen=True):
     max_bytes: int
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        limit = (call.tool and call.tool.max_argument_bytes) or self.max_bytes
-        if (size := len(encode(call.arguments))) > limit:
-            raise InvalidArguments.of(ARGUMENTS_TOO_LARGE, tool=call.name, size=size, limit=limit)
-        return await self.inner.call_tool(call)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        limit = tool.max_argument_bytes or self.max_bytes
+
+        def before(call: ToolCall) -> None:
+            if (size := len(call.own_text())) > limit:
+                raise InvalidArguments.of(ARGUMENTS_TOO_LARGE, tool=tool.name, size=size, limit=limit)
+
+        return Step(before)
 
 
 def timeout(seconds: float) -> Callable[[Provider], Provider]:
@@ -48,11 +51,28 @@ def timeout(seconds: float) -> Callable[[Provider], Provider]:
     return lambda inner: _Timeout(inner, seconds)
 
 
-class _Timeout(Layer, frozen=True):
+class _Timeout(StepLayer, frozen=True):
     seconds: float
 
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        seconds = tool.seconds or self.seconds
+
+        def before(call: ToolCall) -> None:
+            call.deadline = Deadline(seconds)
+
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+            if _was_late(call):  # the tool suppressed its cancellation; its answer is late all the same
+                raise _late(tool, seconds)
+            return outcome
+
+        def failed(call: ToolCall, error: BaseException) -> BaseException:
+            # Late also if the tool has turned its cancellation into another error.
+            return _late(tool, seconds) if _was_late(call) else error
+
+        return Step(before, after, failed)
+
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
-        seconds = _own_limit(operation) or self.seconds
+        seconds = self.seconds
         deadline = Deadline(seconds)
         try:
             outcome = await proceed(operation)
@@ -67,16 +87,19 @@ class _Timeout(Layer, frozen=True):
         return outcome
 
 
-def _own_limit(operation: object) -> float | None:
-    return operation.tool.seconds if isinstance(operation, ToolCall) and operation.tool else None
+def _was_late(call: ToolCall) -> bool:
+    """End the deadline of a call, and return whether it is over."""
+    deadline, call.deadline = call.deadline, None
+    if deadline is None:
+        return False
+    deadline.end()
+    return deadline.was_the_reason()
 
 
 def _late(operation: object, seconds: float) -> ToolTimeout:
-    if isinstance(operation, ToolCall):
-        stoppable = operation.tool is None or operation.tool.stoppable
-        return ToolTimeout.of(
-            TOOL_TIMEOUT_STOPPED if stoppable else TOOL_TIMEOUT_STILL_RUNNING, tool=operation.name, seconds=seconds
-        )
+    if isinstance(operation, Tool):
+        code = TOOL_TIMEOUT_STOPPED if operation.stoppable else TOOL_TIMEOUT_STILL_RUNNING
+        return ToolTimeout.of(code, tool=operation.name, seconds=seconds)
     name = (
         operation.uri
         if isinstance(operation, ResourceRead)

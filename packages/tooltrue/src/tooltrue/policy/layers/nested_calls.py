@@ -6,10 +6,11 @@ It needs its own approval, and its questions are asked and answered under keys o
 from __future__ import annotations
 
 from tooltrue.contract.contract import digest
+from tooltrue.policy.plan import Step
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.toolset import Provider, Wrapper
-from tooltrue.tools.vocabulary import ToolCall
+from tooltrue.tools.vocabulary import Principal, RequestContext, Tool, ToolCall
 
 __all__ = ["nested_calls"]
 
@@ -20,14 +21,26 @@ def nested_calls(inner: Provider) -> Provider:
 
 class _NestedCalls(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        context = call.context
-        rounds = context.rounds
-        if rounds is not None:
-            rounds = _rounds_within(call, rounds) if rounds.is_taken else rounds
-            rounds.is_taken = True
-        if context.agreed or rounds is not context.rounds:
-            call = replaced(call, context=replaced(context, rounds=rounds, agreed=False))
-        return await self.inner.call_tool(call)
+        context = _own_context(call)
+        return await self.inner.call_tool(call if context is call.context else replaced(call, context=context))
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        def before(call: ToolCall) -> None:
+            call.context = _own_context(call)
+
+        return Step(before)
+
+
+def _own_context(call: ToolCall) -> RequestContext:
+    """Return the context of a call, with rounds of its own and without the consent to the call that makes it."""
+    context = call.context
+    rounds = context.rounds
+    if rounds is not None:
+        rounds = _rounds_within(call, rounds) if rounds.is_taken else rounds
+        rounds.is_taken = True
+    if context.agreed or rounds is not context.rounds:
+        return replaced(context, rounds=rounds, agreed=False)
+    return context
 
 
 def _rounds_within(call: ToolCall, rounds: Rounds) -> Rounds:

@@ -20,10 +20,20 @@ from tooltrue.errors import (
 )
 from tooltrue.observe.meter import Meter
 from tooltrue.observe.tracing import OPERATION
+from tooltrue.policy.plan import Step
 from tooltrue.policy.sanitize.redactor import CLEANED
-from tooltrue.protocol.types import CallToolResult, InputRequiredResult
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, ToolOutcome
 from tooltrue.tools.toolset import Layer, Provider
-from tooltrue.tools.vocabulary import CompletionGet, Operation, PromptGet, ResourceFollow, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import (
+    CompletionGet,
+    Operation,
+    Principal,
+    PromptGet,
+    ResourceFollow,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
 
 __all__ = ["OPERATIONS", "observe"]
 
@@ -53,6 +63,29 @@ def observe(meter: Meter) -> Callable[[Provider], Provider]:
 
 class _Observed(Layer, frozen=True):
     meter: Meter
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        meter = self.meter
+
+        def before(call: ToolCall) -> None:
+            meter.running += 1
+
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+            meter.running -= 1
+            self._report(call, call.name, _result(outcome), perf_counter() - call.began)
+            if outcome.meta:
+                self._notice(outcome.meta)
+            return outcome
+
+        async def failed(call: ToolCall, error: BaseException) -> BaseException:
+            seconds, (how, code) = perf_counter() - call.began, _failure(error)
+            meter.running -= 1
+            if code:
+                meter.refused(code)
+            self._report(call, await self._existing_name(call), how, seconds, code)
+            return error
+
+        return Step(before, after, failed)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         meter = self.meter

@@ -17,18 +17,27 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import (
     LABEL_RATE_RANGE,
     RATE_LIMIT_STORE_UNREACHABLE,
     RATE_LIMITS_UNAVAILABLE,
     TOOL_RATE_LIMIT_EXCEEDED,
 )
-from tooltrue.protocol.types import ToolOutcome, Value, field
+from tooltrue.protocol.types import Value, field
 from tooltrue.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import Rounds
-from tooltrue.tools.toolset import Layer, Provider
-from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceRead, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import (
+    CompletionGet,
+    Principal,
+    PromptGet,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
 from tooltrue.wording import SETTING_INVALID, Worded, coded_sentence
 
 __all__ = ["RateLimits", "rate"]
@@ -79,29 +88,22 @@ def _times(rate: Rate, times: int) -> Rate:
 
 def rate(limits: RateLimits, facts: Facts, abuse_events: AbuseEvents) -> Callable[[Provider], Provider]:
     """Limit the rate of operations. A refusal says when to come back."""
-    take = _here(facts) if isinstance(facts, MemoryFacts) else Leases(facts).take
+    take = facts.take_now if isinstance(facts, MemoryFacts) else Leases(facts).take
     return lambda inner: _RateLimited(inner, limits, take, facts, abuse_events)
 
 
-Take: TypeAlias = Callable[[tuple[Bucket, ...]], Awaitable[float]]
-"""Takes one token from each bucket, or returns the seconds until that is possible."""
-
-
-def _here(facts: MemoryFacts) -> Take:
-    async def take(buckets: tuple[Bucket, ...]) -> float:
-        return facts.take_now(buckets)
-
-    return take
+Take: TypeAlias = Callable[[tuple[Bucket, ...]], float | Awaitable[float]]
+"""Takes one token from each bucket, or returns the seconds until that is possible; it waits for a store elsewhere."""
 
 
 _MAX_KEPT = 10_000
 _SECONDS = 900.0
 """How long a state is known to have been sent, and how long a person has for an answer."""
-_Known: TypeAlias = dict[tuple[str, str], tuple[Rate | None, tuple[Bucket, ...]]]
+_Known: TypeAlias = dict[tuple[str, str], tuple[Bucket, ...]]
 
 
-class _RateLimited(Layer, frozen=True):
-    """``bucket_cache``: the buckets of recent callers, so that a call makes no keys."""
+class _RateLimited(StepLayer, frozen=True):
+    """``bucket_cache``: the buckets of recent callers of resources and prompts, so that a request makes no keys."""
 
     limits: RateLimits
     take: Take
@@ -109,26 +111,49 @@ class _RateLimited(Layer, frozen=True):
     abuse_events: AbuseEvents
     bucket_cache: _Known = field(default_factory=_Known)
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        context = call.context
-        rounds = context.rounds
-        if rounds is None or not rounds.number or not await self._is_paid(rounds):
-            own = None if call.tool is None else call.tool.rate
-            entry = self.bucket_cache.get((context.principal.id, call.name))
-            if entry is None or entry[0] is not own:
-                entry = self._learn(context.principal.id, call.name, own)
-            if wait := await self.take(entry[1]):
-                raise self._refused(call.name, context, wait)
-        return await self.inner.call_tool(call)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        take, name = self.take, tool.name
+        buckets = self._buckets(name, principal.id, tool.rate)
+
+        def before(call: ToolCall) -> Awaitable[None] | None:
+            rounds = call.context.rounds
+            if rounds is not None and rounds.number:
+                return later_round(call, rounds)
+            wait = take(buckets)
+            if not isinstance(wait, int | float):
+                return elsewhere(call, wait)
+            if wait:
+                raise self._refused(name, call.context, wait)
+            return None
+
+        async def elsewhere(call: ToolCall, taking: Awaitable[float]) -> None:
+            if wait := await taking:
+                raise self._refused(name, call.context, wait)
+
+        async def later_round(call: ToolCall, rounds: Rounds) -> None:
+            if not await self._is_paid(rounds):
+                await self._pay(name, buckets, call.context)
+
+        return Step(before)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         context, kind = operation.context, KINDS[type(operation)]
         rounds = context.rounds
         if rounds is None or not rounds.number or not await self._is_paid(rounds):
-            entry = self.bucket_cache.get((context.principal.id, kind)) or self._learn(context.principal.id, kind, None)
-            if wait := await self.take(entry[1]):
-                raise self._refused(kind, context, wait)
+            key = (context.principal.id, kind)
+            buckets = self.bucket_cache.get(key)
+            if buckets is None:
+                if len(self.bucket_cache) >= _MAX_KEPT:
+                    self.bucket_cache.clear()
+                buckets = self.bucket_cache[key] = self._buckets(kind, context.principal.id, None)
+            await self._pay(kind, buckets, context)
         return await proceed(operation)
+
+    async def _pay(self, name: str, buckets: tuple[Bucket, ...], context: RequestContext) -> None:
+        taken = self.take(buckets)
+        wait = taken if isinstance(taken, int | float) else await taken
+        if wait:
+            raise self._refused(name, context, wait)
 
     async def _is_paid(self, rounds: Rounds) -> bool:
         """Return whether a later round belongs to a call that has paid. A state that was sent before runs again, and
@@ -144,17 +169,13 @@ class _RateLimited(Layer, frozen=True):
         self.abuse_events.publish(AbuseEvent("rate", context.principal, name, wait))
         return ToolError.of(TOOL_RATE_LIMIT_EXCEEDED, tool=name, seconds=math.ceil(wait))
 
-    def _learn(self, caller: str, name: str, own: Rate | None) -> tuple[Rate | None, tuple[Bucket, ...]]:
-        if len(self.bucket_cache) >= _MAX_KEPT:
-            self.bucket_cache.clear()
+    def _buckets(self, name: str, caller: str, own: Rate | None) -> tuple[Bucket, ...]:
         limits = self.limits
-        buckets = (
+        return (
             _bucket(f"rate tool {name} {caller}", own or limits.tool),
             _bucket(f"rate caller {caller}", limits.caller),
             _bucket("rate server", limits.server),
         )
-        self.bucket_cache[caller, name] = entry = (own, buckets)
-        return entry
 
 
 def _unknown(error: StateError) -> ToolError:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import TOOL_DEPRECATED, TOOL_RENAMED
 from tooltrue.protocol.name_rules import DEPRECATED
 from tooltrue.protocol.types import CallToolResult, ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
-from tooltrue.tools.vocabulary import Tool, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal, Tool, ToolCall
 from tooltrue.wording import sentence
 
 __all__ = ["renames"]
@@ -19,18 +20,19 @@ def renames(language: str = "en") -> Callable[[Provider], Provider]:
     return lambda inner: _Renames(inner, language)
 
 
-class _Renames(Wrapper, frozen=True):
+class _Renames(StepLayer, frozen=True):
     language: str
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
-        if not (call.called or tool.deprecated):
-            return await self.inner.call_tool(call)
-        outcome = await self.inner.call_tool(call)
-        if not isinstance(outcome, CallToolResult):
-            return outcome
-        return replaced(outcome, meta={**(outcome.meta or {}), DEPRECATED: self._notice(call.called, tool)})
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        if not (tool.replaces or tool.deprecated):
+            return None
+
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+            if not isinstance(outcome, CallToolResult) or not (call.called or tool.deprecated):
+                return outcome
+            return replaced(outcome, meta={**(outcome.meta or {}), DEPRECATED: self._notice(call.called, tool)})
+
+        return Step(after=after)
 
     def _notice(self, called: str, tool: Tool) -> str:
         if tool.deprecated:

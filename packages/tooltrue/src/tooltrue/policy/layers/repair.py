@@ -13,10 +13,11 @@ from typing import Any
 
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol.types import CallToolResult, ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
-from tooltrue.tools.vocabulary import Tool, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal, Tool, ToolCall
 
 __all__ = ["REPAIRED", "mended", "repair"]
 
@@ -31,22 +32,29 @@ def repair(tools: Globs | None) -> Callable[[Provider], Provider]:
     return lambda inner: _Repair(inner, tools)
 
 
-class _Repair(Wrapper, frozen=True):
+class _Repair(StepLayer, frozen=True):
     tools: Globs | None
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await resolve_call(self.inner, call)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
         if not (tool.repair or (self.tools is not None and self.tools.match(tool.name))):
-            return await self.inner.call_tool(call)
-        arguments, repairs = mended(tool, call.arguments)
-        if not repairs:
-            return await self.inner.call_tool(call)
-        if call.context.trail is not None:
-            call.context.trail.note(f"repaired: {', '.join(repairs)}")
-        outcome = await self.inner.call_tool(replaced(call, arguments=arguments))
-        if not isinstance(outcome, CallToolResult):
-            return outcome
-        return replaced(outcome, meta={**(outcome.meta or {}), REPAIRED: repairs})
+            return None
+
+        def before(call: ToolCall) -> None:
+            arguments, repairs = mended(tool, call.arguments)
+            if not repairs:
+                return
+            if call.context.trail is not None:
+                call.context.trail.note(f"repaired: {', '.join(repairs)}")
+            call.arguments = arguments
+            call.keep(REPAIRED, repairs)
+
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+            repairs = call.recall(REPAIRED)
+            if not repairs or not isinstance(outcome, CallToolResult):
+                return outcome
+            return replaced(outcome, meta={**(outcome.meta or {}), REPAIRED: repairs})
+
+        return Step(before, after)
 
 
 def mended(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

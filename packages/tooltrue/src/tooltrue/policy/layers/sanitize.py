@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, InvalidResult, RpcError, ToolError, TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.layers.stored_results import BUDGET
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.sanitize.blocks import check_blocks
 from tooltrue.policy.sanitize.channel import CleanChannel
 from tooltrue.policy.sanitize.fit import LEAST, MAX_BLOCKS, fit
@@ -33,11 +34,12 @@ from tooltrue.protocol.types import (
 from tooltrue.tools.content import encoded_value
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.stored_results import SCHEME
-from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
+from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import (
     UNTRUSTED,
     CompletionGet,
     Personal,
+    Principal,
     PromptGet,
     RequestContext,
     ResourceRead,
@@ -58,7 +60,7 @@ def sanitize_output(
     return lambda inner: _SanitizeOutput(inner, max_bytes, secrets, personal, language)
 
 
-class _SanitizeOutput(Wrapper, frozen=True):
+class _SanitizeOutput(StepLayer, frozen=True):
     max_bytes: int
     secrets: Secrets
     personal: Personal
@@ -68,41 +70,54 @@ class _SanitizeOutput(Wrapper, frozen=True):
     def wants(self) -> Wants:
         return Wants(self.secrets == "mask", self.personal == "mask")
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
         wants = Wants((tool.secrets or self.secrets) == "mask", (tool.personal or self.personal) == "mask")
-        if call.context.channel is not SILENT:
-            call = replaced(call, context=_with_clean_channel(call.context, wants))
-        try:
-            outcome = await self.inner.call_tool(call)
-        except TooltrueError as error:
-            _clean_error(error, wants)
-            if tool.untrusted and isinstance(error, ToolError):
-                error.untrusted = True
-            raise
-        if type(outcome) is InputRequiredResult:
-            return _clean_question(outcome, wants)
-        if outcome.encoded is None and outcome.structuredContent is not UNSET:
-            # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats it
-            # or not.
-            outcome = replaced(outcome, encoded=encoded_value(outcome.structuredContent))
-        if not outcome.isError:
-            _check_output(tool, outcome)
-        data, size = scannable_bytes(outcome)
         limit = tool.max_bytes or self.max_bytes
-        if size <= BUDGET and (
-            (suspicion := prescan(data, *wants)) or call.context.slices or not all_text(outcome.content)
-        ):
-            clean = await self._redacted_result(tool, outcome, call.context, suspicion, wants)
-            if clean is not outcome:
-                outcome, size = clean, scannable_bytes(clean)[1]  # a mask may be longer than its secret
-        if size > BUDGET or (size > limit and limit < LEAST):
-            raise ToolError.of(TOOL_RESULT_TOO_LARGE, tool=tool.name, size=size, limit=limit)
-        _clean_kept(call.context, wants)
-        if size > limit or len(outcome.content) > MAX_BLOCKS:
-            outcome = fit(tool, outcome, limit, call.context, self.language)
-        return _marked(outcome) if tool.untrusted else outcome
+
+        def before(call: ToolCall) -> None:
+            if call.context.channel is not SILENT:
+                call.context = _with_clean_channel(call.context, wants)
+
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
+            if type(outcome) is InputRequiredResult:
+                return _clean_question(outcome, wants)
+            result = outcome
+            if result.encoded is None and result.structuredContent is not UNSET:
+                # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats
+                # it or not.
+                result = replaced(result, encoded=encoded_value(result.structuredContent))
+            if not result.isError:
+                _check_output(tool, result)
+            data, size = scannable_bytes(result)
+            if size <= BUDGET and (
+                (suspicion := prescan(data, *wants)) or call.context.slices or not all_text(result.content)
+            ):
+                return redacted(call, result, size, suspicion)
+            return sized(call, result, size)
+
+        async def redacted(
+            call: ToolCall, result: CallToolResult, size: int, suspicion: PrescanResult
+        ) -> CallToolResult:
+            clean = await self._redacted_result(tool, result, call.context, suspicion, wants)
+            # A mask may be longer than its secret.
+            return sized(call, clean, size if clean is result else scannable_bytes(clean)[1])
+
+        def sized(call: ToolCall, result: CallToolResult, size: int) -> CallToolResult:
+            if size > BUDGET or (size > limit and limit < LEAST):
+                raise ToolError.of(TOOL_RESULT_TOO_LARGE, tool=tool.name, size=size, limit=limit)
+            _clean_kept(call.context, wants)
+            if size > limit or len(result.content) > MAX_BLOCKS:
+                result = fit(tool, result, limit, call.context, self.language)
+            return _marked(result) if tool.untrusted else result
+
+        def failed(call: ToolCall, error: BaseException) -> BaseException:
+            if isinstance(error, TooltrueError):
+                _clean_error(error, wants)
+                if tool.untrusted and isinstance(error, ToolError):
+                    error.untrusted = True
+            return error
+
+        return Step(before, after, failed)
 
     async def _redacted_result(
         self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: PrescanResult, wants: Wants

@@ -12,13 +12,30 @@ from typing import TypeVar
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import LABEL_RESULT_CHUNK, STORED_RESULT_TOO_LARGE, STORED_RESULTS_QUOTA_EXCEEDED
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.types import BlobResource, InputRequiredResult, ReadOutcome, ReadResourceResult, TextResource
+from tooltrue.protocol.types import (
+    BlobResource,
+    InputRequiredResult,
+    ReadOutcome,
+    ReadResourceResult,
+    TextResource,
+    ToolOutcome,
+)
 from tooltrue.state.facts import Facts
 from tooltrue.tools.stored_results import SCHEME, Chunk, StoredResult, chunks_of
-from tooltrue.tools.toolset import Layer, Provider, Wrapper, unknown
-from tooltrue.tools.vocabulary import Entry, LibraryOperation, Operation, Principal, ResourceFollow, ResourceRead
+from tooltrue.tools.toolset import Provider, Wrapper, unknown
+from tooltrue.tools.vocabulary import (
+    Entry,
+    LibraryOperation,
+    Operation,
+    Principal,
+    ResourceFollow,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
 from tooltrue.wording import sentence
 
 __all__ = ["BUDGET", "store_results", "stored_results"]
@@ -44,8 +61,19 @@ def stored_results(facts: Facts, language: str) -> Callable[[Provider], Provider
     return lambda inner: _StoredResults(inner, facts, language)
 
 
-class _StoreResults(Layer, frozen=True):
+class _StoreResults(StepLayer, frozen=True):
     facts: Facts
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
+            things = call.context.stored
+            return store(things, outcome) if things and not isinstance(outcome, InputRequiredResult) else outcome
+
+        async def store(things: list[StoredResult], outcome: ToolOutcome) -> ToolOutcome:
+            await self._store(principal, things)
+            return outcome
+
+        return Step(after=after)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         outcome = await proceed(operation)

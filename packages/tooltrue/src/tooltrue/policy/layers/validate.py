@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tooltrue.errors import InvalidArguments
+from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent
 from tooltrue.policy.sanitize.secrets import mask_in
 from tooltrue.policy.wording import REDACTION_MASK_IN_ARGUMENTS, SECRET_IN_ARGUMENTS
 from tooltrue.protocol.schema import explain
-from tooltrue.protocol.types import ToolOutcome, replaced
-from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
-from tooltrue.tools.vocabulary import Tool, ToolCall
+from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal, Tool, ToolCall
 from tooltrue.tools.wording import LABEL_CORRECT_AND_REPEAT, TOOL_ARGUMENTS_INVALID
 from tooltrue.wording import Worded
 
@@ -27,21 +27,19 @@ def validate(inner: Provider) -> Provider:
     return _Validate(inner)
 
 
-class _Validate(Wrapper, frozen=True):
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if (tool := call.tool) is None:
-            call, tool = await resolve_call(self.inner, call)
-        if call.admit is not None:
-            call.admit(tool)
-        try:
-            arguments = check_arguments(tool, call.arguments)
-        except InvalidArguments as error:
-            if call.context.trail is not None:
-                call.context.trail.wrong = error.facts.get("wrong", ())
-            raise
-        if arguments is not call.arguments:
-            call = replaced(call, arguments=arguments)
-        return await self.inner.call_tool(call)
+class _Validate(StepLayer, frozen=True):
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        def before(call: ToolCall) -> None:
+            if call.admit is not None:
+                call.admit(tool)
+            try:
+                call.arguments = check_arguments(tool, call.arguments)
+            except InvalidArguments as error:
+                if call.context.trail is not None:
+                    call.context.trail.wrong = error.facts.get("wrong", ())
+                raise
+
+        return Step(before)
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,288 @@
+"""Plans: what the layers of a pipeline do for the calls of one tool by one caller, as a list of steps.
+
+A layer in its general form is a toolset around a toolset: it costs a coroutine, a frame and often a copy of the call,
+also where it has nothing to do. Beside that form a layer can say what it does for one tool and one caller
+(``for_tool``): a :class:`Step`, or ``None`` if nothing. A *plan* is the list of the steps that remain. One coroutine
+runs it (:meth:`Planned.call_tool`)::
+
+      before 1 --> before 2 --> ... --> before n --> the tool
+                                                        |
+      after 1  <-- after 2  <-- ... <-- after n  <------+     where it ends well
+      failed 1 <-- failed 2 <-- ... <-- failed n <------+     where something below has raised
+
+Each step that was entered is left exactly once, the innermost first, by ``after`` or by ``failed``. A step whose
+``before`` raises has not been entered, and undoes itself what it has begun. An outcome that ``before`` gives ends the
+call there, and the steps above it leave with that outcome. ``failed`` gives an outcome, after which the steps above
+leave by ``after``, or the error with which they leave by ``failed``. All three are plain functions; one that has to
+wait returns an awaitable.
+
+The plan of a tool is made when it is first called by a caller, and holds for this tool object and this principal: a
+tool that is registered anew, or shown to other callers, is another object, or is not found. Settings and rules are
+fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 10,000 are kept.
+
+Calls take the general form where a plan cannot say what happens: a name that is not known without waiting, an old name
+of a tool, and every call of a pipeline that has a layer without ``for_tool``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+from tooltrue.errors import UnknownTool
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, ToolOutcome, Value, field
+from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
+from tooltrue.tools.vocabulary import Principal, RequestContext, Tool, ToolCall
+
+__all__ = [
+    "After",
+    "Before",
+    "CallPlan",
+    "Failed",
+    "Leaving",
+    "Planned",
+    "PlannedLayer",
+    "Step",
+    "StepLayer",
+    "planned",
+]
+
+Leaving: TypeAlias = ToolOutcome | BaseException
+"""How a step is left: with an outcome, or with an error."""
+
+Before: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome | None] | None]
+After: TypeAlias = Callable[[ToolCall, ToolOutcome], ToolOutcome | Awaitable[ToolOutcome]]
+Failed: TypeAlias = Callable[[ToolCall, BaseException], Leaving | Awaitable[Leaving]]
+
+
+class Step(Value, frozen=True):
+    """What one layer does for the calls of one tool and caller. A part that is ``None`` does nothing."""
+
+    before: Before | None = None
+    after: After | None = None
+    failed: Failed | None = None
+
+
+@runtime_checkable
+class PlannedLayer(Protocol):
+    """A layer that says what it does for one tool and one caller.
+
+    ``for_tool`` must depend on nothing else that can change: what differs from call to call belongs into the step. It
+    must do what the layer does in its general form, and a test holds it to that.
+    """
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None: ...
+
+
+class StepLayer(Layer, frozen=True):
+    """A layer whose general form for calls is made from its step. It stands below ``authorize``, since it asks for the
+    tool."""
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        raise NotImplementedError
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        if (tool := call.tool) is None:
+            call, tool = await resolve_call(self.inner, call)
+        step = self.for_tool(tool, call.context.principal)
+        return await (self.inner.call_tool(call) if step is None else _around(step, call, self.inner.call_tool))
+
+
+async def _around(step: Step, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolOutcome]]) -> ToolOutcome:
+    """Run one step around the layers below: the meaning of a step, without a plan."""
+    call = call.renewed()
+    call.proceed = proceed
+    if step.before is not None and (waiting := step.before(call)) is not None and (early := await waiting) is not None:
+        return early
+    try:
+        outcome = await proceed(call)
+    except BaseException as error:
+        if step.failed is None:
+            raise
+        call.proceed = proceed
+        left = step.failed(call, error)
+        left = left if isinstance(left, _LEFT) else await left
+        if left is error:
+            raise
+        if isinstance(left, BaseException):
+            raise left from None
+        return left
+    if step.after is None:
+        return outcome
+    left = step.after(call, outcome)
+    return left if isinstance(left, _OUTCOMES) else await left
+
+
+_OUTCOMES = (CallToolResult, InputRequiredResult)
+_LEFT = (CallToolResult, InputRequiredResult, BaseException)
+
+
+class CallPlan:
+    """The steps for one tool and one caller, the outermost first, each with the name of its layer."""
+
+    __slots__ = ("afters", "befores", "depth", "names", "principal", "proceed", "steps", "tool")
+
+    def __init__(
+        self,
+        tool: Tool,
+        principal: Principal,
+        steps: Sequence[tuple[str, Step]],
+        proceed: Callable[[ToolCall], Awaitable[ToolOutcome]],
+    ) -> None:
+        self.tool = tool
+        self.principal = principal
+        self.names = tuple(name for name, _ in steps)
+        self.steps = tuple(step for _, step in steps)
+        self.proceed = proceed
+        self.depth = len(self.steps)
+        self.befores = tuple((place, step.before) for place, step in enumerate(self.steps) if step.before)
+        self.afters = tuple((place, step.after) for place, step in enumerate(self.steps) if step.after)[::-1]
+
+    async def run_below(self, call: ToolCall, place: int) -> ToolOutcome:
+        """Run the steps below ``place``, and the tool."""
+        first = place + 1
+        left: Leaving | None = None
+        try:
+            for place, before in self.befores:
+                if place >= first and (waiting := before(call)) is not None and (left := await waiting) is not None:
+                    break
+            else:
+                place = self.depth
+                left = await self.proceed(call)
+        except BaseException as error:  # noqa: BLE001 - each step that was entered is left
+            left = error
+        return await self.leave(call, place, left, first)
+
+    async def leave(self, call: ToolCall, place: int, left: Leaving | None, first: int = 0) -> ToolOutcome:
+        """Leave the steps above ``place`` down to ``first``, the innermost first; return or raise what remains."""
+        while place > first:
+            place -= 1
+            step = self.steps[place]
+            try:
+                if isinstance(left, BaseException):
+                    if step.failed is None:
+                        continue
+                    call.proceed = _Below(self, place)
+                    waiting = step.failed(call, left)
+                elif step.after is not None:
+                    waiting = step.after(call, cast("ToolOutcome", left))
+                else:
+                    continue
+                left = waiting if isinstance(waiting, _LEFT) else await cast("Awaitable[Leaving]", waiting)
+            except BaseException as error:  # noqa: BLE001 - the steps above see it
+                left = error
+        if isinstance(left, BaseException):
+            try:
+                raise left
+            finally:
+                del left  # which holds this frame
+        return cast("ToolOutcome", left)
+
+
+class _Below:
+    """Runs what lies below a step once more."""
+
+    __slots__ = ("place", "plan")
+
+    def __init__(self, plan: CallPlan, place: int) -> None:
+        self.plan = plan
+        self.place = place
+
+    async def __call__(self, call: ToolCall) -> ToolOutcome:
+        return await self.plan.run_below(call, self.place)
+
+
+_MAX_PLANS = 10_000
+_Plans: TypeAlias = dict[tuple[int, str], CallPlan]
+
+
+class Planned(Wrapper, frozen=True):
+    """A pipeline whose calls take plans where they can. ``inner`` is the pipeline in its general form, ``layers`` its
+    layers with their names, the outermost first, and ``innermost`` the provider below them."""
+
+    layers: tuple[tuple[str, PlannedLayer], ...]
+    innermost: Provider
+    plans: _Plans = field(default_factory=_Plans)
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        context = call.context
+        principal = context.principal
+        try:
+            tool = call.tool or self.innermost.known_tool(call.name, context)
+        except UnknownTool:
+            tool = None
+        if tool is None or tool.definition.name != call.name or call.called:
+            return await self.inner.call_tool(call)
+        plan = self.plans.get((id(tool), principal.id))
+        if plan is None or plan.tool is not tool or plan.principal is not principal:
+            plan = self.plan_of(tool, principal)
+        call = call.renewed()
+        call.began = perf_counter()
+        place, left = 0, None
+        try:
+            for place, before in plan.befores:  # noqa: B007 - the place of the step that raises
+                if (waiting := before(call)) is not None and (left := await waiting) is not None:
+                    break
+            else:
+                place = plan.depth
+                left = await plan.proceed(call)
+                for place, after in plan.afters:  # noqa: B007
+                    left = after(call, left)
+                    if type(left) is not CallToolResult and not isinstance(left, InputRequiredResult):
+                        left = await left
+                return left
+        except BaseException as error:  # noqa: BLE001 - each step that was entered is left
+            left = error
+        return await plan.leave(call, place, left)
+
+    def plan_of(self, tool: Tool, principal: Principal) -> CallPlan:
+        """Return the plan for this tool and this caller. A later call takes the same."""
+        plan = self.plans.get((id(tool), principal.id))
+        if plan is not None and plan.tool is tool and plan.principal == principal:
+            return plan
+        if len(self.plans) >= _MAX_PLANS:
+            self.plans.pop(next(iter(self.plans)))
+        made = [(name, layer.for_tool(tool, principal)) for name, layer in self.layers]
+        steps = [(name, step) for name, step in made if step is not None]
+        plan = self.plans[id(tool), principal.id] = CallPlan(tool, principal, steps, self.innermost.call_tool)
+        return plan
+
+    async def plan_for(self, name: str, context: RequestContext) -> CallPlan:
+        """Return the plan for the tool of this name. ``UnknownTool`` if this caller has none."""
+        return self.plan_of(await self.inner.find_tool(name, context), context.principal)
+
+
+def planned(provider: Provider, layers: Sequence[tuple[str, Callable[[Provider], Provider]]]) -> Provider:
+    """Wrap ``provider`` in ``layers``, the outermost first, each with its name; calls take plans where every layer
+    says what it does for a tool."""
+    inner, stepped, general = provider, list[tuple[str, PlannedLayer]](), False
+    for name, layer in reversed(layers):
+        outer = layer(inner)
+        if (stepping := _as_planned(outer)) is not None:
+            stepped.insert(0, (name, stepping))
+        elif not _passes_calls(outer, inner):
+            general = True
+        inner = outer
+    return inner if general else Planned(inner, tuple(stepped), provider)
+
+
+def _as_planned(layer: object) -> PlannedLayer | None:
+    """Return the layer if its ``for_tool`` holds. That of a class does not hold for one derived from it that treats
+    calls in another way."""
+    if not isinstance(layer, PlannedLayer):
+        return None
+    for cls in type(layer).__mro__:
+        if "for_tool" in vars(cls):
+            return layer
+        if not _CALLING.isdisjoint(vars(cls)):
+            return None
+    return layer
+
+
+_CALLING = frozenset({"call_tool", "around"})
+
+
+def _passes_calls(outer: Provider, inner: Provider) -> bool:
+    """Return whether ``outer`` leaves calls alone: then its ``call_tool`` is that of ``inner``."""
+    return cast("Any", outer).call_tool == cast("Any", inner).call_tool
