@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import json
 import socket
 import struct
+import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urljoin
@@ -262,6 +264,31 @@ def test_comments_and_invalid_messages_in_a_stream_are_skipped():
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.stream()
         reply.writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
+        await reply.event({"id": request.said["id"], "result": DONE | {"resultType": "complete"}})
+
+    assert run(modern(answer), call)[0] == "done"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "gzip, gzip"])
+def test_a_compressed_stream_is_refused_and_not_unpacked(encoding: str):
+    async def answer(request: Heard, reply: Reply) -> None:
+        reply.is_stream = True
+        said = json.dumps({"jsonrpc": "2.0", "id": request.said["id"], "result": DONE | {"resultType": "complete"}})
+        body = f"data: {said}\n\n".encode()
+        packed = zlib.compress(body) if encoding == "deflate" else gzip.compress(body)
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: {encoding}\r\n\r\n"
+        reply.writer.write(head.encode() + (gzip.compress(packed) if "," in encoding else packed))
+        await reply.writer.drain()
+
+    with pytest.raises(TransportError, match="compressed"):
+        run(modern(answer), call)
+
+
+@pytest.mark.parametrize("charset", ["zlib", "hex", "idna", "utf-16", "no-such"])
+def test_a_stream_is_utf_8_whatever_charset_the_server_names(charset: str):
+    async def answer(request: Heard, reply: Reply) -> None:
+        reply.is_stream = True
+        reply.writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset={charset}\r\n\r\n".encode())
         await reply.event({"id": request.said["id"], "result": DONE | {"resultType": "complete"}})
 
     assert run(modern(answer), call)[0] == "done"

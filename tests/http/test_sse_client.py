@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
+import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,6 +21,7 @@ from tooltrue.errors import ConfigurationError, ConnectionLost, TooltrueError, T
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import sse_client
 from tooltrue.transport.carrier import ClientLink, Refusal
+from tooltrue.transport.http_client import HttpTarget
 from tooltrue.transport.sse_client import endpoint_of
 
 INITIALIZED = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "old", "version": "1"}}
@@ -310,69 +314,288 @@ def test_b81_twin_the_same_endpoint_again_changes_nothing():
     assert run(Repeating())[0] == "done"
 
 
+# -- a stream that never names its endpoint ----------------------------------------------------------------------------
+
+WITHOUT_EVENT = {
+    "nothing": b"",
+    "a comment": b": endpoint\n\n",
+    "an endpoint in comments": b":event: endpoint\n:data: /messages\n\n" * 200,
+    "empty lines": b"\n" * 10_000,
+    "line ends of three kinds": b"\r\n\r\n\n\r\r" * 1_000,
+    "an endpoint without its end": b"event: endpoint\ndata: /messages\n",
+    "an endpoint cut in its URL": b"event: endpoint\ndata: /mess",
+    "unknown fields": b"endpoint: /messages\nurl: /messages\n\n" * 200,
+    "a field with a space before it": b" event: endpoint\n data: /messages\n\n" * 200,
+    "a wait that is no number": b"retry: soon\n\n" * 200,
+    "fields in capitals": b"EVENT: endpoint\nDATA: /messages\n\n" * 200,
+    "UTF-16": "event: endpoint\ndata: /messages\n\n".encode("utf-16-le") * 200,
+    "zero bytes": b"\0" * 10_000,
+}
+"""Bytes that make no event, and after which the stream stays open."""
+
+OTHER_EVENTS = {
+    "messages": b'data: {"jsonrpc":"2.0","method":"ping"}\n\n',
+    "an answer that nobody asked for": b'data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n',
+    "an endpoint without the name of its event": b"data: /messages\n\n",
+    "a message named an endpoint in its text": b"event: message\ndata: endpoint /messages\n\n",
+    "a name in capitals": b"event: Endpoint\ndata: /messages\n\n",
+    "a name with a space behind it": b"event: endpoint \ndata: /messages\n\n",
+    "a name with a tab before it": b"event: \tendpoint\ndata: /messages\n\n",
+    "a longer name": b"event: endpoints\ndata: /messages\n\n",
+    "a name with a zero": b"event: endpoint\0\ndata: /messages\n\n",
+    "a name of look-alike letters": "event: \u0435ndpoint\ndata: /messages\n\n".encode(),
+    "a name that is replaced": b"event: endpoint\nevent: message\ndata: /messages\n\n",
+    "two names": b"event: endpoint,message\ndata: /messages\n\n",
+    "ids": b"id: 1\n\n",
+    "times to wait": b"retry: 1\n\n",
+    "empty messages": b"data\n\n",
+}
+
+ENDED = {
+    "an empty stream": b"",
+    "one comment": b": bye\n\n",
+    "an endpoint in its last line": b"event: endpoint\ndata: /messages",
+    "messages alone": b'data: {"jsonrpc":"2.0","method":"ping"}\n\n' * 3,
+}
+
+
+class Saying(Old):
+    """A server whose stream has ``text`` in the place of the event that names the endpoint."""
+
+    def __init__(self, text: bytes, *, ends: bool = False) -> None:
+        super().__init__()
+        self.text, self.ends = text, ends
+
+    async def begin(self, reply: Reply) -> None:
+        reply.writer.write(self.text)
+        await reply.writer.drain()
+        if self.ends:
+            self.over.set()
+
+
+def not_opened(text: bytes, *, ends: bool = False) -> str:
+    """The code of the error of a client that cannot be opened; it posts nothing, to no endpoint."""
+    error, heard = refused(Saying(text, ends=ends), transport="sse")
+    assert [request.verb for request in heard] == ["GET"]
+    return error.code
+
+
 @pytest.mark.attack("B82")
-@pytest.mark.parametrize("says", ["nothing", "comments", "messages"])
-def test_b82_a_stream_that_names_no_endpoint_is_given_up(says: str, monkeypatch: pytest.MonkeyPatch):
-    class Late(Old):
+@pytest.mark.parametrize("text", WITHOUT_EVENT.values(), ids=WITHOUT_EVENT)
+def test_b82_a_stream_without_events_is_given_up_in_time(text: bytes):
+    class Silent(Saying):
         async def begin(self, reply: Reply) -> None:
-            for _ in range(1 if says == "nothing" else 200):
-                await (reply.event({"method": "ping"}) if says == "messages" else reply.comment())
-            if says != "messages":
-                skip(LIMIT / 2)
+            await super().begin(reply)
+            for _ in range(20):  # turns in which the client reads it
+                await asyncio.sleep(0)
+            skip(LIMIT / 2)
 
-    def soon(place: Any) -> ClientLink:
-        return sse_client.SseLink(place, seconds=LIMIT * 2 if says == "messages" else LIMIT / 2)
-
-    monkeypatch.setattr("tooltrue.client.client.SseLink", soon)
-    error, heard = refused(Late(), transport="sse")
+    error, heard = refused(Silent(text), transport="sse")
     assert error.code == "TT5033"
     assert [request.verb for request in heard] == ["GET"]
 
 
 @pytest.mark.attack("B82")
-def test_b82_twin_events_before_the_endpoint_are_skipped():
-    class Chatty(Old):
-        async def begin(self, reply: Reply) -> None:
-            await reply.comment()
-            await reply.event({"id": 1, "result": {}})
-            await super().begin(reply)
+@pytest.mark.parametrize("event", OTHER_EVENTS.values(), ids=OTHER_EVENTS)
+def test_b82_a_stream_of_other_events_is_given_up_after_a_hundred(event: bytes, monkeypatch: pytest.MonkeyPatch):
+    def patient(place: HttpTarget) -> ClientLink:
+        return sse_client.SseLink(place, seconds=2 * LIMIT)
 
-    assert run(Chatty())[0] == "done"
+    monkeypatch.setattr("tooltrue.client.client.SseLink", patient)
+    assert not_opened(event * 101) == "TT5033"
+
+
+@pytest.mark.attack("B82")
+@pytest.mark.parametrize("text", ENDED.values(), ids=ENDED)
+def test_b82_a_stream_that_ends_before_its_endpoint_is_an_error_at_once(text: bytes):
+    assert not_opened(text, ends=True) == "TT5034"
+
+
+@pytest.mark.twin("B82")
+@pytest.mark.parametrize("event", OTHER_EVENTS.values(), ids=OTHER_EVENTS)
+def test_b82_twin_events_before_the_endpoint_are_skipped(event: bytes):
+    assert run(Saying(event * 100 + b"event: endpoint\ndata: /messages\n\n"), transport="sse")[0] == "done"
+
+
+SPELLINGS = {
+    "as they are": b"event: endpoint\ndata: /messages\n\n",
+    "without spaces": b"event:endpoint\ndata:/messages\n\n",
+    "line ends of two characters": b"event: endpoint\r\ndata: /messages\r\n\r\n",
+    "line ends of a typewriter": b"event: endpoint\rdata: /messages\r\r: nothing\n\n",
+    "the URL first": b"data: /messages\nevent: endpoint\n\n",
+    "with an id": b"id: 1\nevent: endpoint\nretry: 5\ndata: /messages\n\n",
+    "after comments": b": hello\n\n" * 1_000 + b"event: endpoint\ndata: /messages\n\n",
+}
+
+
+@pytest.mark.twin("B82")
+@pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS)
+def test_b82_twin_an_endpoint_is_read_in_each_spelling_of_an_event(text: bytes):
+    assert run(Saying(text), transport="sse")[0] == "done"
+
+
+# -- events that are too large -----------------------------------------------------------------------------------------
+
+SMALL = 100_000
+"""The limit of the size of an event in these tests."""
+
+
+def answer_of(size: int, **more: Any) -> str:
+    """An answer to the request ``<id>`` with a text of this size."""
+    content = [{"type": "text", "text": "x" * size}]
+    return json.dumps({"jsonrpc": "2.0", "id": "<id>", "result": {"content": content}} | more)
+
+
+def lines(text: str, size: int) -> str:
+    """The text of an event in many fields ``data``."""
+    return "\n".join(f"data: {text[at : at + size]}" for at in range(0, len(text), size))
+
+
+TOO_LARGE = {
+    "an answer": f"data: {answer_of(2 * SMALL)}\n\n",
+    "an answer of many times the limit": f"data: {answer_of(50 * SMALL)}\n\n",
+    "a line that does not end": f"data: {answer_of(2 * SMALL)}",
+    "lines that do not end the event": lines(answer_of(2 * SMALL), 100) + "\n",
+    "many small lines": "data: [\n" + "data:\n" * SMALL + "data: ]\n\n",
+    "many lines without a value": "data\n" * SMALL + "\n",
+    "line ends of two characters": lines(answer_of(2 * SMALL), 100).replace("\n", "\r\n") + "\r\n\r\n",
+    "line ends of a typewriter": lines(answer_of(2 * SMALL), 100).replace("\n", "\r") + "\r\r",
+    "letters of four bytes": "data: " + "\U0001f600" * (SMALL // 3) + "\n\n",
+    "letters of three bytes, one a line": "data: \u20ac\n" * (SMALL // 8) + "\n",
+    "zero bytes": "data: " + "\0" * (2 * SMALL) + "\n\n",
+    "a name of an event": "event: " + "e" * (2 * SMALL) + "\ndata: {}\n\n",
+    "names of events that replace each other": "event: message\n" * SMALL + "data: {}\n\n",
+    "an id": "id: " + "7" * (2 * SMALL) + "\n\n",
+    "ids that replace each other": "id: 7\n" * SMALL + "\n",
+    "a time to wait": "retry: " + "7" * (2 * SMALL) + "\n\n",
+    "a field that does not exist": "other: " + "x" * (2 * SMALL) + "\n\n",
+    "a name of a field": "x" * (2 * SMALL) + ": y\n\n",
+    "unknown fields beside a message": "x: y\n" * SMALL + "data: {}\n\n",
+    "a comment without an end": ": " + "x" * (2 * SMALL),
+    "a notification": f"data: {answer_of(2 * SMALL, id=None, method='notifications/message')}\n\n",
+    "a request": f"data: {answer_of(2 * SMALL, method='ping')}\n\n",
+    "an endpoint": "event: endpoint\ndata: /" + "m" * (2 * SMALL) + "\n\n",
+    "an answer after small ones": 'data: {"jsonrpc":"2.0","method":"a"}\n\n' * 9 + f"data: {answer_of(2 * SMALL)}\n\n",
+    "spaces around a small message": "data: {" + " " * (2 * SMALL) + "}\n\n",
+}
+
+
+class Large(Old):
+    """A server that answers a call with ``text`` on its stream, ``<id>`` being the id of the call, in ``parts``."""
+
+    def __init__(self, text: str, parts: int = 1) -> None:
+        super().__init__()
+        self.text, self.parts = text, parts
+
+    async def posted(self, request: Heard, reply: Reply) -> None:
+        if request.method != "tools/call":
+            await super().posted(request, reply)
+            return
+        await reply.body(202)
+        assert self.stream is not None
+        text = self.text.replace('"<id>"', json.dumps(request.said["id"])).encode()
+        size = -(-len(text) // self.parts)
+        for at in range(0, len(text), size):
+            self.stream.writer.write(text[at : at + size])
+            await self.stream.writer.drain()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse_client, "_MAX_EVENT", SMALL)
 
 
 @pytest.mark.attack("B83")
-@pytest.mark.parametrize("size", [1, 4])
-def test_b83_an_event_that_is_too_large_ends_the_connection(size: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sse_client, "_MAX_EVENT", 100_000)
-
-    class Giant(Old):
-        async def posted(self, request: Heard, reply: Reply) -> None:
-            if request.method != "tools/call":
-                await super().posted(request, reply)
-                return
-            await reply.body(202)
-            content = [{"type": "text", "text": "x" * (size * 120_000)}]
-            await self.say({"id": request.said["id"], "result": {"content": content}})
-
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("text", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_b83_an_event_that_is_too_large_ends_the_connection(text: str):
+    lost: list[Exception] = []
     with pytest.raises(ConnectionLost) as caught:
-        run(Giant())
+        run(Large(text, parts=7), on_lost=lost.append)
     assert caught.value.code == "TT5006"
+    assert lost == [caught.value]
 
 
 @pytest.mark.attack("B83")
-def test_b83_twin_an_event_within_the_limit_is_read(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sse_client, "_MAX_EVENT", 100_000)
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("text", [TOO_LARGE["a line that does not end"], TOO_LARGE["many small lines"]])
+def test_b83_an_event_that_is_too_large_before_the_endpoint_ends_the_connection(text: str):
+    assert not_opened(text.encode()) == "TT5006"
 
-    class Large(Old):
-        async def posted(self, request: Heard, reply: Reply) -> None:
-            if request.method != "tools/call":
-                await super().posted(request, reply)
-                return
-            await reply.body(202)
-            content = [{"type": "text", "text": "x" * 90_000}]
-            await self.say({"id": request.said["id"], "result": {"content": content}})
 
-    assert len(run(Large())[0]) == 90_000
+WITHIN = {
+    "an answer": f"data: {answer_of(SMALL - 1_000)}\n\n",
+    "an answer in many lines": f"data: {json.dumps(json.loads(answer_of(9)), indent=1)}\n\n".replace("\n ", "\ndata: ")
+    .replace("\n}", "\ndata: }"),
+    "comments of many times the limit": ": nothing\n" * SMALL + f"data: {answer_of(9)}\n\n",
+    "small events of many times the limit": 'data: {"jsonrpc":"2.0","method":"a"}\n\n' * 9_000
+    + f"data: {answer_of(9)}\n\n",
+    "events of half the limit": f"data: {json.dumps({'jsonrpc': '2.0', 'method': 'x' * (SMALL // 2)})}\n\n" * 9
+    + f"data: {answer_of(9)}\n\n",
+}  # fmt: skip
+
+
+@pytest.mark.twin("B83")
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("text", WITHIN.values(), ids=WITHIN)
+def test_b83_twin_events_within_the_limit_are_read(text: str):
+    assert set(run(Large(text, parts=7))[0]) == {"x"}
+
+
+ENCODED: dict[str, tuple[dict[str, str], Callable[[bytes], bytes]]] = {
+    "gzip": ({"content_encoding": "gzip"}, gzip.compress),
+    "deflate": ({"content_encoding": "deflate"}, zlib.compress),
+    "twice": ({"content_encoding": "gzip, gzip"}, lambda text: gzip.compress(gzip.compress(text))),
+    "in capitals": ({"content_encoding": "GZIP"}, gzip.compress),
+    "after a step that does nothing": ({"content_encoding": "identity, gzip"}, gzip.compress),
+}
+
+
+@pytest.mark.attack("B83")
+@pytest.mark.parametrize("how", ENCODED)
+def test_b83_a_stream_that_unpacks_is_not_unpacked(how: str):
+    """A chunk of such a stream may unpack to a thousand times its size, before an event of it can be measured."""
+    headers, pack = ENCODED[how]
+    error, heard = refused(Packed(headers, pack), transport="sse")
+    assert (error.code, "compressed" in str(error)) == ("TT5006", True)
+    assert [request.verb for request in heard] == ["GET"]
+
+
+class Packed(Old):
+    """A server whose stream has these headers, and its first event in this encoding."""
+
+    def __init__(self, headers: dict[str, str], pack: Callable[[bytes], bytes]) -> None:
+        super().__init__()
+        self.headers, self.pack = {"content_type": "text/event-stream"} | headers, pack
+
+    async def __call__(self, request: Heard, reply: Reply) -> None:
+        if request.verb != "GET":
+            await super().__call__(request, reply)
+            return
+        reply.is_stream, self.stream = True, reply
+        head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in self.headers.items())
+        reply.writer.write(
+            f"HTTP/1.1 200 OK\r\n{head}\r\n".encode() + self.pack(b"event: endpoint\ndata: /messages\n\n")
+        )
+        await reply.writer.drain()
+        await self.over.wait()
+
+
+CHARSETS = ["zlib", "bz2", "hex", "base64", "quopri", "uu", "rot13", "idna", "punycode", "unicode_escape", "utf-7", "utf-16", "no-such"]  # fmt: skip  # noqa: E501
+
+
+@pytest.mark.attack("B83")
+@pytest.mark.parametrize("name", CHARSETS)
+def test_b83_no_codec_that_a_server_names_reads_its_stream(name: str):
+    """A codec like ``zlib`` unpacks, and yields bytes, which would end the reader without a word to its callers."""
+    plain = Packed({"content_type": f"text/event-stream; charset={name}"}, bytes)
+    assert run(plain, transport="sse")[0] == "done"
+
+
+@pytest.mark.twin("B83")
+@pytest.mark.parametrize("headers", [{}, {"content_encoding": "identity"}, {"content_encoding": ""}])
+def test_b83_twin_a_stream_that_is_not_compressed_is_read(headers: dict[str, str]):
+    assert run(Packed(headers, bytes), transport="sse")[0] == "done"
 
 
 # -- its life ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.headers import METHOD_HEADER
 from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
-from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
+from tooltrue.transport.http_connection import Broken, ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
 from tooltrue.transport.wording import (
     HTTP_ERROR_STATUS,
@@ -165,9 +165,14 @@ def is_stream(answer: HttpResponse) -> bool:
 
 
 async def events(answer: HttpResponse, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """The events of a stream. An event larger than ``most`` bytes is an error."""
-    request = httpx2.Request("GET", url)
-    response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
+    """The events of a stream. An event larger than ``most`` bytes is an error, and so is a compressed stream."""
+    if answer.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+        raise Broken("its answer is compressed, although the request excludes that")
+    # A stream of events is UTF-8. httpx2 would take the charset that the server names, and some codecs decompress.
+    headers = {"content-type": "text/event-stream"}
+    response = httpx2.Response(
+        answer.status, headers=headers, stream=_Parts(answer), request=httpx2.Request("GET", url)
+    )
     async for event in httpx2.EventSource(response, max_event_size=most):
         yield event
 
