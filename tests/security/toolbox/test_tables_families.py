@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import openpyxl
 import pytest
 
@@ -576,3 +577,104 @@ def test_g10_a_cell_that_only_resembles_a_number_stays_text(tmp_path: Path) -> N
     for name, cell in zip(names, NO_NUMBERS, strict=True):
         tried(cell)
         assert found[name] == 3, cell
+
+
+# -- G11: groups without end -------------------------------------------------------------------------------------------
+
+KEYS: dict[str, Callable[[int], str]] = {
+    "text": lambda n: f"a key of many letters, the {n}th",
+    "number": lambda n: str(10**15 + n),
+    "decimal": lambda n: f"{n}.{n % 97:02}",
+    "negative": lambda n: f"-{10**15 + n}",
+    "hash": lambda n: f"{n * 2654435761 % 2**64:032x}",
+    "second": lambda n: f"{1900 + n % 150}-{n // 150 % 12 + 1:02}-{n // 1800 % 28 + 1:02} {n // 50400:02}:00:00",
+    "letters": lambda n: "".join(chr(0x4E00 + n // 1000**digit % 1000) for digit in range(8)),
+    "nearly": lambda n: "x" * 60 + f"{n:x}",
+    "spaces": lambda n: f"{n:b}".replace("0", " ").replace("1", "_"),
+    "case": lambda n: "".join(sign.upper() if n >> at & 1 else sign for at, sign in enumerate("abcdefghijklmnopqrs")),
+    "one": lambda n: f"one of few {n % 50}",
+    "two": lambda n: f"one of few {n // 50 % 50}",
+    "three": lambda n: f"one of few {n // 2500 % 50}",
+    "four": lambda n: f"one of few {n // 125000}",
+    "day": lambda n: f"{n % 3000 + 1000}-{n // 3000 % 12 + 1:02}-{n // 36000 % 28 + 1:02}",
+    "figure": lambda n: str(n % 1000),
+}
+MANY = 120_000
+
+GROUPED: dict[str, Call] = {
+    **{f"by {name}": ("analyze_csv", {"operations": ["count"], "columns": ["figure"], "group_by": [name]})
+       for name in ("text", "number", "decimal", "negative", "hash", "second", "letters", "nearly", "spaces", "case")},
+    "by four columns of few values": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["one", "two", "three", "four"]}),
+    "by a column and the same again": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["hash", "hash"]}),
+    "by days and few values": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["day:day", "one"]}),
+    "by a unit of time that fits no cell": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["text:month"]}),
+    "of which one is wanted": (
+        "analyze_csv", {"operations": ["max"], "columns": ["figure"], "group_by": ["text"], "top": 1}),
+    "of which the last are wanted": (
+        "analyze_csv", {"operations": ["count"], "columns": ["figure"], "group_by": ["text"], "start_group": 900}),
+    "sorted by their values": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["text"], "sort": "value"}),
+    "sorted by their keys": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["text"], "sort": "key"}),
+    "with different values counted": (
+        "analyze_csv", {"operations": ["distinct"], "columns": ["hash"], "group_by": ["number"]}),
+    "with quantiles": (
+        "analyze_csv", {"operations": ["median", "p90"], "columns": ["figure"], "group_by": ["number"]}),
+    "with all operations": (
+        "analyze_csv", {"operations": ["count", "sum", "average", "min", "max", "median", "stddev"],
+                        "columns": ["figure"], "group_by": ["number"]}),
+    "with many columns": (
+        "analyze_csv", {"operations": ["distinct"], "columns": ["text", "hash", "case"], "group_by": ["case"]}),
+    "behind a filter": (
+        "analyze_csv", {"operations": ["sum"], "columns": ["figure"], "group_by": ["text"], "filter": "figure >= 0"}),
+    "of a chart": ("chart_csv", {"by": "text", "top": 5}),
+    "of a chart of lines": (
+        "chart_csv", {"by": "text", "kind": "line", "operation": "sum", "column": "figure", "sort": "value"}),
+}  # fmt: skip
+FEW_MIB = TableLimits(memory_mib=24)
+
+
+def keyed(root: Path, count: int) -> None:
+    """A table in several formats with as many different keys as rows, in most of its columns."""
+    lines = [",".join(KEYS)]
+    lines += [
+        ",".join(f'"{cell}"' if "," in cell else cell for cell in (make(n) for make in KEYS.values()))
+        for n in range(count)
+    ]
+    text = "\n".join(lines) + "\n"
+    (root / "t.csv").write_text(text)
+    (root / "t.csv.gz").write_bytes(gzip.compress(text.encode(), 1))
+    (root / "t.tsv").write_text(text.replace(",", "\t"))
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT * FROM read_csv('{root}/t.csv')) TO '{root}/t.parquet'")
+
+
+FORMS = ("t.csv.gz", "t.tsv", "t.parquet")
+
+
+def grouping(path: str) -> Call:
+    return "analyze_csv", {"path": path, "operations": ["distinct"], "columns": ["hash"], "group_by": ["text"]}
+
+
+@pytest.mark.attack("G11")
+@pytest.mark.variants(len(GROUPED) + len(FORMS))
+def test_g11_no_number_of_groups_takes_more_memory_than_a_call_has(tmp_path: Path) -> None:
+    keyed(tmp_path, MANY)
+    calls = [(tool, {"path": "t.csv"} | arguments) for tool, arguments in GROUPED.values()] + [*map(grouping, FORMS)]
+    for name, result in zip([*GROUPED, *FORMS], answers(tmp_path, calls, FEW_MIB), strict=True):
+        tried(name)
+        assert code_of(tmp_path, result) == "TT6340", name
+
+
+@pytest.mark.twin("G11")
+def test_g11_twin_groups_that_fit_are_all_counted(tmp_path: Path) -> None:
+    keyed(tmp_path, 1_000)
+    calls = [(tool, {"path": "t.csv"} | arguments) for tool, arguments in GROUPED.values()] + [*map(grouping, FORMS)]
+    for name, result in zip([*GROUPED, *FORMS], answers(tmp_path, calls, FEW_MIB), strict=True):
+        assert not result.is_error, (name, result.text)
+        if "chart" not in name:
+            assert (result.value["rows"], result.value["group_count"]) == (1_000, 1_000), name
