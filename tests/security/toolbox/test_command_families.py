@@ -341,6 +341,18 @@ FLOODS = {
     "children": f"for i in 1 2 3; do yes flood{OURS} & done; wait",
     "a session of its own": f"setsid yes flood{OURS}; wait",
     "signals ignored": f"trap '' TERM HUP PIPE INT; yes flood{OURS}",
+    "empty lines": f"yes ''; : flood{OURS}",
+    "terminal sequences": f"yes \"$(printf '\\033[2J')flood{OURS}\"",
+    "half characters": f"tr '\\0' '\\377' < /dev/zero; : flood{OURS}",
+    "random bytes": f"cat /dev/urandom; : flood{OURS}",
+    "in the background - streams handed on": f"(trap '' TERM HUP; yes flood{OURS}) & sleep 300",
+    "through a pipe": f"yes flood{OURS} | cat | cat",
+    "after its command has ended": f"setsid yes flood{OURS} & exec yes flood{OURS}",
+    "one byte at a time": f"yes flood{OURS} | dd bs=1 2>/dev/null",
+    "in a loop of programs": f"while :; do seq 100000; done; : flood{OURS}",
+    "by another name of the stream": f"yes flood{OURS} > /dev/stdout",
+    "through the folder of processes": f"yes flood{OURS} > /proc/self/fd/2",
+    "a file read again and again": f"seq 100000 > \"$TMPDIR/f\"; while :; do cat \"$TMPDIR/f\"; done; : flood{OURS}",
 }  # fmt: skip
 
 
@@ -355,6 +367,177 @@ def test_e08_no_flood_of_output_is_taken_in_whole(root: Path) -> None:
         assert value["ended"] == "output", (name, value["ended"])
         assert len(value["stdout"]) + len(value["stderr"]) < 60_000
     assert left(f"flood{OURS}") == []
+
+
+PATIENT = {
+    "within the bound": ("seq 100000", "100000"),
+    "much that another program drops": ("seq 3000000 | tail -n 1", "3000000"),
+    "much to nowhere": ("seq 3000000 > /dev/null; echo done", "done"),
+    "much into a file": ('seq 300000 > "$TMPDIR/f"; tail -n 1 "$TMPDIR/f"', "300000"),
+    "both streams": ("seq 20000; seq 20000 >&2", "20000"),
+}
+
+
+@pytest.mark.twin("E08")
+def test_e08_twin_a_program_that_writes_much_within_its_bound_ends_by_itself(root: Path) -> None:
+    server = served(root, *(script(name, text, output_mib=1, seconds=60) for name, (text, _) in PATIENT.items()))
+    for name, (_, last) in PATIENT.items():
+        value = call(server, name).value
+        assert (value["ended"], value["exit_code"]) == ("exit", 0), name
+        assert value["stdout"].rstrip().rpartition("\n")[2] == last, name
+
+
+# -- E14: memory, time and disk ----------------------------------------------------------------------------------------
+
+MEMORY = {
+    "at once": "bytearray(1 << 40)",
+    "step by step": "kept = []\nwhile True: kept.append(bytearray(8 << 20))",
+    "many small objects": "kept = []\nwhile True: kept.append([kept] * 1000)",
+    "a text that doubles": "text = b'x' * 1000\nwhile True: text += text",
+    "a list": "[0] * (1 << 32)",
+    "a number": "1 << (1 << 34)",
+    "a dictionary": "kept = {}\nwhile True: kept[len(kept)] = str(len(kept)) * 1000",
+    "a private map": "import mmap; mmap.mmap(-1, 1 << 30)",
+    "a shared map": "import mmap; mmap.mmap(-1, 1 << 30, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)",
+    "maps of one small file": """
+import mmap
+file = open("mapped", "wb+")
+file.truncate(1 << 20)
+kept = [mmap.mmap(file.fileno(), 1 << 20) for _ in range(1000)]""",
+    "a file in memory": "import os\nfile = os.memfd_create('x')\nwhile True: os.write(file, bytes(1 << 20))",
+    "a file in memory by its length": "import os; os.ftruncate(os.memfd_create('x'), 1 << 30)",
+    "a file of shared memory": "file = open('/dev/shm/own', 'wb')\nwhile True: file.write(bytes(1 << 20))",
+    "stacks of threads": """
+import threading, time
+threading.stack_size(64 << 20)
+for _ in range(60): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()""",
+    "a child": """
+import os
+child = os.fork()
+if not child: bytearray(1 << 40)
+if os.waitpid(child, 0)[1]: raise MemoryError""",
+    "a new program": "import os, sys; os.execv(sys.executable, [sys.executable, '-ISc', 'bytearray(1 << 40)'])",
+    "a limit that is raised before": """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))""",
+}
+"""Programs in Python that use more than 256 MiB of memory, or fail."""
+
+
+@pytest.mark.attack("E14")
+@pytest.mark.variants(len(MEMORY))
+def test_e14_no_program_gets_more_memory_than_its_limit(root: Path) -> None:
+    server = served(
+        root,
+        *(python(name, f"{text}\nprint('all of it')", effect="write", memory_mib=256, file_mib=1, seconds=60)
+          for name, text in MEMORY.items()),
+    )  # fmt: skip
+    for name in MEMORY:
+        tried(name)
+        value = call(server, name).value
+        assert (value["ended"], value["exit_code"], value["stdout"]) == ("exit", 1, ""), (name, value)
+
+
+ENDLESS = {
+    "a loop": "while :; do :; done",
+    "signals ignored": "trap '' TERM XCPU HUP INT ALRM; while :; do :; done",
+    "a program in the place of the shell": "exec tr '\\0' '\\0' < /dev/zero > /dev/null",
+    "compression": "exec gzip -9 < /dev/urandom > /dev/null",
+}
+WAITING = {
+    "sleeping": "sleep 300",
+    "sleeping - signals ignored": "trap '' TERM HUP INT QUIT; while :; do sleep 300; done",
+    "waiting for a child": "sleep 300 & wait",
+    "waiting for a pipe": 'mkfifo "$TMPDIR/p"; cat "$TMPDIR/p"',
+    "stopped": "kill -STOP $$",
+    "a child that holds the output": "sleep 300 & exit 0",
+    "a child that is stopped": "sleep 300 & kill -STOP $!; wait",
+    "children one after another": "while :; do sleep 0.1; done",
+    "a child in a session of its own": "setsid sh -c 'trap \"\" TERM; sleep 300'",
+}
+
+
+@pytest.mark.attack("E14")
+@pytest.mark.variants(len(ENDLESS))
+def test_e14_no_program_computes_longer_than_its_limit(root: Path) -> None:
+    server = served(root, *(script(name, text, cpu_seconds=1, seconds=600) for name, text in ENDLESS.items()))
+    for name in ENDLESS:
+        tried(name)
+        assert call(server, name).value["ended"] == "signal", name
+
+
+@pytest.mark.attack("E14")
+@pytest.mark.variants(len(WAITING))
+def test_e14_no_program_waits_longer_than_its_limit(root: Path) -> None:
+    async def main() -> list[str]:
+        server = served(root, *(script(name, text, seconds=1) for name, text in WAITING.items()))
+        async with Client(server) as client:
+            calls = [client.call_tool("execute_command", {"command": name, "args": []}) for name in WAITING]
+            return [result.value["ended"] for result in await asyncio.gather(*calls)]
+
+    for name, ended in zip(WAITING, asyncio.run(main()), strict=True):
+        tried(name)
+        assert ended == ("exit" if name == "a child that holds the output" else "time"), name
+
+
+DISK = {
+    "a stream": "cat /dev/zero > big",
+    "one block": "dd if=/dev/zero of=big bs=8M count=1",
+    "a block far behind": "dd if=/dev/zero of=big bs=1 count=1 seek=8M",
+    "a length": "truncate -s 8M big",
+    "room kept free": "fallocate -l 8M big",
+    "appended": "while :; do head -c 300000 /dev/zero >> big || exit 1; done",
+    "two writers": "(cat /dev/zero >> big) & cat /dev/zero >> big; wait",
+    "a copy": "head -c 900000 /dev/zero > part; cat part part part > big",
+    "signals ignored": "trap '' XFSZ; cat /dev/zero > big",
+    "a folder below": "cat /dev/zero > sub/big",
+    "its own folder": 'cat /dev/zero > "$TMPDIR/big"; cp "$TMPDIR/big" big',
+    "a descriptor": "exec 3> big; cat /dev/zero >&3",
+    "another program": "tar cf big /usr/bin",
+    "compressed": "gzip -1 < /dev/urandom > big",
+    "a limit that is raised before": "ulimit -f unlimited; cat /dev/zero > big",
+    "in the background": "setsid sh -c 'cat /dev/zero > big' & wait",
+}
+
+
+@pytest.mark.attack("E14")
+@pytest.mark.variants(len(DISK))
+def test_e14_no_program_writes_a_file_larger_than_its_limit(root: Path) -> None:
+    server = served(
+        root,
+        *(script(name, f"( {text} ) 2>/dev/null; true", effect="write", file_mib=1, seconds=60)
+          for name, text in DISK.items()),
+    )  # fmt: skip
+    for name in DISK:
+        tried(name)
+        assert call(server, name).value["ended"] == "exit", name
+        sizes = [file.stat().st_size for file in (root / "big", root / "sub" / "big") if file.exists()]
+        assert max(sizes, default=0) <= 1 << 20, (name, sizes)
+        for file in (root / "big", root / "sub" / "big"):
+            file.unlink(missing_ok=True)
+
+
+WITHIN = {
+    "memory": "bytearray(50 << 20)",
+    "memory again and again": "for _ in range(20): bytearray(50 << 20)",
+    "a map": "import mmap; mmap.mmap(-1, 50 << 20)",
+    "threads": "import threading\nfor _ in range(5): threading.Thread(target=len, args=('',)).start()",
+    "a file": "open('small', 'wb').write(bytes(1 << 20))",
+    "several files": "for name in 'abc': open(name, 'wb').write(bytes(900_000))",
+    "a file that is written anew": "for _ in range(5): open('small', 'wb').write(bytes(900_000))",
+    "a wait": "import time; time.sleep(0.01)",
+}
+
+
+@pytest.mark.twin("E14")
+def test_e14_twin_a_program_within_each_limit_runs(root: Path) -> None:
+    server = served(
+        root,
+        *(python(name, f"{text}\nprint('all of it')", effect="write", memory_mib=256, file_mib=1, seconds=60)
+          for name, text in WITHIN.items()),
+    )  # fmt: skip
+    for name in WITHIN:
+        assert call(server, name).value["stdout"] == "all of it\n", name
 
 
 LINGERING = {
