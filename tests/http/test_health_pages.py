@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from support.wire.mounting import Mounts
 from support.wire.raw_http import Answer, Endpoint
 from tooltrue import Server, ToolError
 from tooltrue.errors import StateError
+from tooltrue.observe import meter
 from tooltrue.server import health_pages
 from tooltrue.state.facts import MemoryFacts
 from tooltrue.testing.state import LIMIT
@@ -160,16 +162,151 @@ def test_sanitized_and_masked_results_and_rate_limited_calls_are_counted(mounts:
         assert figures[f"tooltrue_audit_{name}",] == 0
 
 
+WORD = "zq7"
+"""A word that a caller makes up; in each request with other numbers behind it."""
+
+Ask = Callable[[At, str], Awaitable[Answer]]
+
+
+def calls(name: str) -> Ask:
+    return lambda at, word: at.call(name.replace("<>", word))
+
+
+def calls_in_a_session(name: str) -> Ask:
+    """A name that need not be repeated in a header, which could not have all its signs."""
+
+    async def ask(at: At, word: str) -> Answer:
+        session = await at.endpoint.initialize()
+        params = {"name": name.replace("<>", word), "arguments": {}}
+        return await at.endpoint.legacy(session, "tools/call", params)
+
+    return ask
+
+
+def modern(method: str, **params: Any) -> Ask:
+    """A stateless request, in which ``<>`` stands for the word."""
+    return lambda at, word: at.endpoint.modern(method.replace("<>", word), _with(params, word))
+
+
+def _with(value: Any, word: str) -> Any:
+    return json.loads(json.dumps(value).replace("<>", word))
+
+
+def headed(name: str, value: str = "<>") -> Ask:
+    return lambda at, word: at.endpoint.modern(
+        "tools/call", {"name": "work", "arguments": {"how": "well"}}, **{name: value.replace("<>", word)}
+    )
+
+
+async def in_a_session(at: At, word: str) -> Answer:
+    session = await at.endpoint.initialize()
+    await at.endpoint.legacy(session, f"{word}/made")
+    await at.endpoint.legacy(session, f"notifications/{word}")
+    await at.endpoint.legacy(session, "logging/setLevel", {"level": word})
+    return await at.endpoint.legacy(session, "tools/call", {"name": word, "arguments": {}})
+
+
+async def a_session_of(at: At, word: str) -> Answer:
+    params = {"protocolVersion": word, "capabilities": {word: {}}, "clientInfo": {"name": word, "version": word}}
+    return await at.endpoint.post({"jsonrpc": "2.0", "id": word, "method": "initialize", "params": params})
+
+
+async def a_subscription(at: At, word: str) -> Answer:
+    session = await at.endpoint.initialize()
+    return await at.endpoint.legacy(session, "resources/subscribe", {"uri": f"note://{word}"})
+
+
+MADE_UP: dict[str, Ask] = {
+    "a tool": calls("<>"),
+    "a tool with a real name before it": calls("work <>"),
+    "a tool of a namespace": calls("<>.work"),
+    "a tool named like a line of figures": calls_in_a_session('<>"} 1\ntooltrue_running{a="<>'),
+    "a tool named as a label may not be": calls_in_a_session('\\"<>\n{}=,'),
+    "a tool in another script": calls_in_a_session("<>\u0430\u202e"),
+    "a tool with a long name": calls_in_a_session("<>" * 2_000),
+    "a tool for a bad argument": modern("tools/call", name="work", arguments={"how": 1, "<>": 2}),
+    "an argument": modern("tools/call", name="work", arguments={"how": "<>"}),
+    "the words of an error": modern("tools/call", name="work", arguments={"<>": "<>"}),
+    "a prompt": modern("prompts/get", name="<>"),
+    "an argument of a prompt": modern("prompts/get", name="greet", arguments={"<>": "<>"}),
+    "a resource": modern("resources/read", uri="note://<>"),
+    "a resource of a template": modern("resources/read", uri="page://<>"),
+    "a scheme": modern("resources/read", uri="<>://x"),
+    "a subscription": a_subscription,
+    "a completion": modern(
+        "completion/complete", ref={"type": "ref/prompt", "name": "<>"}, argument={"name": "<>", "value": "<>"}),
+    "a method": modern("<>/made"),
+    "a method with a real one before it": modern("tools/call/<>"),
+    "a cursor": modern("tools/list", cursor="<>"),
+    "a state": modern("tools/call", name="work", arguments={"how": "well"}, requestState="<>"),
+    "a revision": headed("mcp_protocol_version"),
+    "a method in its header": headed("mcp_method"),
+    "a tool in its header": headed("mcp_name"),
+    "an agent": headed("user_agent"),
+    "an address": headed("x_forwarded_for", "203.0.113.7, <>"),
+    "a key": headed("x_api_key"),
+    "a token": headed("authorization", "Bearer <>"),
+    "a session": headed("mcp_session_id"),
+    "a trace": headed("traceparent"),
+    "names in a session": in_a_session,
+    "a client": a_session_of,
+    "a path": lambda at, word: at.get(f"/{word}"),
+    "a question behind a path": lambda at, word: at.get(f"/metrics?name={word}"),
+    "a verb": lambda at, word: at.endpoint.ask(word.upper()),
+    "a host": lambda at, word: at.endpoint.ask("POST", b"{}", (("Host", word),)),
+    "bytes that are no message": lambda at, word: at.endpoint.ask("POST", word.encode()),
+}  # fmt: skip
+
+
+def known() -> Server:
+    """A server with one of everything, which counts."""
+    made = server()
+    made.add_resource("note://one", lambda: "")
+
+    @made.resource("page://{number}")
+    def page(number: str) -> str:
+        return number
+
+    @made.prompt
+    def greet(who: str) -> str:
+        """Greet."""
+        return who
+
+    return made
+
+
 @pytest.mark.attack("J11")
-def test_j11_names_that_a_caller_makes_up_are_no_labels(mounts: Mounts) -> None:
-    async def scenario(at: At, _: Any) -> Any:
-        for number in range(100):
-            await at.call(f"made-up-{number}")  # refused as unknown, and then because there were so many
+@pytest.mark.parametrize("place", MADE_UP)
+def test_j11_names_that_a_caller_makes_up_are_no_labels(mounts: Mounts, place: str) -> None:
+    async def scenario(at: At, _: Any) -> tuple[set[Any], set[Any], str]:
+        await MADE_UP[place](at, f"{WORD}n")
+        before = await at.figures()
+        for number in range(20):
+            await MADE_UP[place](at, f"{WORD}n{number}")
+        return {*before}, {*await at.figures()}, (await at.get("/metrics")).body.decode()
+
+    before, after, page = served(mounts, known(), scenario)
+    assert WORD not in page.lower()
+    # Reasons for a refusal and signs of abuse may be new, of which there are few; series of names may not.
+    assert {key for key in after - before if key[0] not in ("tooltrue_refused_total", "tooltrue_signs_total")} == set()
+    assert len(after - before) <= 3
+
+
+@pytest.mark.attack("J11")
+def test_j11_a_server_that_makes_up_tools_without_end_has_a_bounded_page(mounts: Mounts) -> None:
+    async def scenario(at: At, _: Any) -> dict[tuple[str, ...], float]:
+        for number in range(20):
+            assert (await at.endpoint.modern("tools/call", {"name": f"made{number}", "arguments": {}})).status == 200
         return await at.figures()
 
-    figures = served(mounts, server(), scenario)
-    assert [key for key in figures if "made-up" in str(key)] == []
-    assert figures["tooltrue_operations_total", "tools/call", "", "refused"] == 100
+    made = server()
+    for number in range(20):
+        made.add_tool(lambda: "", name=f"made{number}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meter, "_MAX_NAMES", 5)
+        figures = served(mounts, made, scenario)
+    totals = {key[2]: value for key, value in figures.items() if key[0] == "tooltrue_operations_total"}
+    assert (len(totals), totals["(other)"], sum(totals.values())) == (6, 15, 20)
 
 
 @pytest.mark.twin("J11")

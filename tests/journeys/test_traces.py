@@ -105,6 +105,16 @@ def test_j11_a_name_a_caller_invents_appears_in_no_span_and_no_metric(told: dict
     assert "made" not in json.dumps(served)
 
 
+@pytest.mark.attack("J11")
+def test_j11_a_number_that_a_server_invents_is_no_label(told: dict[str, Any]) -> None:
+    """The codes of its errors are a label; a server could have a new one for each call."""
+    codes = {entry["attributes"].get("rpc.response.status_code") for entry in told["durations"]} - {None}
+    kinds = {entry["attributes"].get("error.type") for entry in told["durations"]} - {None}
+    defined = {"-32700", "-32600", "-32601", "-32602", "-32603", "-32002", "-32000"}
+    assert codes == defined | {"_OTHER"}
+    assert kinds <= codes | {"tool_error", "HttpStatus"}
+
+
 @pytest.mark.twin("J11")
 def test_j11_durations_are_measured_by_method_tool_and_kind_of_failure(told: dict[str, Any]) -> None:
     for side in ("server", "client"):

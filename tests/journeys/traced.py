@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from support.wire.foreign import Heard, Reply, foreign
 from support.wire.raw_http import Endpoint
 from tooltrue import Client, Context, RpcError, Server, ToolError
 
@@ -98,6 +99,47 @@ async def over_http() -> None:
         await task
 
 
+CODES = [*range(1, 60), -1, 0, 2**31, -(2**53), -31999, -32100, -32768, -32700, -32603, -32602, -32600, -32002, -32000]
+"""Codes of errors that a server makes up, and those that are defined."""
+
+
+async def foreign_codes() -> None:
+    """A server whose errors have these codes is called, by us and by a tool of ours that hands its errors on."""
+    codes = iter(2 * CODES)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "server/discover":
+            await reply.body(400)
+        elif request.method == "initialize":
+            await reply.result(
+                {
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "f", "version": "1"},
+                }
+            )
+        elif "id" in request.said:
+            await reply.error(next(codes))
+        else:
+            await reply.body(202)
+
+    async with foreign(answer) as other, Client(other.url) as client:
+        for _ in CODES:
+            with contextlib.suppress(RpcError):
+                await client.call_tool("theirs")
+        through = Server("through", version="1")
+
+        @through.tool
+        async def handed_on() -> str:
+            """Call the other server."""
+            return (await client.call_tool("theirs")).text
+
+        async with Client(through) as ours:
+            for _ in CODES:
+                with contextlib.suppress(RpcError):
+                    await ours.call_tool("handed_on")
+
+
 def said(span: Any) -> dict[str, Any]:
     return {
         "name": span.name,
@@ -131,6 +173,7 @@ async def main() -> None:
         ("modern", in_memory(None)),
         ("legacy", in_memory("2025-11-25")),
         ("http", over_http()),
+        ("codes", foreign_codes()),
     ):
         spans.clear()
         result = await part

@@ -29,6 +29,8 @@ _CARRIED = ("traceparent", "tracestate", "baggage")
 _MAX_CARRIED = 8_192
 _METHODS = frozenset({*modern.METHODS, *legacy.METHODS, "initialize"})
 _OTHER = "_OTHER"
+_ERROR_CODES = frozenset({-32700, *range(-32603, -32599), *range(-32099, -31999)})
+"""The codes that JSON-RPC 2.0 defines, and those that it leaves to protocols. A server may make up others."""
 
 # Attributes that the durations have too: each has few values.
 _COUNTED = (
@@ -161,8 +163,9 @@ class _Operation:
     def failed(self, error: BaseException) -> None:
         """Record an end without a result. The number of a JSON-RPC error takes precedence over other information."""
         if isinstance(error, RpcError):
-            self._say("rpc.response.status_code", str(error.number))
-            self._fail(str(error.number))
+            code = str(error.number) if error.number in _ERROR_CODES else _OTHER
+            self._say("rpc.response.status_code", code)
+            self._fail(code)
         elif isinstance(error, asyncio.CancelledError | GeneratorExit):
             self._fail("cancelled")
         else:
