@@ -28,6 +28,7 @@ from tooltrue.client.wording import (
     CLIENT_CONFIG_KEY_UNKNOWN,
     CLIENT_CONFIG_MALFORMED,
     CLIENT_CONFIG_REFERENCE_UNKNOWN,
+    CLIENT_CONFIG_SEVERAL_TABLES,
     CLIENT_CONFIG_SIGN_IN_IGNORED,
     CLIENT_CONFIG_SSE_DEPRECATED,
     CLIENT_CONFIG_TRANSPORT_AMBIGUOUS,
@@ -65,6 +66,7 @@ __all__ = [
     "Launch",
     "RemoteEndpoint",
     "ServerConfig",
+    "document_of",
     "is_secret",
     "read_config",
     "refers_only",
@@ -143,6 +145,12 @@ def read_config(file: str | Path, text: str | None = None) -> HostConfig:
     return HostConfig(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
 
 
+def document_of(file: str | Path) -> dict[str, Any]:
+    """The whole file, of which servers may be a part, or ``ConfigurationError``. Comments are accepted as in
+    :func:`read_config`."""
+    return _parsed(str(file), _text_of(file))
+
+
 def _text_of(file: str | Path) -> str:
     try:
         return Path(file).read_bytes().decode("utf-8-sig")
@@ -182,12 +190,16 @@ _BESIDE: Final = ("inputs", "$schema")
 
 def _servers_in(name: str, document: dict[str, Any], is_toml: bool) -> tuple[dict[str, Any], str, Any]:
     """Return the table of servers, its place, and the inputs beside it."""
-    at = "$"
-    if not any(key in document for key in _TABLES) and is_object(document.get("mcp")):
-        document, at = document["mcp"], "$.mcp"  # a VS Code settings file
+    at, below = "$", document.get("mcp")
     keys = [key for key in _TABLES if key in document]
-    if len(keys) != 1:
-        guess = ", ".join(keys) or ", ".join(_near(key, _TABLES) for key in document if _near(key, _TABLES)) or "-"
+    of_editor = [key for key in _TABLES if key in below] if is_object(below) else []  # a VS Code settings file
+    if len(keys) + len(of_editor) > 1:
+        tables = ", ".join((*keys, *(f"mcp.{key}" for key in of_editor)))
+        raise ConfigurationError.of(CLIENT_CONFIG_SEVERAL_TABLES, file=name, tables=tables)
+    if not keys and is_object(below):
+        document, at, keys = below, "$.mcp", of_editor
+    if not keys:
+        guess = ", ".join(_near(key, _TABLES) for key in document if _near(key, _TABLES)) or "-"
         raise ConfigurationError.of(
             CLIENT_CONFIG_WITHOUT_SERVERS, file=name, found=guess, keys=", ".join(list(document)[:8]) or "-"
         )

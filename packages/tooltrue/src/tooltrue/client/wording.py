@@ -189,6 +189,11 @@ CLIENT_CONFIG_WITHOUT_SERVERS: Final = message(
     "{file} names no servers: it needs one of mcpServers, servers or [servers.NAME], and has {keys} (near: {found}).",
     "{file} 没有列出服务器：需要 mcpServers、servers 或 [servers.NAME] 之一，而实际有 {keys}（相近：{found}）。",
 )
+CLIENT_CONFIG_SEVERAL_TABLES: Final = message(
+    "TT9209",
+    "{file} names servers in several tables: {tables}. Hosts differ in the table that they read; keep one.",
+    "{file} 在多个表中列出了服务器：{tables}。各宿主读取的表不同；请只保留一个。",
+)
 CLIENT_CONFIG_KEY_UNKNOWN: Final = message(
     "TT9203",
     "{file} {path}: there is no such key; near: {near}.",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tooltrue.client.config import HostConfig, ServerConfig, read_config
+from tooltrue.client.config import HostConfig, ServerConfig, document_of, read_config
 from tooltrue.client.wording import CLIENT_CONFIG_WITHOUT_SERVERS
-from tooltrue.errors import ConfigurationError, ParseError
+from tooltrue.errors import ConfigurationError
 from tooltrue.host.launches import unpinned
-from tooltrue.jsonrpc.messages import decode, encode, is_object
+from tooltrue.jsonrpc.messages import encode, is_object
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.types import Value
 
@@ -31,6 +31,9 @@ _HOME: Final = (
     ("Codex", ".codex/config.toml"),
     ("Gemini", ".gemini/settings.json"),
     ("Copilot", ".copilot/mcp-config.json"),
+    ("Kiro", ".kiro/settings/mcp.json"),
+    ("LM Studio", ".lmstudio/mcp.json"),
+    ("Amazon Q", ".aws/amazonq/mcp.json"),
 )
 _PROJECT: Final = (
     ("Claude Code", ".mcp.json"),
@@ -38,6 +41,9 @@ _PROJECT: Final = (
     ("VS Code", ".vscode/mcp.json"),
     ("Codex", ".codex/config.toml"),
     ("Gemini", ".gemini/settings.json"),
+    ("Kiro", ".kiro/settings/mcp.json"),
+    ("Amazon Q", ".amazonq/mcp.json"),
+    ("Roo Code", ".roo/mcp.json"),
 )
 _SHARED: Final = frozenset({"settings.json", ".claude.json", "config.toml"})
 """Files with other purposes as well, which need not name a server."""
@@ -93,10 +99,9 @@ def _read_file(host: str, file: Path) -> Iterator[ConfigFile]:
 def _of_projects(host: str, file: Path) -> Iterator[ConfigFile]:
     """The project servers of Claude Code, which it keeps in the file of the home, below each project's folder."""
     try:
-        document = decode(file.read_bytes())
-    except (OSError, ParseError):
+        projects = document_of(file).get("projects")
+    except ConfigurationError:
         return  # already reported
-    projects = document.get("projects") if is_object(document) else None
     for folder, project in (projects if is_object(projects) else {}).items():
         servers = project.get("mcpServers") if is_object(project) else None
         if servers:
