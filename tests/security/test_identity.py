@@ -353,6 +353,32 @@ def test_b41_no_cookie_and_no_consent_of_another_client_lets_in(mounts: Mounts, 
         assert asyncio.run(doors(Endpoint(mounts.port, path))) == {404}
 
 
+@pytest.mark.attack("B41")
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("Cookie", "consent=given"),
+        ("Cookie", "approved_clients=tools; session=ada; __Host-session=ada"),
+        ("Authorization", "Basic dG9vbHM6c2VjcmV0"),
+        ("Proxy-Authorization", "Bearer {}"),
+        ("X-Forwarded-User", "ada"),
+        ("X-Forwarded-Access-Token", "{}"),
+        ("X-Client-Id", "tools"),
+        ("X-Access-Token", "{}"),
+        ("Cookie", "Authorization=Bearer {}"),
+        ("Cookie", "access_token={}"),
+        ("Mcp-Session-Id", "{}"),
+        ("Referer", "https://issuer.example/consent?access_token={}"),
+    ],
+)
+def test_b41_no_consent_that_a_browser_brings_along_is_a_token(
+    mounts: Mounts, issuer: Issuing, header: tuple[str, str]
+) -> None:
+    name, value = header
+    answer = call(mounts, guarded(oauth(issuer)), headers=[(name, value.format(issuer.for_ada(RESOURCE)))])
+    assert (answer.status, "set-cookie" in answer.headers) == (401, False)
+
+
 @pytest.mark.twin("B41")
 def test_b41_twin_the_issuer_sends_codes_to_the_address_that_its_client_has_registered(issuer: Issuing) -> None:
     challenge = {"scope": "read", "code_challenge": "a" * 43, "code_challenge_method": "S256"}

@@ -17,6 +17,7 @@ from support.clock import skip
 from support.issuing.impostor import Impostor
 from support.issuing.server import Issuing
 from support.issuing.visiting import registering, serving, signing_in
+from support.variants import tried
 from support.wire.mounting import Mounts
 from tooltrue import AuthorizationFailed, Client, SignIn, TransportError
 from tooltrue.client.auth.credentials import InMemory
@@ -185,16 +186,65 @@ def test_b41_a_callback_with_another_state_is_rejected(impostor: Impostor) -> No
     assert "token" not in impostor.paths()
 
 
+KNOCKS = {
+    "no answer": "GET {path}",
+    "a code alone": "GET {path}?code=theirs",
+    "a guessed state": "GET {path}?code=theirs&state=guessed",
+    "an empty state": "GET {path}?code=theirs&state=",
+    "an error": "GET {path}?error=access_denied",
+    "an error for another state": "GET {path}?error=access_denied&state=guessed",
+    "the beginning of the state": "GET {path}?code=theirs&state={begin}",
+    "the state and more": "GET {path}?code=theirs&state={state}x",
+    "the state with a space": "GET {path}?code=theirs&state={state}+",
+    "the state with a zero byte": "GET {path}?code=theirs&state={state}%00",
+    "the state in the other case": "GET {path}?code=theirs&state={swapped}",
+    "the state encoded twice": "GET {path}?code=theirs&state={twice}",
+    "the state in another name": "GET {path}?code=theirs&State={state}",
+    "the state as an element": "GET {path}?code=theirs&state[]={state}",
+    "the state behind a semicolon": "GET {path}?code=theirs;state={state}",
+    "the state in the fragment": "GET {path}?code=theirs#state={state}",
+    "the state in the path": "GET {path}/{state}?code=theirs",
+    "two states": "GET {path}?code=theirs&state={state}&state=guessed",
+    "two codes": "GET {path}?code=theirs&code=ours&state={state}",
+    "many parameters": "GET {path}?code=theirs&state={state}" + "&a=1" * 100,
+    "another page": "GET /?code=theirs&state={state}",
+    "a page below": "GET {path}/?code=theirs&state={state}",
+    "a page above": "GET {path}/..?code=theirs&state={state}",
+    "a page with a double line": "GET /{path}?code=theirs&state={state}",
+    "a page in the other case": "GET {upper}?code=theirs&state={state}",
+    "an encoded page": "GET /%63allback?code=theirs&state={state}",
+    "a form": "POST {path}?code=theirs&state={state}",
+    "a question for the head": "HEAD {path}?code=theirs&state={state}",
+    "a question before a request": "OPTIONS {path}?code=theirs&state={state}",
+    "a method in small letters": "get {path}?code=theirs&state={state}",
+    "a method that does not exist": "GETS {path}?code=theirs&state={state}",
+    "brackets of no address": "GET http://[::1{path}?code=theirs&state={state}",
+}
+"""Requests to the page that waits for the browser, which other pages, or programs of this machine, may send."""
+
+
+async def knocked(page: str, line: str) -> int:
+    """The status of an answer to a request with this line."""
+    said = {key: one for key, [one] in parse_qs(urlsplit(page).query).items()}
+    back, state = urlsplit(said["redirect_uri"]), said["state"]
+    parts = {"path": back.path, "state": state, "begin": state[:-1], "swapped": state.swapcase()}
+    target = line.format(**parts, upper=back.path.upper(), twice="".join(f"%25{ord(sign):x}" for sign in state))
+    reader, writer = await asyncio.open_connection(back.hostname, back.port)
+    writer.write(f"{target} HTTP/1.1\r\nhost: {back.netloc}\r\ncookie: state={state}\r\n\r\n".encode())
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+    return status
+
+
 @pytest.mark.attack("B41")
+@pytest.mark.variants(len(KNOCKS))
 def test_b41_a_page_that_knocks_first_does_not_end_the_wait(mounts: Mounts, issuer: Issuing) -> None:
-    knocks: list[int] = []
+    knocks: dict[str, int] = {}
 
     async def browse(page: str) -> None:
-        back = parse_qs(urlsplit(page).query)["redirect_uri"][0]
-        async with httpx2.AsyncClient(trust_env=False) as client:
-            for path in ("?code=theirs&state=guessed", "?error=access_denied", "/../?code=1", "?state=a&state=b"):
-                knocks.append((await client.get(back + path)).status_code)
-            knocks.append((await client.post(f"{back}?code=theirs")).status_code)
+        for name, line in KNOCKS.items():
+            tried(name)
+            knocks[name] = await knocked(page, line)
         await asyncio.to_thread(issuer.agree, page)
 
     async def scenario(url: str) -> Any:
@@ -203,7 +253,24 @@ def test_b41_a_page_that_knocks_first_does_not_end_the_wait(mounts: Mounts, issu
 
     with serving(mounts, registering(issuer)) as url:
         assert asyncio.run(scenario(url)) == [f"{issuer.url}#ada"]
-    assert knocks == [404] * 5
+    assert {name: status for name, status in knocks.items() if status != 404} == {}
+
+
+@pytest.mark.twin("B41")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET {path}?code=" + CODE + "&state={state}",
+        "GET {path}?state={state}&code=" + CODE,
+        "GET {path}?code=" + CODE + "&state={state}&session_state=1&scope=a+b",
+    ],
+)
+def test_b41_twin_an_answer_with_our_state_is_taken_in_any_order(impostor: Impostor, line: str) -> None:
+    async def browse(page: str) -> None:
+        assert await knocked(page, line) == 200
+
+    visited(impostor.url, browse)
+    assert impostor.forms("token")[0]["code"] == CODE
 
 
 @pytest.mark.twin("B41")
