@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import queue
 import socket
 import sys
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 
 from support.clock import skip
+from support.wire.raw_http import ENVELOPE
 from support.wire.scripted import Scripted
-from tooltrue import Client, Context, Server
+from tooltrue import Client, Context, ImageContent, Server, ToolError
 from tooltrue.errors import RequestTimeout
 from tooltrue.testing.state import LIMIT
 
@@ -305,3 +307,219 @@ def test_b36_twin_a_slow_server_that_tells_of_its_progress_is_waited_for() -> No
     error, seconds = asked_of(say, True)
     assert error.code == "TT5002"
     assert 60.0 <= seconds <= 80.0
+
+
+# -- B35: answers after the cancellation, of a server ------------------------------------------------------------------
+
+LATE = "late-answer"
+
+
+class Going:
+    """Tools that go on when they are cancelled. ``begun`` and ``over`` say how far they are; ``gate`` lets them end."""
+
+    def __init__(self) -> None:
+        self.begun, self.over, self.gate = threading.Event(), threading.Event(), threading.Event()
+
+    async def cancelled(self) -> None:
+        """Wait for the cancellation, and take no notice of it."""
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return
+
+    async def obeys(self) -> str:
+        self.begun.set()
+        return await asyncio.get_running_loop().create_future()
+
+    async def returns(self) -> str:
+        await self.cancelled()
+        return LATE
+
+    async def returns_after_turns(self) -> str:
+        await self.cancelled()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return LATE
+
+    async def raises(self) -> str:
+        await self.cancelled()
+        raise ValueError(LATE)
+
+    async def refuses(self) -> str:
+        await self.cancelled()
+        raise ToolError(LATE)
+
+    async def ends_the_program(self) -> str:
+        await self.cancelled()
+        raise SystemExit(LATE)
+
+    async def returns_much(self) -> str:
+        await self.cancelled()
+        return LATE * 500_000
+
+    async def returns_a_picture(self) -> ImageContent:
+        await self.cancelled()
+        return ImageContent.of(b"\x89PNG\r\n\x1a\n" + b"0" * 99, "image/png")
+
+    async def tells_its_progress(self, context: Context) -> str:
+        await self.cancelled()
+        context.progress(1, 2, LATE)
+        return LATE
+
+    async def writes_to_the_log(self, context: Context) -> str:
+        await self.cancelled()
+        context.log("error", LATE)
+        return LATE
+
+    async def asks(self, context: Context) -> str:
+        await self.cancelled()
+        return str(await context.confirm(LATE))
+
+    async def cleans_up(self) -> str:
+        try:
+            return await self.obeys()
+        finally:
+            await asyncio.sleep(0)
+
+    async def leaves_a_task(self) -> str:
+        task = asyncio.ensure_future(self.cancelled())
+        await self.cancelled()
+        task.cancel()
+        await task
+        return LATE
+
+    def thread(self) -> str:
+        self.begun.set()
+        self.gate.wait()
+        return LATE
+
+    def thread_that_raises(self) -> str:
+        self.begun.set()
+        self.gate.wait()
+        raise ValueError(LATE)
+
+
+KINDS = [name for name in vars(Going) if not name.startswith("_") and name != "cancelled"]
+ENVELOPES: dict[str, dict[str, Any]] = {"2026-07-28": {"_meta": ENVELOPE}, "2025-11-25": {}}
+
+
+@pytest.mark.attack("B35")
+@pytest.mark.parametrize("id", [7, "seven"])
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_b35_nothing_of_a_call_is_sent_after_its_cancellation(kind: str, revision: str, id: int | str) -> None:
+    going, envelope, heard = Going(), ENVELOPES[revision], list[dict[str, Any]]()
+    server = Server("t", version="1")
+    function = getattr(going, kind)
+
+    async def main() -> list[dict[str, Any]]:
+        session = server.connect(lambda frame: heard.append(json.loads(frame)))
+
+        def send(method: str, params: dict[str, Any], **more: Any) -> None:
+            session.feed(json.dumps({"jsonrpc": "2.0", "method": method, "params": params | envelope, **more}).encode())
+
+        async def until(holds: Callable[[], bool]) -> None:
+            while not holds():  # noqa: ASYNC110 - of other threads, too
+                await asyncio.sleep(0)
+
+        if not envelope:
+            client = {"capabilities": {"elicitation": {}}, "clientInfo": {"name": "c", "version": "1"}}
+            send("initialize", {"protocolVersion": revision, **client}, id=0)
+            await until(lambda: bool(heard))
+            send("notifications/initialized", {})
+        call = {"name": "going", "arguments": {}}
+        send("tools/call", call if envelope else call | {"_meta": {"progressToken": "p"}}, id=id)
+        await until(going.begun.is_set)
+        send("notifications/cancelled", {"requestId": id})
+        before = len(heard)
+        going.gate.set()
+        send("tools/call", {"name": "quick", "arguments": {}}, id=id)  # the id is free again
+        await until(lambda: len(heard) > before)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        await session.close()
+        return heard[before:]
+
+    server.add_tool(function, name="going", effect="read")
+    server.add_tool(lambda: "quick", name="quick", effect="read")
+
+    async def bounded() -> list[dict[str, Any]]:
+        async with asyncio.timeout(LIMIT):
+            return await main()
+
+    [answer] = asyncio.run(bounded())
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (id, "quick")
+
+
+@pytest.mark.twin("B35")
+@pytest.mark.parametrize("kind", ["thread", "thread_that_raises"])
+def test_b35_twin_a_call_beside_a_cancelled_one_is_answered(kind: str) -> None:
+    going = Going()
+    server = Server("t", version="1")
+    server.add_tool(getattr(going, kind), name="going", effect="read")
+
+    async def main() -> str:
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            gone, kept = (asyncio.ensure_future(client.call_tool("going")) for _ in range(2))
+            await client.ping()
+            gone.cancel()
+            going.gate.set()
+            return (await kept).text
+
+    assert (LATE if kind == "thread" else "TT2004") in asyncio.run(main())
+
+
+# -- B35: answers after the cancellation, to a client ------------------------------------------------------------------
+
+WRONG = {"content": [{"type": "text", "text": LATE}], "resultType": "complete"}
+
+TOO_LATE: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+    "a result": lambda id: [{"id": id, "result": WRONG}],
+    "the same result again and again": lambda id: [{"id": id, "result": WRONG}] * 50,
+    "an error": lambda id: [{"id": id, "error": {"code": -32603, "message": LATE}}],
+    "an error and a result": lambda id: [
+        {"id": id, "error": {"code": -32603, "message": LATE}}, {"id": id, "result": WRONG}],
+    "a result with a text for an id": lambda id: [{"id": str(id), "result": WRONG}],
+    "a result with a fraction for an id": lambda id: [{"id": float(id), "result": WRONG}],
+    "a result without an id": lambda id: [{"id": None, "result": WRONG}],
+    "an error without an id": lambda id: [{"id": None, "error": {"code": -32603, "message": LATE}}],
+    "a result that is no object": lambda id: [{"id": id, "result": LATE}],
+    "a result of another version": lambda id: [{"id": id, "jsonrpc": "1.0", "result": WRONG}],
+    "a result and an error in one": lambda id: [
+        {"id": id, "result": WRONG, "error": {"code": -32603, "message": LATE}}],
+    "a question": lambda id: [{"id": id, "result": {"resultType": "input_required", "inputRequests": {}}}],
+    "a large result": lambda id: [{"id": id, "result": {"content": [{"type": "text", "text": LATE * 100_000}]}}],
+    "progress": lambda id: [
+        {"method": "notifications/progress", "params": {"progressToken": id, "progress": 1, "message": LATE}}],
+    "progress and a result": lambda id: [
+        {"method": "notifications/progress", "params": {"progressToken": id, "progress": 1}},
+        {"id": id, "result": WRONG}],
+    "a cancellation": lambda id: [{"method": "notifications/cancelled", "params": {"requestId": id}}],
+    "a request with its id": lambda id: [{"id": id, "method": "ping"}],
+    "results of earlier calls": lambda id: [{"id": old, "result": WRONG} for old in range(id + 1)],
+}  # fmt: skip
+
+
+@pytest.mark.attack("B35")
+@pytest.mark.parametrize("name", TOO_LATE)
+def test_b35_an_answer_to_a_cancelled_call_is_none_to_the_next(name: str) -> None:
+    async def main() -> str:
+        listed = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}], "resultType": "complete"}
+        server = Scripted(**{"tools/call": None, "tools/list": listed})
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            first = asyncio.ensure_future(client.call_tool("t", {}))
+            id = (await server.until(lambda message: message.get("method") == "tools/call"))["id"]
+            first.cancel()
+            await server.until(lambda message: message.get("method") == "notifications/cancelled")
+            next = asyncio.ensure_future(client.call_tool("t", {}))
+            asked = await server.until(lambda message: message.get("method") == "tools/call" and message["id"] != id)
+            for message in TOO_LATE[name](id):
+                server.say(message)
+            await asyncio.sleep(0)
+            assert not next.done()
+            server.say({"id": asked["id"], "result": WRONG | {"content": [{"type": "text", "text": "mine"}]}})
+            assert first.cancelled()
+            return (await next).text
+
+    assert asyncio.run(main()) == "mine"
