@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextvars
 import hmac
 import json
 import logging
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +23,7 @@ from support.issuing.calling import RESOURCE, call, called, guarded, oauth, who
 from support.issuing.server import REDIRECT, Issuing, new_key
 from support.wire.mounting import Mounts
 from support.wire.raw_http import JSON, Endpoint, in_session, modern
-from tooltrue import ApiKeys, Context, Public, Server
+from tooltrue import ApiKeys, Context, Public, Server, ToolError
 from tooltrue.server.keys import Key
 from tooltrue.server.keys import new_key as new_api_key
 from tooltrue.transport.fetch import Fetcher, NotFetched
@@ -129,6 +131,66 @@ def test_b38_the_token_of_a_caller_is_nowhere_behind_the_door(
     said = f"{answers} {caplog.text}"
     assert secret[:40] not in said
     assert secret[-20:] not in said
+
+
+async def variables(context: Context) -> str:
+    return everything({variable.name: value for variable, value in contextvars.copy_context().items()}, depth=6)
+
+
+def variables_of_a_thread(context: Context) -> str:
+    return everything({variable.name: value for variable, value in contextvars.copy_context().items()}, depth=6)
+
+
+async def names_and_arguments(context: Context) -> str:
+    task = asyncio.current_task()
+    return f"{task!r} {sys.argv} {os.environ} {threading.current_thread()!r} {context!r} {context}"
+
+
+def child(context: Context) -> str:
+    """A program that prints what it was given."""
+    code = "import os, sys; print(os.environ, sys.argv, os.listdir('/proc/self/fd'), sys.stdin.read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, stdin=subprocess.DEVNULL)
+    return done.stdout.decode()
+
+
+async def notices(context: Context) -> str:
+    context.progress(1, 2, everything(context))
+    context.log("info", everything(context))
+    return ""
+
+
+async def refusal(context: Context) -> str:
+    raise ToolError(everything(context) + repr(context))
+
+
+EXITS = [variables, variables_of_a_thread, names_and_arguments, child, notices, refusal]
+SENT: dict[str, Callable[[str, str], tuple[str, str]]] = {
+    "a token": lambda token, key: ("Authorization", f"Bearer {token}"),
+    "a token, its scheme in small letters": lambda token, key: ("authorization", f"bearer {token}"),
+    "a key": lambda token, key: ("Authorization", f"Bearer {key}"),
+    "a key in a header of its own": lambda token, key: ("X-API-KEY", key),
+}
+
+
+@pytest.mark.attack("B38")
+@pytest.mark.parametrize("leave", EXITS, ids=lambda leave: leave.__name__)
+@pytest.mark.parametrize("how", SENT)
+def test_b38_a_tool_hands_on_no_token_of_its_caller(
+    mounts: Mounts, issuer: Issuing, caplog: pytest.LogCaptureFixture, how: str, leave: Callable[[Context], Any]
+) -> None:
+    way, sent = keys("ada")
+    header = SENT[how](issuer.for_ada(RESOURCE), sent["ada"])
+    made = Server("shows", version="1", authenticate=[way, oauth(issuer)])
+    made.add_tool(leave, name="leave", effect="read")
+    caplog.set_level(logging.DEBUG)
+    answer = call(mounts, made, tool="leave", headers=[header])
+    said = f"{answer} {caplog.text}"
+    assert answer.status == 200
+    assert answer.json["result"].get("isError", False) == (leave is refusal), answer
+    secret = header[1].rpartition(" ")[2]
+    assert [
+        part for part in (secret[:40], secret[-20:], base64.b64encode(secret.encode()).decode()[:40]) if part in said
+    ] == []
 
 
 @pytest.mark.attack("B38")
