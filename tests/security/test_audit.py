@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -306,6 +307,55 @@ def test_j08_a_call_in_the_middle_of_which_the_process_was_killed_is_listed(tmp_
     [unfinished] = [json.loads(line) for line in done.stdout.splitlines()]
     assert unfinished["arguments"] == {"name": "second", "hang": True}
     assert faults(tmp_path, "--unsealed") == []  # killed before its first seal, perhaps
+
+
+ENDINGS = [
+    "KILL", "ABRT", "SEGV", "BUS", "FPE", "ILL", "TRAP", "SYS", "XCPU", "ALRM", "VTALRM", "PROF", "USR1", "USR2",
+    "QUIT", "IO",
+]  # fmt: skip
+"""Signals that end a process at once: sent by another one, by the kernel, or by a fault in a library."""
+
+
+@pytest.mark.process
+@pytest.mark.attack("J08")
+@pytest.mark.parametrize("name", ENDINGS)
+def test_j08_a_call_is_listed_however_its_process_ended(tmp_path: Path, name: str):
+    with audited(tmp_path) as server:
+        server.call("wipe", 2, name="second", hang=True)
+        while not (tmp_path / "second").exists():
+            os.sched_yield()
+        server.popen.send_signal(getattr(signal, f"SIG{name}"))
+        server.popen.wait()
+    assert unfinished(tmp_path) == ["second"]
+
+
+def unfinished(folder: Path) -> list[str]:
+    lines = audit(folder, "search", "--unfinished", "--json").stdout.splitlines()
+    return sorted(json.loads(line)["arguments"]["name"] for line in lines)
+
+
+@pytest.mark.process
+@pytest.mark.attack("J08")
+@pytest.mark.parametrize(
+    ("before", "hanging", "after"),
+    [(0, 1, 0), (200, 1, 0), (0, 20, 0), (5, 2, 5), (0, 1, 200), (50, 5, 50)],
+    ids=["the first call", "after many", "many at once", "between others", "before many", "among many"],
+)
+def test_j08_each_call_that_was_running_is_listed_and_no_other(tmp_path: Path, before: int, hanging: int, after: int):
+    with audited(tmp_path) as server:
+        for number in range(before):
+            server.result("wipe", name=f"before{number}")
+        for number in range(hanging):
+            server.call("wipe", 1_000 + number, name=f"hanging{number}", hang=True)
+        while not all((tmp_path / f"hanging{number}").exists() for number in range(hanging)):
+            os.sched_yield()
+        for number in range(after):
+            server.result("wipe", name=f"after{number}")
+        while audit(tmp_path, "export", "--server", "audited").stdout.count('"call"') < before + after:
+            os.sched_yield()  # outcomes are written soon after their answers
+        server.popen.kill()
+        server.popen.wait()
+    assert unfinished(tmp_path) == sorted(f"hanging{number}" for number in range(hanging))
 
 
 @pytest.mark.process
