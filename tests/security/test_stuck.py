@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -77,7 +77,7 @@ class Stuck:
             return await self.event()
 
     async def stream(self) -> str:
-        async def parts() -> Any:
+        async def parts() -> AsyncIterator[str]:
             while True:
                 yield ""
                 await asyncio.sleep(0)
@@ -371,10 +371,6 @@ class Going:
         await self.cancelled()
         context.log("error", LATE)
         return LATE
-
-    async def asks(self, context: Context) -> str:
-        await self.cancelled()
-        return str(await context.confirm(LATE))
 
     async def cleans_up(self) -> str:
         try:

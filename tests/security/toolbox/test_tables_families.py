@@ -653,7 +653,7 @@ def keyed(root: Path, count: int) -> None:
         connection.execute(f"COPY (SELECT * FROM read_csv('{root}/t.csv')) TO '{root}/t.parquet'")
 
 
-FORMS = ("t.csv.gz", "t.tsv", "t.parquet")
+PACKED_KEYS = ("t.csv.gz", "t.tsv", "t.parquet")
 
 
 def grouping(path: str) -> Call:
@@ -661,11 +661,13 @@ def grouping(path: str) -> Call:
 
 
 @pytest.mark.attack("G11")
-@pytest.mark.variants(len(GROUPED) + len(FORMS))
+@pytest.mark.variants(len(GROUPED) + len(PACKED_KEYS))
 def test_g11_no_number_of_groups_takes_more_memory_than_a_call_has(tmp_path: Path) -> None:
     keyed(tmp_path, MANY)
-    calls = [(tool, {"path": "t.csv"} | arguments) for tool, arguments in GROUPED.values()] + [*map(grouping, FORMS)]
-    for name, result in zip([*GROUPED, *FORMS], answers(tmp_path, calls, FEW_MIB), strict=True):
+    calls = [(tool, {"path": "t.csv", **arguments}) for tool, arguments in GROUPED.values()] + [
+        *map(grouping, PACKED_KEYS)
+    ]
+    for name, result in zip([*GROUPED, *PACKED_KEYS], answers(tmp_path, calls, FEW_MIB), strict=True):
         tried(name)
         assert code_of(tmp_path, result) == "TT6340", name
 
@@ -673,8 +675,10 @@ def test_g11_no_number_of_groups_takes_more_memory_than_a_call_has(tmp_path: Pat
 @pytest.mark.twin("G11")
 def test_g11_twin_groups_that_fit_are_all_counted(tmp_path: Path) -> None:
     keyed(tmp_path, 1_000)
-    calls = [(tool, {"path": "t.csv"} | arguments) for tool, arguments in GROUPED.values()] + [*map(grouping, FORMS)]
-    for name, result in zip([*GROUPED, *FORMS], answers(tmp_path, calls, FEW_MIB), strict=True):
+    calls = [(tool, {"path": "t.csv", **arguments}) for tool, arguments in GROUPED.values()] + [
+        *map(grouping, PACKED_KEYS)
+    ]
+    for name, result in zip([*GROUPED, *PACKED_KEYS], answers(tmp_path, calls, FEW_MIB), strict=True):
         assert not result.is_error, (name, result.text)
         if "chart" not in name:
             assert (result.value["rows"], result.value["group_count"]) == (1_000, 1_000), name
