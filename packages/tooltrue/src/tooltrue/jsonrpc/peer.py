@@ -45,7 +45,7 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tooltrue.errors import (
     ConnectionLost,
@@ -77,6 +77,7 @@ from tooltrue.jsonrpc.messages import (
     is_array,
     parse,
 )
+from tooltrue.jsonrpc.tool_calls import PlainCall, read_call
 from tooltrue.jsonrpc.wording import (
     BATCH_EMPTY,
     BATCH_NOT_SUPPORTED,
@@ -119,6 +120,11 @@ class Dialogue(NotificationChannel, Protocol):
     def detach(self) -> None:
         """Release the connection if the other end can resume the exchange later; otherwise do nothing."""
         ...
+
+
+BeginPlain: TypeAlias = Callable[[PlainCall, Dialogue], Coroutine[Any, Any, bytes] | None]
+"""Returns the coroutine that answers a plain tool call with its encoded result, or ``None`` to leave it to the
+handler."""
 
 
 class Handler(Protocol):
@@ -201,7 +207,8 @@ class Peer:
     ``write`` takes one encoded message and must not block. ``language`` is that of error messages. An invalid frame is
     answered with an error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` handles it. Pass every frame that arrives
     to :meth:`feed`; end with :meth:`close`. ``patience`` holds the time limits of this end's requests. ``lost`` is
-    called once, when the transport fails.
+    called once, when the transport fails. ``begin_plain`` answers plain tool calls without the handler; it may leave
+    any of them to it.
     """
 
     def __init__(
@@ -213,8 +220,10 @@ class Peer:
         unreadable: Callable[[RpcError], None] | None = None,
         patience: Deadlines | None = None,
         lost: Callable[[Exception], None] | None = None,
+        begin_plain: BeginPlain | None = None,
     ) -> None:
         self._write = write
+        self._begin_plain = begin_plain
         self._lost = lost
         self._handler = handler
         self._language = language
@@ -230,6 +239,8 @@ class Peer:
 
     def feed(self, frame: bytes) -> None:
         """Accept one frame: a message, or an array of messages if the handler takes batches. Never raises."""
+        if self._begin_plain is not None and (call := read_call(frame)) is not None and self._begin_call(call):
+            return
         try:
             value = decode(frame)
             if is_array(value):
@@ -299,6 +310,35 @@ class Peer:
             call.task = _start(self._answer(request, reply, call))
             return
         reply(encode_failure(request.id, error, self._language))
+
+    def _begin_call(self, plain: PlainCall) -> bool:
+        """Begin a plain tool call, unless something about it has to be refused."""
+        id, running = plain.id, self._running
+        if id in running or len(running) >= MAX_RUNNING or self._begin_plain is None:
+            return False
+        call = _Call(self, "tools/call")
+        if (answer := self._begin_plain(plain, call)) is None:
+            return False
+        running[id] = call
+        call.task = _start(self._answer_plain(id, answer, call))
+        return True
+
+    async def _answer_plain(self, id: Id, result: Coroutine[Any, Any, bytes], call: _Call) -> None:
+        """As :meth:`_answer`, of which it is the shorter half."""
+        try:
+            while self._released is not None:
+                await self._released.wait()
+            answer = encode_answer(id, await result)
+        except RpcError as error:
+            answer = encode_failure(id, error, self._language)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            answer = encode_failure(id, internal_error(error), self._language)
+        finally:
+            result.close()
+            if not call.cancelled:
+                del self._running[id]
+        if not call.cancelled:
+            self._reply(answer)
 
     async def _answer(self, request: RpcRequest, reply: Callable[[bytes], None], call: _Call) -> None:
         try:

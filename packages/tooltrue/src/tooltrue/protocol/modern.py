@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tooltrue.errors import InvalidParams
-from tooltrue.jsonrpc.messages import Id, Json, encode, is_id, is_object
+from tooltrue.errors import InvalidParams, RpcError
+from tooltrue.jsonrpc.messages import Id, Json, decode, encode, is_id, is_object
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import (
     CallToolResult,
@@ -49,6 +49,7 @@ __all__ = [
     "CallParams",
     "CompleteParams",
     "GetPromptParams",
+    "KnownFacts",
     "ListParams",
     "ListenFilter",
     "ListenParams",
@@ -188,6 +189,36 @@ def read_facts(params: Mapping[str, Json]) -> RequestFacts:
         _token(meta),
         _log_level(meta),
     )
+
+
+class KnownFacts:
+    """The facts of ``_meta`` that came before, by its bytes: a client sends the same ones with each request."""
+
+    def __init__(self) -> None:
+        self._facts: dict[bytes, RequestFacts] = {}
+
+    def of(self, meta: bytes) -> RequestFacts | None:
+        """Return the facts of a stateless request that wants neither progress nor logs. ``None`` for all others, and
+        for those that have to be refused."""
+        facts = self._facts.get(meta)
+        return self._learn(meta) if facts is None else facts
+
+    def _learn(self, meta: bytes) -> RequestFacts | None:
+        try:
+            facts = read_facts({"_meta": decode(meta)})
+        except RpcError:
+            return None
+        if facts.version not in versions.MODERN or facts.progress_token is not None or facts.log_level is not None:
+            return None
+        if len(meta) <= _MAX_META:
+            if len(self._facts) >= _KNOWN:
+                self._facts.clear()
+            self._facts[meta] = facts
+        return facts
+
+
+_KNOWN = 64
+_MAX_META = 4_096
 
 
 def _missing(version: Json, capabilities: Json) -> InvalidParams:

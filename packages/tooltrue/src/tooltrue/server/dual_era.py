@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeAlias
@@ -39,6 +39,7 @@ from typing import Any, Literal, TypeAlias
 from tooltrue.errors import InvalidRequest
 from tooltrue.jsonrpc.messages import Json, Notification, RpcRequest, is_id
 from tooltrue.jsonrpc.peer import Dialogue, Peer
+from tooltrue.jsonrpc.tool_calls import PlainCall
 from tooltrue.jsonrpc.wording import MESSAGE_NOT_JSONRPC
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import UNTRACED, Tracing
@@ -98,6 +99,10 @@ class Handlers:
         """Call before the first request of a channel or an application: tracing has been set up by then."""
         self._tracing = tracing()
 
+    @property
+    def traces(self) -> bool:
+        return self._tracing is not None
+
     def traced(
         self, request: RpcRequest, carrier: Carrier, session: LegacySession | None = None
     ) -> AbstractContextManager[object]:
@@ -136,6 +141,7 @@ class ServerConnection:
         self._is_ready_ahead = False
         self._listening: set[asyncio.Task[None]] = set()
         self._open_ended: set[asyncio.Task[Any] | None] = set()
+        self._known = modern.KnownFacts()
         self.peer: Peer | None = None
 
     @property
@@ -172,6 +178,12 @@ class ServerConnection:
                     session = replaced(session, capabilities={})  # no client is asked before it is ready (lifecycle)
                 with self._handlers.traced(request, self._carrier, session):
                     return await self._handlers.legacy.answer(request, session, exchange, self._principal)
+
+    def begin_plain(self, plain: PlainCall, exchange: Dialogue) -> Coroutine[Any, Any, bytes] | None:
+        """Begin a stateless tool call that wants nothing but its result. All others take :meth:`on_request`."""
+        if self._handlers.traces or (facts := self._known.of(plain.meta)) is None:
+            return None
+        return self._handlers.modern.answer_plain(plain, facts, self._principal)
 
     async def _modern(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         with self._handlers.traced(request, self._carrier):

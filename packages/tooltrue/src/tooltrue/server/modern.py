@@ -10,8 +10,9 @@ from typing import Any
 from tooltrue.errors import InvalidParams, MethodNotFound, RpcError, ToolError
 from tooltrue.jsonrpc.messages import RpcRequest
 from tooltrue.jsonrpc.peer import NotificationChannel
+from tooltrue.jsonrpc.tool_calls import PlainCall
 from tooltrue.protocol import headers, modern, versions
-from tooltrue.protocol.types import InputRequiredResult
+from tooltrue.protocol.types import InputRequiredResult, ToolOutcome
 from tooltrue.server.request_state import RequestStates, RequestSubject, Round, for_callers
 from tooltrue.server.service import (
     LISTINGS,
@@ -115,6 +116,25 @@ class ModernHandler:
             self._pages.clear()
         self._pages[key] = (items, encoded)
 
+    async def answer_plain(self, plain: PlainCall, facts: modern.RequestFacts, principal: Principal) -> bytes:
+        """Return the encoded result of a tool call without headers, a state, progress or logs, as :meth:`answer`."""
+        rounds = Rounds(None, None)
+        context = RequestContext(
+            principal,
+            SILENT,
+            facts.capabilities,
+            facts.meta,
+            rounds,
+            trail=CallRecord(),
+            language=self._served.language,
+        )
+        call = ToolCall(plain.name, plain.arguments, context, text=plain.text, came=plain.arguments)
+        outcome = await self._served.provider.call_tool(call)
+        if type(outcome) is InputRequiredResult:
+            subject = RequestSubject("tools/call", plain.name, plain.arguments, principal)
+            outcome = await self._ask_of_call(outcome, Round(rounds), subject, context)
+        return self._results.outcome(outcome)
+
     async def _call_tool(self, params: modern.CallParams, request: _ModernRequest) -> bytes:
         round = Round(Rounds(None, params.inputResponses))
         if params.requestState is not None:
@@ -131,12 +151,19 @@ class ModernHandler:
             raise
         if type(outcome) is InputRequiredResult:
             await self._request_states.give_back(round)
-            tool = await self._served.provider.find_tool(params.name, context)
-            try:
-                outcome = self._ask(outcome, round, params.name, params.arguments, request, tool)
-            except ToolError as error:
-                outcome = failed(error.say(self._served.language))
+            subject = RequestSubject(request.message.method, params.name, params.arguments, request.principal)
+            outcome = await self._ask_of_call(outcome, round, subject, context)
         return self._results.outcome(outcome)
+
+    async def _ask_of_call(
+        self, outcome: InputRequiredResult, round: Round, subject: RequestSubject, context: RequestContext
+    ) -> ToolOutcome:
+        """Seal the question of a tool, with the pin of its definition."""
+        tool = await self._served.provider.find_tool(subject.name, context)
+        try:
+            return self._request_states.put(outcome, round.rounds, subject, context.capabilities, tool)
+        except ToolError as error:
+            return failed(error.say(self._served.language))
 
     async def _read_resource(self, params: modern.ReadParams, request: _ModernRequest) -> bytes:
         check_uri(params.uri)
@@ -172,10 +199,9 @@ class ModernHandler:
         name: str,
         arguments: Mapping[str, Any],
         request: _ModernRequest,
-        tool: Tool | None = None,
     ) -> InputRequiredResult:
         subject = RequestSubject(request.message.method, name, arguments, request.principal)
-        return self._request_states.put(outcome, round.rounds, subject, request.facts.capabilities, tool)
+        return self._request_states.put(outcome, round.rounds, subject, request.facts.capabilities)
 
     async def _complete(self, params: modern.CompleteParams, request: _ModernRequest) -> bytes:
         get = completion_get(params, request.context())

@@ -50,7 +50,7 @@ class ServerSession:
 
     def __init__(self, connection: ServerConnection, write: Callable[[bytes], None], language: str) -> None:
         self._conversation = connection
-        self._peer = connection.peer = Peer(write, connection, language=language)
+        self._peer = connection.peer = Peer(write, connection, language=language, begin_plain=connection.begin_plain)
         self.feed = self._peer.feed
         self.hold = self._peer.hold
 

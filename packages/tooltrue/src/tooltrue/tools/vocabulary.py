@@ -402,7 +402,8 @@ class ToolCall(Mutable, gc=True):
     ``grant``     confirm, approval_prompts                           confirm (``consume_grant``)
     ``stake``     lethal_trifecta, confirm, approval_prompts          confirm
     ``called``    toolset (``resolve_call``)                          renames, authorize
-    ``text``      vocabulary (``own_text``)                           audit, abuse, limits
+    ``text``      vocabulary (``own_text``), modern                   audit, abuse, limits
+    ``came``      vocabulary (``own_text``), modern                   vocabulary (``renewed``)
     ``began``     plan                                                audit, observe
     ``at``        audit                                               audit
     ``proceed``   plan                                                confirm
@@ -410,7 +411,8 @@ class ToolCall(Mutable, gc=True):
     ``state``     vocabulary (``keep``)                               repair, confirm, concurrency
     ============  ==================================================  ====================================
 
-    The last six are the working state of the steps: ``text`` is the canonical JSON of the arguments as they came,
+    The last seven are the working state of the steps: ``text`` is the canonical JSON of the arguments as they came,
+    which are ``came``,
     ``began`` the time at which the call entered the plan (``perf_counter``), ``at`` the same on the clock of the log,
     ``deadline`` its time limit, ``proceed`` runs the layers below the step that is being left once more, and ``state``
     holds what a step remembers from its beginning to its end, by its name.
@@ -426,6 +428,7 @@ class ToolCall(Mutable, gc=True):
     stake: str = ""
     called: str = ""
     text: bytes | None = None
+    came: dict[str, Any] | None = None
     began: float = 0.0
     at: float = 0.0
     proceed: Callable[[ToolCall], Awaitable[wire.ToolOutcome]] | None = None
@@ -435,14 +438,17 @@ class ToolCall(Mutable, gc=True):
     def renewed(self) -> ToolCall:
         """Return a copy without the working state: the call of a pipeline is one of its own, and changes no other."""
         own = copied(self)
-        own.text = own.proceed = own.deadline = own.state = None
+        own.proceed = own.deadline = own.state = None
+        if own.came is not own.arguments:
+            own.text = None
         return own
 
     def own_text(self) -> bytes:
         """Return the canonical JSON of the arguments as they came. Made once; raises as the encoder does."""
         text = self.text
         if text is None:
-            text = self.text = canonical(self.arguments)
+            self.came = self.arguments
+            text = self.text = canonical(self.came)
         return text
 
     def keep(self, name: str, value: object) -> None:
