@@ -13,13 +13,13 @@ from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent
 from tooltrue.server.service import SILENT
 from tooltrue.tools.advice import CONTEXT, SERVER
 from tooltrue.tools.views import prefixed
-from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, for_author
 
 
 @pytest.mark.parametrize("name", sorted(CONTEXT))
 def test_a_name_of_another_librarys_context_leads_to_ours(name: str):
     with pytest.raises(AttributeError, match="TT3044"):
-        getattr(RequestContext(LOCAL, SILENT), name)
+        getattr(for_author(RequestContext(LOCAL, SILENT)), name)
 
 
 @pytest.mark.parametrize("name", sorted(SERVER))
@@ -31,7 +31,7 @@ def test_a_name_of_another_librarys_server_leads_to_ours(name: str):
 def test_any_other_name_is_simply_not_there():
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
         _ = Server("notes").nothing  # pyright: ignore[reportAttributeAccessIssue] - the fault
-    assert not hasattr(RequestContext(LOCAL, SILENT), "nothing")
+    assert not hasattr(for_author(RequestContext(LOCAL, SILENT)), "nothing")
 
 
 @pytest.mark.parametrize(

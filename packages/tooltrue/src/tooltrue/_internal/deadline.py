@@ -48,11 +48,24 @@ class Deadline(Alarm):
         self._task = task
         self._before = task.cancelling()
         self._fired = False
-        Alarm.__init__(self, seconds, task.get_loop())
+        # As in `Alarm`, whose call would cost as much as all of this.
+        loop = task.get_loop()
+        line = _lines.get(seconds)
+        if line is None or line.loop is not loop:
+            line = _new_line(loop, seconds)
+        self._line = line.waiting
+        ends = line.waiting[self] = line.now() + seconds
+        if not line.is_armed:
+            line.arm(ends)
 
     def ring(self) -> None:
         self._fired = True
         self._task.cancel()
+
+    def end_late(self) -> bool:
+        """End it, and return whether it was the reason."""
+        self._line.pop(self, None)
+        return self._fired and self.was_the_reason()
 
     def was_the_reason(self) -> bool:
         """Whether this deadline, and no other cause, cancelled the task; if so, undo the cancellation."""

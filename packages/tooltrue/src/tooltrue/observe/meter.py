@@ -56,6 +56,11 @@ class _Series:
         self.counts = [0] * (len(BOUNDS) + 1)
         self.total = 0.0
 
+    def count(self, outcome: str, seconds: float) -> None:
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.total += seconds
+
     def histogram(self, labels: Mapping[str, str]) -> Iterable[Sample]:
         so_far = 0
         for bound, count in zip((*map(_number, BOUNDS), "+Inf"), self.counts, strict=True):
@@ -80,10 +85,19 @@ class Meter:
 
     def count_operation(self, method: str, name: str, outcome: str, seconds: float) -> None:
         """Count one operation. ``name`` is that of an existing tool or prompt, otherwise empty."""
-        series = self._series.get((method, name)) or self._begin(method, name)
-        series.outcomes[outcome] = series.outcomes.get(outcome, 0) + 1
-        series.counts[bisect_left(BOUNDS, seconds)] += 1
-        series.total += seconds
+        (self._series.get((method, name)) or self._begin(method, name)).count(outcome, seconds)
+
+    def counter(self, method: str, name: str) -> Callable[[str, float], None]:
+        """Return the function that counts the operations of one name, by outcome and seconds."""
+        series: _Series | None = None
+
+        def count(outcome: str, seconds: float) -> None:
+            nonlocal series
+            if series is None:
+                series = self._series.get((method, name)) or self._begin(method, name)
+            series.count(outcome, seconds)
+
+        return count
 
     def _begin(self, method: str, name: str) -> _Series:
         key = (method, name if len(self._series) < _MAX_NAMES else _OTHER)

@@ -46,6 +46,7 @@ __all__ = [
     "Value",
     "field",
     "is_part",
+    "members_of",
     "replaced",
 ]
 
@@ -61,6 +62,9 @@ class Mutable(msgspec.Struct, gc=False):
 
 replaced = msgspec.structs.replace
 """``replaced(value, field=…)``: a copy of the value with these fields replaced."""
+
+members_of = msgspec.structs.astuple
+"""``members_of(value)``: the values of its fields, in their order."""
 
 Part: TypeAlias = msgspec.Struct
 """Any struct of this module; ``__struct_fields__`` names its fields."""

@@ -7,7 +7,6 @@ and end up in the audit log; those of :class:`ToolCall` are replaced on the way 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from copy import copy as copied
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
@@ -20,7 +19,7 @@ from tooltrue.protocol.headers import Mirrors
 from tooltrue.protocol.input_requests import InputRequest, lacking
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.schema import Schema
-from tooltrue.protocol.types import Mutable, Value
+from tooltrue.protocol.types import Mutable, Value, members_of, replaced
 from tooltrue.tools.advice import CONTEXT, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import ClientQuestion, Rounds
@@ -55,6 +54,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "Unwatch",
+    "for_author",
     "resource_of",
 ]
 
@@ -209,11 +209,6 @@ class RequestContext(Value, frozen=True):
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
 
-    if not TYPE_CHECKING:  # a type checker reports missing names better
-
-        def __getattr__(self, name: str) -> Any:
-            raise missing(self, name, CONTEXT)
-
     def keep(
         self,
         value: str | bytes | Any,
@@ -297,6 +292,23 @@ class RequestContext(Value, frozen=True):
         transports, in other revisions, and without a session.
         """
         self.channel.detach()
+
+
+class AuthorContext(RequestContext, frozen=True):
+    """The context that an author's function gets: a name of another library's context leads to ours.
+
+    A class of its own, since a ``__getattr__`` makes each access to a field several times slower.
+    """
+
+    if not TYPE_CHECKING:  # a type checker reports missing names better
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, CONTEXT)
+
+
+def for_author(context: RequestContext) -> RequestContext:
+    """Return the same context for an author's function: what it keeps, it keeps in this request."""
+    return AuthorContext(*members_of(context))
 
 
 Context: TypeAlias = RequestContext
@@ -437,7 +449,7 @@ class ToolCall(Mutable, gc=True):
 
     def renewed(self) -> ToolCall:
         """Return a copy without the working state: the call of a pipeline is one of its own, and changes no other."""
-        own = copied(self)
+        own = replaced(self)
         own.proceed = own.deadline = own.state = None
         if own.came is not own.arguments:
             own.text = None

@@ -78,23 +78,40 @@ class _Audit(Layer, frozen=True):
                 call.own_text()  # now: the tool may change its arguments
             call.at = clock()
 
-        def recorded(call: ToolCall, outcome: str, bytes_out: int = 0) -> Record:
-            start = (masks, instance, "call", name, *snapshot_of(call.own_text), call.at)
-            seconds = perf_counter() - call.began
-            return _record(call.context, start, _trail_of(call), outcome, seconds, bytes_out)
+        def recorded(call: ToolCall, trail: CallRecord, outcome: str, bytes_out: int = 0) -> Record:
+            seconds, context = perf_counter() - call.began, call.context
+            rounds, meta = context.rounds, context.meta
+            arguments, size = snapshot_of(call.own_text) if trail.edited is None else snapshot(trail.edited)
+            return Record(
+                masks,
+                instance,
+                "call",
+                name,
+                arguments,
+                size,
+                call.at,
+                principal,
+                meta.get("traceparent") if meta else None,
+                trail,
+                0 if rounds is None else rounds.number,
+                outcome,
+                seconds,
+                bytes_out,
+            )
 
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+            trail = _trail_of(call)
             if type(outcome) is InputRequiredResult:
-                recorder.note_question(recorded(call, "asked"))
+                recorder.note_question(recorded(call, trail, "asked"))
             else:
-                recorder.note_outcome(recorded(call, _result(outcome, _trail_of(call)), _size(outcome)))
+                recorder.note_outcome(recorded(call, trail, _result(outcome, trail), _size(outcome)))
             return outcome
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:
             trail = _trail_of(call)
             if isinstance(error, TooltrueError):
                 trail.code = error.code
-            recorder.note_outcome(recorded(call, _failure(error, trail)))
+            recorder.note_outcome(recorded(call, trail, _failure(error, trail)))
             return error
 
         return Step(before, after, failed)
@@ -230,8 +247,11 @@ def _size(outcome: object) -> int:
         return len(encode(outcome))
     if outcome.encoded is not None:
         return len(outcome.encoded)
+    content = outcome.content
+    if len(content) == 1 and type(content[0]) is TextContent:
+        return _text_size(content[0].text)
     size = 0
-    for part in outcome.content:
+    for part in content:
         size += _text_size(part.text) if type(part) is TextContent else len(encode(part))
     return size
 

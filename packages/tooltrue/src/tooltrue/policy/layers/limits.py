@@ -61,13 +61,14 @@ class _Timeout(StepLayer, frozen=True):
             call.deadline = Deadline(seconds)
 
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
-            if _was_late(call):  # the tool suppressed its cancellation; its answer is late all the same
+            # A tool that has suppressed its cancellation is late all the same.
+            if call.deadline is not None and call.deadline.end_late():
                 raise _late(tool, seconds)
             return outcome
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:
             # Late also if the tool has turned its cancellation into another error.
-            return _late(tool, seconds) if _was_late(call) else error
+            return _late(tool, seconds) if call.deadline is not None and call.deadline.end_late() else error
 
         return Step(before, after, failed)
 
@@ -85,15 +86,6 @@ class _Timeout(StepLayer, frozen=True):
         if deadline.was_the_reason():  # the tool suppressed its cancellation; its answer is late all the same
             raise _late(operation, seconds)
         return outcome
-
-
-def _was_late(call: ToolCall) -> bool:
-    """End the deadline of a call, and return whether it is over."""
-    deadline, call.deadline = call.deadline, None
-    if deadline is None:
-        return False
-    deadline.end()
-    return deadline.was_the_reason()
 
 
 def _late(operation: object, seconds: float) -> ToolTimeout:

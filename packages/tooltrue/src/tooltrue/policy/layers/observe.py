@@ -65,14 +65,18 @@ class _Observed(Layer, frozen=True):
     meter: Meter
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
-        meter = self.meter
+        meter, name = self.meter, tool.name
+        count, logs = meter.counter("tools/call", name), _log.isEnabledFor
 
         def before(call: ToolCall) -> None:
             meter.running += 1
 
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
             meter.running -= 1
-            self._report(call, call.name, _result(outcome), perf_counter() - call.began)
+            seconds, how = perf_counter() - call.began, _result(outcome)
+            count(how, seconds)
+            if OPERATION.get() is not None or logs(logging.INFO):
+                self._describe(call, name, how, seconds)
             if outcome.meta:
                 self._notice(outcome.meta)
             return outcome
@@ -127,10 +131,14 @@ class _Observed(Layer, frozen=True):
     def _report(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
         method = _METHODS[type(operation)]
         self.meter.count_operation(method, name, outcome, seconds)
+        self._describe(operation, name, outcome, seconds, code)
+
+    def _describe(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
+        """Trace the operation and log it, where these are set up."""
         if (traced := OPERATION.get()) is not None:
             traced.record_outcome(name, outcome, code)
         if _log.isEnabledFor(logging.INFO):
-            _log_operation(operation, method, outcome, code, seconds)
+            _log_operation(operation, _METHODS[type(operation)], outcome, code, seconds)
 
 
 _CHANGES = {"secrets": "masked", "personal": "masked", "left out": "cut"}

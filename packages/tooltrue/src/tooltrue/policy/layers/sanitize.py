@@ -28,6 +28,7 @@ from tooltrue.protocol.types import (
     PromptResult,
     ReadOutcome,
     ReadResourceResult,
+    TextContent,
     ToolOutcome,
     replaced,
 )
@@ -78,7 +79,15 @@ class _SanitizeOutput(StepLayer, frozen=True):
             if call.context.channel is not SILENT:
                 call.context = _with_clean_channel(call.context, wants)
 
+        leaves_text = tool.output is None and not tool.untrusted
+
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
+            data = _plain_text(outcome, call.context) if leaves_text else None
+            if data is not None and len(data) <= limit and not prescan(data, *wants):
+                return outcome  # a single text that needs no change
+            return inspected(call, outcome)
+
+        def inspected(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
             if type(outcome) is InputRequiredResult:
                 return _clean_question(outcome, wants)
             result = outcome
@@ -175,6 +184,27 @@ class _SanitizeOutput(StepLayer, frozen=True):
         clean = redactor.part(outcome)
         _check_size(name, result_bytes(parts(clean))[1], self.max_bytes)
         return replaced(clean, meta=redactor.note(clean.meta))
+
+
+def _plain_text(outcome: ToolOutcome, context: RequestContext) -> bytes | None:
+    """Return the text of a result that is one text and nothing else, of a call that has stored and cut nothing."""
+    if (
+        type(outcome) is not CallToolResult
+        or len(outcome.content) != 1
+        or outcome.structuredContent is not UNSET
+        or outcome.encoded is not None
+        or outcome.meta
+        or context.stored
+        or context.slices
+    ):
+        return None
+    block = outcome.content[0]
+    if type(block) is not TextContent or block.meta or block.annotations:
+        return None
+    try:
+        return block.text.encode()
+    except UnicodeEncodeError:
+        return None
 
 
 def _check_size(name: str, size: int, limit: float) -> None:

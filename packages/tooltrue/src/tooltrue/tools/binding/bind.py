@@ -27,7 +27,7 @@ from tooltrue.tools.content import present, structured
 from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
-from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall
+from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall, for_author
 from tooltrue.tools.wording import (
     DEFAULT_VIOLATES_SCHEMA,
     DEFINITION_SETTING_INVALID,
@@ -128,7 +128,9 @@ def bind_raw(
 
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
-            value = await (call(_own(call_.arguments), call_.context) if with_context else call(call_.arguments))
+            value = await (
+                call(_own(call_.arguments), for_author(call_.context)) if with_context else call(call_.arguments)
+            )
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
         # A declared output schema means that a bare string, too, is a JSON value.

@@ -27,7 +27,7 @@ from tooltrue.tools.binding.signature import (
     plain,
 )
 from tooltrue.tools.binding.tool_options import Depends
-from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.tools.vocabulary import RequestContext, for_author
 from tooltrue.tools.wording import (
     DEPENDENCY_NOT_FUNCTION,
     DEPENDENCY_NOT_SUPPORTED_HERE,
@@ -80,7 +80,8 @@ def injector(
     makers = {name: _maker(dependency) for name, dependency in signature.depends.items()}
     later = _made_later(signature)
 
-    async def inject(context: RequestContext) -> dict[str, Any]:
+    async def inject(request: RequestContext) -> dict[str, Any]:
+        context = for_author(request)
         values: dict[str, Any] = {} if signature.context is None else {signature.context: context}
         for name, maker in makers.items():
             if name in later:

@@ -105,6 +105,8 @@ def _present_json(value: Any) -> ToolOutcome:
 
 
 def _present_anything(value: Any) -> ToolOutcome:
+    if type(value) is str:
+        return wire.CallToolResult([wire.TextContent(text=value)])
     if _is_mixed(value):
         return present(_blocks(value))
     try:
