@@ -10,7 +10,7 @@ import time
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-WARM_UP = 0.3
+from harness.warm_up import WarmUp
 
 
 async def rate(client: Client, seconds: float) -> float:
@@ -26,7 +26,9 @@ async def main(seconds: float, target: list[str]) -> None:
     server = target[0] if target[0].startswith("http") else StdioServerParameters(command=target[0], args=target[1:])
     async with Client(server) as client:
         await client.list_tools()
-        await rate(client, WARM_UP)
+        warm_up = WarmUp.before(seconds)
+        while not warm_up.is_over:
+            warm_up.rates.append(await rate(client, warm_up.window))
         print(await rate(client, seconds))
 
 

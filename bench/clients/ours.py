@@ -4,9 +4,8 @@ import asyncio
 import sys
 import time
 
+from harness.warm_up import WarmUp
 from tooltrue import Client
-
-WARM_UP = 0.3
 
 
 async def rate(client: Client, seconds: float) -> float:
@@ -21,7 +20,9 @@ async def rate(client: Client, seconds: float) -> float:
 async def main(seconds: float, target: list[str]) -> None:
     async with Client(target[0] if target[0].startswith("http") else target) as client:
         await client.list_tools()
-        await rate(client, WARM_UP)
+        warm_up = WarmUp.before(seconds)
+        while not warm_up.is_over:
+            warm_up.rates.append(await rate(client, warm_up.window))
         print(await rate(client, seconds))
 
 

@@ -6,6 +6,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from harness.tally import Answers, Tally
 from harness.wire import HANDSHAKE, LEGACY, MODERN, Message, WrongAnswer
@@ -62,9 +63,9 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_until_open(port: int, alive: Callable[[], bool]) -> None:
-    """Returns once the server listens; raises ConnectionError when it ended, or took too long."""
-    deadline = time.monotonic() + _PATIENCE
+def wait_until_open(port: int, alive: Callable[[], bool], patience: float = _PATIENCE) -> None:
+    """Returns once the server listens; raises ConnectionError when it ended, or took more than `patience` seconds."""
+    deadline = time.monotonic() + patience
     while True:
         try:
             _connect(port).close()
@@ -75,13 +76,14 @@ def wait_until_open(port: int, alive: Callable[[], bool]) -> None:
             time.sleep(0.02)
 
 
-def exchange(port: int, messages: Sequence[Message], connections: int, seconds: float) -> Tally:
-    """One request at a time on each of `connections`, for about `seconds`; raises WrongAnswer if one answer was."""
-    client = _Client(port, messages, connections)
+@contextmanager
+def exchanging(port: int, messages: Sequence[Message], connections: int) -> Iterator["Exchange"]:
+    """One request at a time on each of `connections`."""
+    exchange = Exchange(port, messages, connections)
     try:
-        return client.run(seconds)
+        yield exchange
     finally:
-        client.close()
+        exchange.close()
 
 
 def _connect(port: int) -> socket.socket:
@@ -90,7 +92,7 @@ def _connect(port: int) -> socket.socket:
     return connection
 
 
-class _Client:
+class Exchange:
     """The connections, and which request each of them waits for."""
 
     def __init__(self, port: int, messages: Sequence[Message], connections: int) -> None:
@@ -100,14 +102,22 @@ class _Client:
         self._next = 0
         self._waiting: dict[int, int] = {}
         self._sent: dict[int, float] = {}
-        self._took: list[float] = []
         self._partial: dict[int, bytes] = {}
         self._sockets = {one.fileno(): one for one in (_connect(port) for _ in range(connections))}
 
     def run(self, seconds: float) -> Tally:
+        """Call for about `seconds`, and until all are answered; raises WrongAnswer if one answer was wrong."""
+        end = time.perf_counter() + seconds
+        return self._run(lambda calls, now: now >= end)
+
+    def run_calls(self, count: int) -> Tally:
+        """Make `count` calls on one connection; raises WrongAnswer if one answer was wrong."""
+        return self._run(lambda calls, now: calls >= count)
+
+    def _run(self, is_over: Callable[[int, float], bool]) -> Tally:
         calls = 0
+        took: list[float] = []
         start = now = time.perf_counter()
-        end = start + seconds
         for descriptor in self._sockets:
             self._send(descriptor)
             self._sent[descriptor] = start
@@ -116,12 +126,12 @@ class _Client:
                 continue
             calls += 1
             now = time.perf_counter()
-            self._took.append(now - self._sent[descriptor])
-            if now < end:
+            took.append(now - self._sent[descriptor])
+            if not is_over(calls, now):
                 self._send(descriptor)
                 self._sent[descriptor] = now
         self._answers.verify()
-        return Tally(calls, now - start, self._took)
+        return Tally(calls, now - start, took)
 
     def close(self) -> None:
         for connection in self._sockets.values():

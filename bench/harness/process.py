@@ -5,13 +5,13 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 Command = Sequence[str]
 
-_LONGEST = 60.0  # a server that is silent this long is stopped, which its client sees as the end of the stream
+_LONGEST = 60.0  # a server that runs this long is stopped, which its client sees as the end of the stream
 _GRACE = 2.0
 # Set on many build machines; both sides would compile their sources on every start.
 _UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH", "VIRTUAL_ENV")
@@ -22,14 +22,17 @@ class ServerFailed(Exception):
 
 
 @contextmanager
-def running(command: Command, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: Command, environment: Mapping[str, str] | None = None, longest: float = _LONGEST
+) -> Iterator[subprocess.Popen[bytes]]:
     """The process of `command` with pipes for stdin and stdout; ended, with its stdin closed first, on the way out.
 
-    Raises ServerFailed in place of an EOFError or ConnectionError from the body.
+    Raises ServerFailed in place of an EOFError or ConnectionError from the body. A process that runs for more than
+    `longest` seconds is ended.
     """
     with tempfile.TemporaryFile() as errors:
         process = _start(command, errors, environment or {})
-        watchdog = threading.Timer(_LONGEST, process.kill)
+        watchdog = threading.Timer(longest, process.kill)
         watchdog.daemon = True
         watchdog.start()
         try:
@@ -59,6 +62,36 @@ def memory(process: subprocess.Popen[bytes], field: str) -> float:
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) / 1024
     raise LookupError(field)
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """CPU time that the process and its running descendants have used."""
+    parents = dict(_parents())
+    tree = {process.pid}
+    while more := {pid for pid, parent in parents.items() if parent in tree} - tree:
+        tree |= more
+    return sum(cpu_ticks(pid) for pid in tree) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_ticks(pid: int) -> int:
+    """CPU time that all threads of a process have used, in ticks of the clock; 0 if the process has ended."""
+    try:
+        user, system = _status(pid)[11:13]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(user) + int(system)
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                yield int(entry), int(_status(int(entry))[1])
+
+
+def _status(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the third on: the second may contain spaces."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _start(command: Command, errors: IO[bytes], more: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -54,7 +54,8 @@ class Figures:
 
     def _is_ahead_of(self, side: str) -> bool:
         ratio = self.ratio(OURS, side)
-        return ratio is not None and (ratio > 1 if self.row.more_is_better else ratio < 1)
+        lead = self.row.goal.lead if self.row.goal else 1
+        return ratio is not None and (ratio > lead if self.row.more_is_better else ratio * lead < 1)
 
 
 def table(all_figures: Sequence[Figures], names: Mapping[str, str]) -> str:
@@ -83,7 +84,7 @@ def data(figures: Figures) -> dict[str, Any]:
 
 def _cells(figures: Figures, others: Iterable[str]) -> Sequence[str]:
     row, base = figures.row, figures.base
-    goal = "–" if row.goal is None else " ".join([row.goal.text, *(["and ahead"] if row.goal.ahead else [])])
+    goal = "–" if row.goal is None else row.goal.text
     measured = _spread(figures.of[base]) if figures.has(base) else "failed"
     mark = {True: "✓", False: "✗", None: ""}[figures.met]
     return (row.title, row.unit, measured, *(_ratio_of(figures, key) for key in others), _ours(figures), goal, mark)

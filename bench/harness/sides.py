@@ -1,8 +1,10 @@
 """The servers that are compared: how each is started. The peers get environments of their own, made here."""
 
+import compileall
 import functools
 import os
 import shutil
+import site
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.process import Command
+from harness.warm_up import NODE_SECONDS
 from harness.wire import LEGACY, MODERN
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +23,8 @@ _HOME = ROOT / ".bench"
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of them. ``runner`` and the name of a server under `bench/servers` are the command over stdio; with a port
-    behind it, over HTTP. ``era`` is the revision that it is asked in: the newest one that it speaks.
+    behind it, over HTTP. ``era`` is the revision that it is asked in: the newest one that it speaks. ``warm_up`` is
+    the least number of seconds before its rate may be called steady.
     """
 
     key: str
@@ -29,6 +33,7 @@ class Side:
     era: str = MODERN
     environment: Mapping[str, str] = field(default_factory=dict)
     tooltrue: Command = ()
+    warm_up: float = 0.0
 
     def script(self, server: str) -> Command:
         """`python server.py`, or the equivalent command of this side."""
@@ -94,7 +99,7 @@ def peer(key: str) -> Side:
     """One of `PEERS`, installed if necessary. Raises NotHere if the peer needs Node and Node is missing."""
     if key in _NODE:
         name, era = _NODE[key]
-        return Side(key, name, (_node(), str(_packages() / f"{key}.mjs")), era)
+        return Side(key, name, (_node(), str(_packages() / f"{key}.mjs")), era, warm_up=NODE_SECONDS)
     name, requirements, era = _PYTHON[key]
     return Side(key, name, (str(environment(key, requirements)), str(_SERVERS / key.partition("-")[0])), era)
 
@@ -103,14 +108,22 @@ def peer(key: str) -> Side:
 def environment(key: str, requirements: tuple[str, ...]) -> Path:
     """The interpreter of an environment with just these, made anew where the pins or this Python have changed."""
     home = _HOME / key
-    python, pins = home / "bin" / "python", "\n".join([sys.version, *requirements])
+    python, pins = home / "bin" / "python", "\n".join([sys.version, "with byte code", *requirements])
     if not _is_made(home, pins):
         uv = _uv()
         _say(f"installing {', '.join(requirements)}")
         subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *requirements], check=True)
+        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
+        subprocess.run([*install, *requirements], check=True)
         _stamp(home).write_text(pins)
     return python
+
+
+def compile_ours() -> None:
+    """Compile the byte code of tooltrue and of all packages of this environment, as that of the peers is."""
+    _say("compiling byte code")
+    for folder in (*(ROOT / "packages").glob("*/src"), *site.getsitepackages()):
+        compileall.compile_dir(folder, quiet=2, workers=0)
 
 
 @functools.cache
@@ -127,8 +140,8 @@ def _packages() -> Path:
         quiet = [npm, "install", "--silent", "--no-audit", "--no-fund"]
         subprocess.run(quiet, cwd=home, check=True, stdout=subprocess.DEVNULL)
         _stamp(home).write_text(pins)
-    for script in (_SERVERS / "node").glob("*.mjs"):
-        shutil.copy(script, home)  # Node looks for packages beside the script
+    for file in (*(_SERVERS / "node").glob("*.mjs"), _SERVERS / "prose.txt", _SERVERS / "raw_tools.json"):
+        shutil.copy(file, home)  # Node looks for packages beside the script
     return home
 
 

@@ -40,9 +40,10 @@ class Answers:
             self._kept.append((index, answer))
 
     def verify(self) -> None:
-        """Raises WrongAnswer if any of them is."""
+        """Raises WrongAnswer if any of them is wrong. Each is verified once."""
         for index, answer in self._kept:
             verified(self._messages[index], answer)
+        self._kept.clear()
 
 
 def verify_any_order(messages: Sequence[Message], sent: int, lines: Iterable[bytes]) -> None:

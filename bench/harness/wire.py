@@ -7,6 +7,7 @@ import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 MODERN = "2026-07-28"
@@ -78,10 +79,22 @@ def echo(tool: str, number: int, era: str) -> Message:
     return _call(number, tool, {"text": text}, lambda result: _succeeded(result) and _texts(result) == [text], era)
 
 
+LARGE = {
+    "large_prose": "561458d13b7cae7281135e909ec0f02b7cd3f1201b1a6fc281aec989b0fc4959",
+    "large_json": "1043e95887d459a56e4fb9159f1f594c3e236c91c4878ab15230a7109a37dd3b",
+    "large_hex": "32b1e84306df3e612d3080447ba7b19ea90220d06066f52b9b46a86c9517eef7",
+}
+"""The SHA-256 of each text of 1 MB, by the tool that returns it."""
+
+
 @functools.cache
-def larges(era: str) -> tuple[Message, ...]:
+def larges(tool: str, era: str) -> tuple[Message, ...]:
     """Calls that are answered with a text of 1 MB."""
-    return tuple(_call(number, "large", {}, _is_large, era) for number in range(1, 8))
+
+    def is_right(result: dict[str, Any]) -> bool:
+        return _succeeded(result) and [sha256(text.encode()).hexdigest() for text in _texts(result)] == [LARGE[tool]]
+
+    return tuple(_call(number, tool, {}, is_right, era) for number in range(1, 8))
 
 
 @functools.cache
@@ -138,10 +151,6 @@ def _twenty_products(result: dict[str, Any]) -> bool:
     numbers = [product["id"] for product in structured.get("products", ())]
     same_as_text = [json.loads(text) for text in _texts(result)] == [structured]
     return _succeeded(result) and same_as_text and numbers == [f"p-{number}" for number in range(20)]
-
-
-def _is_large(result: dict[str, Any]) -> bool:
-    return _succeeded(result) and [len(text) for text in _texts(result)] == [1_000_000]
 
 
 def _succeeded(result: dict[str, Any]) -> bool:

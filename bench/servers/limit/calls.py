@@ -7,6 +7,8 @@ stdio without arguments; with a port, HTTP on uvicorn.
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,7 +25,14 @@ PRODUCTS = [
     }
     for number in range(100)
 ]
-LARGE = "x" * 1_000_000
+# The texts of 1 MB: prose in lines, rows of JSON, digits without a line break.
+PROSE = (Path(__file__).parents[1] / "prose.txt").read_text()
+LARGE_PROSE = (PROSE * (1_000_000 // len(PROSE) + 1))[:1_000_000]
+ROWS = [
+    f'{{"id":"p-{row:05}","title":"lamp #{row:05}","category":"tool","tags":["new","sale"]}}' for row in range(12_500)
+]
+LARGE_JSON = "[" + ",\n".join(ROWS) + "]"
+LARGE_HEX = "".join(sha256(str(number).encode()).hexdigest() for number in range(15_625))
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
@@ -37,13 +46,23 @@ async def search_products(arguments: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": _encode(rows).decode()}], "structuredContent": rows}
 
 
-async def large(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": LARGE}]}
+async def large_prose(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": LARGE_PROSE}]}
+
+
+async def large_json(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": LARGE_JSON}]}
+
+
+async def large_hex(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": LARGE_HEX}]}
 
 
 TOOLS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "echo": echo,
-    "large": large,
+    "large_prose": large_prose,
+    "large_json": large_json,
+    "large_hex": large_hex,
     "search_products": search_products,
 }
 

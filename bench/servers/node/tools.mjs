@@ -1,5 +1,7 @@
-// The tools of `../mcp2`: calls.py, many.py and seven.py. `shaped` makes of fields what an SDK takes for a schema.
+// The tools of `../mcp2`: calls.py, many.py, raw.py and seven.py. `shaped` makes of fields what an SDK takes for a schema.
 
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 
 const price = z.object({ low: z.number().min(0), high: z.number().max(100000) });
@@ -26,7 +28,17 @@ const PRODUCTS = Array.from({ length: 100 }, (_, number) => ({
   in_stock: number % 2 === 0,
   tags: ['new', 'sale'],
 }));
-const LARGE = 'x'.repeat(1_000_000);
+
+// The texts of 1 MB: prose in lines, rows of JSON, digits without a line break.
+const PROSE = readFileSync(new URL('prose.txt', import.meta.url), 'utf8');
+const digits = (row) => String(row).padStart(5, '0');
+const line = (row) => `{"id":"p-${digits(row)}","title":"lamp #${digits(row)}","category":"tool","tags":["new","sale"]}`;
+const hash = (number) => createHash('sha256').update(String(number)).digest('hex');
+const LARGE = {
+  large_prose: PROSE.repeat(Math.floor(1_000_000 / PROSE.length) + 1).slice(0, 1_000_000),
+  large_json: `[${Array.from({ length: 12_500 }, (_, row) => line(row)).join(',\n')}]`,
+  large_hex: Array.from({ length: 15_625 }, (_, number) => hash(number)).join(''),
+};
 
 const said = (text) => ({ content: [{ type: 'text', text }] });
 const structured = (value) => ({ ...said(JSON.stringify(value)), structuredContent: value });
@@ -36,7 +48,9 @@ function calls(server, shaped) {
     const fields = shaped({ text: z.string() });
     server.registerTool(name, { description: 'Echo.', inputSchema: fields }, async ({ text }) => said(text));
   }
-  server.registerTool('large', { description: 'Read a large text.', inputSchema: shaped({}) }, async () => said(LARGE));
+  for (const [name, text] of Object.entries(LARGE)) {
+    server.registerTool(name, { description: 'Read a large text.', inputSchema: shaped({}) }, async () => said(text));
+  }
   server.registerTool(
     'search_products',
     {
@@ -77,5 +91,8 @@ function seven(server, shaped) {
     server.registerTool(name, { description, inputSchema: shaped(fields), outputSchema }, async (asked) => call(asked));
   }
 }
+
+export const RAW = JSON.parse(readFileSync(new URL('raw_tools.json', import.meta.url), 'utf8'));
+export const described = (asked) => said(JSON.stringify(asked));
 
 export const SERVERS = { calls, many, seven };

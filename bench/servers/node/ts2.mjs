@@ -1,17 +1,24 @@
-// The official TypeScript SDK, 2.x: ts2.mjs (calls | many | seven) [PORT]. HTTP with JSON answers.
+// The official TypeScript SDK, 2.x: ts2.mjs (calls | many | raw | seven) [PORT]. HTTP with JSON answers.
 
 import { createServer } from 'node:http';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import * as z from 'zod';
-import { SERVERS } from './tools.mjs';
+import { described, RAW, SERVERS } from './tools.mjs';
 
 const [which, port] = process.argv.slice(2);
 
+function raw(server) {
+  for (const { name, description, inputSchema } of RAW) {
+    server.registerTool(name, { description, inputSchema: fromJsonSchema(inputSchema) }, async (asked) => described(asked));
+  }
+}
+
 function make() {
   const server = new McpServer({ name: 'bench', version: '1.0' });
-  SERVERS[which](server, (fields) => z.object(fields));
+  if (which === 'raw') raw(server);
+  else SERVERS[which](server, (fields) => z.object(fields));
   return server;
 }
 

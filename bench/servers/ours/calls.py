@@ -1,6 +1,8 @@
 """The tools of the call rows, on tooltrue. `mcp2/calls.py` is the same server on the official SDK."""
 
 import os
+from hashlib import sha256
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -44,7 +46,15 @@ PRODUCTS = [
     )
     for number in range(100)
 ]
-LARGE = "x" * 1_000_000
+
+# The texts of 1 MB: prose in lines, rows of JSON, digits without a line break.
+PROSE = (Path(__file__).parents[1] / "prose.txt").read_text()
+LARGE_PROSE = (PROSE * (1_000_000 // len(PROSE) + 1))[:1_000_000]
+ROWS = [
+    f'{{"id":"p-{row:05}","title":"lamp #{row:05}","category":"tool","tags":["new","sale"]}}' for row in range(12_500)
+]
+LARGE_JSON = "[" + ",\n".join(ROWS) + "]"
+LARGE_HEX = "".join(sha256(str(number).encode()).hexdigest() for number in range(15_625))
 
 
 @server.tool(effect="read")
@@ -66,9 +76,21 @@ def echo_inline(text: str) -> str:
 
 
 @server.tool(effect="read")
-async def large() -> str:
+async def large_prose() -> str:
     """Read a large text."""
-    return LARGE
+    return LARGE_PROSE
+
+
+@server.tool(effect="read")
+async def large_json() -> str:
+    """Read a large text."""
+    return LARGE_JSON
+
+
+@server.tool(effect="read")
+async def large_hex() -> str:
+    """Read a large text."""
+    return LARGE_HEX
 
 
 @server.tool(effect="read")
