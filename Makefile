@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench interop interop-node hosts everything \
+.PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts everything \
 	bench-host client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -76,6 +76,9 @@ endurance: setup  ## load and abuse that must not hurt a server, as figures with
 
 bench: setup  ## against its peers and the limit, as ratios; BENCH="--only stdio --rounds 5"
 	UV=$(UV) $(BIN)/python bench/run.py $(BENCH)
+
+bench-instructions: setup  ## instructions of a call, counted by valgrind; BENCH="--base HEAD~1" compares with a commit
+	$(BIN)/python bench/instructions.py $(BENCH)
 
 bench-host: setup  ## ten servers behind a host: the time until they are ready, and their memory; BENCH="--rounds 9"
 	$(BIN)/python bench/host.py $(BENCH)

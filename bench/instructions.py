@@ -1,0 +1,209 @@
+"""`make bench-instructions`: instructions of a call in tooltrue, counted by callgrind (`docs/performance.md`).
+
+`--base REV` counts another commit too, in turn, and fails when the checkout needs more than 5 % more instructions.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+
+from harness import http_client, wire
+from harness.callgrind import CannotCount, Count, CountedServer, check_tools, counted
+from harness.process import Command, ServerFailed
+from harness.sides import ROOT
+from harness.stdio_client import Pipes
+from harness.wire import MODERN, Message, WrongAnswer, verified
+
+_MORE = 1.05
+_PATIENCE = 120.0  # for a server to open its port, under callgrind
+_FAILED, _NOT_MEASURED = 1, 2
+_SERVERS = ROOT / "bench" / "servers" / "counted"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A row: `count` calls of `server` are counted after `warm_up` others."""
+
+    key: str
+    title: str
+    server: str
+    messages: Sequence[Message]
+    warm_up: int = 300
+    count: int = 200
+    is_http: bool = False
+
+
+CALLS = (
+    Call("echo", "stdio, one at a time, `async def`", "calls", wire.echoes("echo", MODERN)),
+    Call("inline", "stdio, one at a time, `def`, `blocking=False`", "calls", wire.echoes("echo_inline", MODERN)),
+    Call("rows", "stdio, validated call, 20 rows", "calls", wire.searches(MODERN), 150, 100),
+    Call("1mb", "stdio, 1 MB of prose", "calls", wire.larges("large_prose", MODERN), 10, 10),
+    Call("many", "stdio, one at a time, of 1,000 tools", "many", wire.notes(MODERN)[:50]),  # each tool is warm
+    Call("http", "HTTP, 1 connection, `async def`", "calls", wire.echoes("echo", MODERN), is_http=True),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 1 if a row is more than 5 % above the base, 2 if this machine cannot count."""
+    options = _options(arguments)
+    try:
+        check_tools()
+        return _report(options.only, options.base)
+    except CannotCount as reason:
+        print(f"not measured: {reason}")
+        return _NOT_MEASURED
+    except (ServerFailed, WrongAnswer) as error:
+        print(f"failed: {error}")
+        return _FAILED
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench/instructions.py", description=__doc__)
+    keys = ", ".join(call.key for call in CALLS)
+    parser.add_argument("--only", type=_calls, default=CALLS, metavar="ROW,…", help=keys)
+    parser.add_argument("--base", metavar="REV", help="also count this commit, and fail with 5 %% more than it")
+    return parser.parse_args(arguments)
+
+
+def _calls(text: str) -> tuple[Call, ...]:
+    wanted = text.split(",")
+    if unknown := set(wanted) - {call.key for call in CALLS}:
+        raise argparse.ArgumentTypeError(f"no row {', '.join(sorted(unknown))}")
+    return tuple(call for call in CALLS if call.key in wanted)
+
+
+# -- counting ----------------------------------------------------------------------------------------------------------
+
+
+def _report(calls: Sequence[Call], base: str | None) -> int:
+    with ExitStack() as stack:
+        trees = {"": ROOT} if base is None else {"base: ": stack.enter_context(_worktree(base)), "": ROOT}
+        counts = {name: dict[str, Count]() for name in trees}
+        for group in _groups(calls):
+            for name, tree in trees.items():
+                _say(f"{name}{', '.join(call.key for call in group)}")
+                counts[name] |= _count_base(group, tree) if tree != ROOT else _count(group, tree)
+    print(_table(calls, counts))
+    more = [call.key for call in calls if base is not None and _ratio(call, counts) > _MORE]
+    if more:
+        print(f"\nmore than 5 % above the base: {', '.join(more)}")
+    return _FAILED if more else 0
+
+
+def _groups(calls: Sequence[Call]) -> list[list[Call]]:
+    """The calls that share a server process."""
+    groups: dict[tuple[str, bool], list[Call]] = {}
+    for call in calls:
+        groups.setdefault((call.server, call.is_http), []).append(call)
+    return list(groups.values())
+
+
+def _count_base(group: Sequence[Call], tree: Path) -> dict[str, Count]:
+    """Raises CannotCount if a server of the base does not answer: that is no fault of this checkout."""
+    try:
+        return _count(group, tree)
+    except (ServerFailed, WrongAnswer) as error:
+        raise CannotCount(f"the base does not run here: {error}") from error
+
+
+def _count(group: Sequence[Call], tree: Path) -> dict[str, Count]:
+    """Count each of these calls, on one server with the packages of `tree`."""
+    port = http_client.free_port() if group[0].is_http else None
+    with counted(_command(group[0].server, port), _environment(tree)) as server, ExitStack() as stack:
+        counts: dict[str, Count] = {}
+        for call in group:
+            make_calls = _caller(call, server, port, stack)
+            make_calls(call.warm_up)
+            counts[call.key] = server.count(partial(make_calls, call.count)).per(call.count)
+        return counts
+
+
+def _caller(call: Call, server: CountedServer, port: int | None, stack: ExitStack) -> Callable[[int], object]:
+    """A function that makes a number of calls, one at a time."""
+    if port is None:
+        return partial(_ask, Pipes(server.process, MODERN), cycle(call.messages))
+    http_client.wait_until_open(port, lambda: server.process.poll() is None, _PATIENCE)
+    return stack.enter_context(http_client.exchanging(port, call.messages, 1)).run_calls
+
+
+def _ask(pipes: Pipes, messages: Iterator[Message], count: int) -> None:
+    for message in islice(messages, count):
+        verified(message, pipes.ask(message))
+
+
+def _command(server: str, port: int | None) -> Command:
+    script = str(_SERVERS / f"{server}.py")
+    if port is None:
+        return (sys.executable, script)
+    return (sys.executable, str(Path(sys.prefix) / "bin" / "tooltrue"), "serve", script, "--http", f"127.0.0.1:{port}")
+
+
+# -- the base ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _worktree(revision: str) -> Iterator[Path]:
+    """A checkout of another commit, which runs with the packages of this environment."""
+    git = ("git", "-C", str(ROOT))
+    with tempfile.TemporaryDirectory() as name:
+        tree = Path(name) / "base"
+        add = [*git, "worktree", "add", "--quiet", "--detach", str(tree), revision]
+        if subprocess.run(add, check=False).returncode:
+            raise CannotCount(f"git has no commit {revision}")
+        try:
+            yield tree
+        finally:
+            subprocess.run([*git, "worktree", "remove", "--force", str(tree)], check=True)
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    """Import the packages of this tree. Raises CannotCount if those of another would be counted."""
+    environment = {"PYTHONPATH": os.pathsep.join(map(str, sorted(tree.glob("packages/*/src"))))}
+    locate = [sys.executable, "-c", "import tooltrue; print(tooltrue.__file__)"]
+    place = subprocess.run(locate, check=True, capture_output=True, text=True, env={**os.environ, **environment})
+    if not Path(place.stdout.strip()).is_relative_to(tree):
+        raise CannotCount(f"the packages of {tree} cannot be imported")
+    return environment
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def _table(calls: Sequence[Call], counts: Mapping[str, Mapping[str, Count]]) -> str:
+    """Thousands of instructions of a call."""
+    columns = [f"{name}{part}" for name in counts for part in ("loop", "other threads", "sum")]
+    ratios = ["ratio"] if len(counts) > 1 else []
+    lines = [["thousand instructions", *columns, *ratios]]
+    lines.append(["---"] * len(lines[0]))
+    for call in calls:
+        cells = [_number(part) for of in counts.values() for part in _parts(of[call.key])]
+        lines.append([call.title, *cells, *([f"{_ratio(call, counts):.3f}"] if ratios else [])])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _parts(count: Count) -> tuple[float, float, float]:
+    return count.loop, count.others, count.total
+
+
+def _number(instructions: float) -> str:
+    return f"{instructions / 1_000:,.1f}"
+
+
+def _ratio(call: Call, counts: Mapping[str, Mapping[str, Count]]) -> float:
+    return counts[""][call.key].total / counts["base: "][call.key].total
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
