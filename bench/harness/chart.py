@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from harness.report import OURS, Figures
 
 _COLOURS = {OURS: "#c2410c", "limit": "#a8a29e"}
-_OTHERS = ("#1d4ed8", "#60a5fa", "#0f766e", "#7c3aed", "#0891b2", "#65a30d")
+_OTHERS = ("#1d4ed8", "#60a5fa", "#0f766e", "#7c3aed", "#0891b2", "#65a30d", "#be185d", "#ca8a04")
 
 
 def draw(all_figures: Sequence[Figures], names: Mapping[str, str], file: Path) -> None:
