@@ -27,8 +27,9 @@ of a tool, and every call of a pipeline that has a layer without ``for_tool``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from tooltrue.errors import UnknownTool
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, ToolOutcome, Value, field
@@ -54,6 +55,9 @@ Leaving: TypeAlias = ToolOutcome | BaseException
 Before: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome | None] | None]
 After: TypeAlias = Callable[[ToolCall, ToolOutcome], ToolOutcome | Awaitable[ToolOutcome]]
 Failed: TypeAlias = Callable[[ToolCall, BaseException], Leaving | Awaitable[Leaving]]
+
+
+PartT = TypeVar("PartT", bound=Callable[..., Any])
 
 
 class Step(Value, frozen=True):
@@ -121,7 +125,7 @@ _LEFT = (CallToolResult, InputRequiredResult, BaseException)
 class CallPlan:
     """The steps for one tool and one caller, the outermost first, each with the name of its layer."""
 
-    __slots__ = ("afters", "befores", "depth", "names", "principal", "proceed", "steps", "tool")
+    __slots__ = ("_places", "afters", "befores", "depth", "names", "principal", "proceed", "steps", "tool")
 
     def __init__(
         self,
@@ -136,17 +140,31 @@ class CallPlan:
         self.steps = tuple(step for _, step in steps)
         self.proceed = proceed
         self.depth = len(self.steps)
-        self.befores = tuple((place, step.before) for place, step in enumerate(self.steps) if step.before)
-        self.afters = tuple((place, step.after) for place, step in enumerate(self.steps) if step.after)[::-1]
+        # A part tells its place, so that no call counts along; each is an object of its own.
+        self._places: dict[int, int] = {}
+        self.befores = tuple(self._placed(step.before, place) for place, step in enumerate(self.steps) if step.before)
+        afters = [self._placed(step.after, place) for place, step in enumerate(self.steps) if step.after]
+        self.afters = tuple(reversed(afters))
+
+    def _placed(self, part: PartT, place: int) -> PartT:
+        own = cast("PartT", partial(part)) if id(part) in self._places else part
+        self._places[id(own)] = place
+        return own
+
+    def place_of(self, part: Before | After | None) -> int:
+        """Return the place of the step that ``part`` belongs to; behind all steps if it is ``None``, for the tool."""
+        return self.depth if part is None else self._places[id(part)]
 
     async def run_below(self, call: ToolCall, place: int) -> ToolOutcome:
         """Run the steps below ``place``, and the tool."""
         first = place + 1
         left: Leaving | None = None
         try:
-            for place, before in self.befores:
-                if place >= first and (waiting := before(call)) is not None and (left := await waiting) is not None:
-                    break
+            for place, step in enumerate(self.steps[first:], first):  # noqa: B007 - the place of the step that raises
+                if step.before is not None and (waiting := step.before(call)) is not None:
+                    left = await waiting
+                    if left is not None:
+                        break
             else:
                 place = self.depth
                 left = await self.proceed(call)
@@ -219,22 +237,24 @@ class Planned(Wrapper, frozen=True):
             plan = self.plan_of(tool, principal)
         call = call.renewed()
         call.began = perf_counter()
-        place, left = 0, None
+        part: Before | After | None = None
         try:
-            for place, before in plan.befores:  # noqa: B007 - the place of the step that raises
-                if (waiting := before(call)) is not None and (left := await waiting) is not None:
+            for part in plan.befores:
+                if (waiting := part(call)) is not None and (left := await waiting) is not None:
                     break
             else:
-                place = plan.depth
+                part = None
                 left = await plan.proceed(call)
-                for place, after in plan.afters:  # noqa: B007
-                    left = after(call, left)
-                    if type(left) is not CallToolResult and not isinstance(left, InputRequiredResult):
-                        left = await left
+                for part in plan.afters:
+                    waits = part(call, left)
+                    if waits.__class__ is CallToolResult or isinstance(waits, _OUTCOMES):
+                        left = cast("ToolOutcome", waits)
+                    else:
+                        left = await waits
                 return left
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
             left = error
-        return await plan.leave(call, place, left)
+        return await plan.leave(call, plan.place_of(part), left)
 
     def plan_of(self, tool: Tool, principal: Principal) -> CallPlan:
         """Return the plan for this tool and this caller. A later call takes the same."""

@@ -31,9 +31,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from tooltrue.errors import InvalidRequest
@@ -179,11 +180,11 @@ class ServerConnection:
                 with self._handlers.traced(request, self._carrier, session):
                     return await self._handlers.legacy.answer(request, session, exchange, self._principal)
 
-    def begin_plain(self, plain: PlainCall, exchange: Dialogue) -> Coroutine[Any, Any, bytes] | None:
+    def begin_plain(self, plain: PlainCall) -> Callable[[], Awaitable[bytes]] | None:
         """Begin a stateless tool call that wants nothing but its result. All others take :meth:`on_request`."""
         if self._handlers.traces or (facts := self._known.of(plain.meta)) is None:
             return None
-        return self._handlers.modern.answer_plain(plain, facts, self._principal)
+        return partial(self._handlers.modern.answer_plain, plain, facts, self._principal)
 
     async def _modern(self, request: RpcRequest, exchange: Dialogue) -> bytes:
         with self._handlers.traced(request, self._carrier):

@@ -226,13 +226,60 @@ class _Expiring(Generic[V]):
             self.entries.move_to_end(oldest)
 
 
+class _Arrival:
+    """The theoretical arrival time of a key. Once it ``is_dropped``, another one may stand for the key."""
+
+    __slots__ = ("at", "is_dropped")
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.is_dropped = False
+
+
+_FEW = 64
+
+
+class _Arrivals:
+    """Arrival times by key. One that has passed is as good as none; of more than a few, each new key checks the two
+    oldest."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[str, _Arrival] = OrderedDict()  # as in `_Expiring`
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def at(self, key: str, now: int) -> int:
+        """Return the arrival time of a key; ``now`` if it has none."""
+        arrival = self._entries.get(key)
+        return now if arrival is None else arrival.at
+
+    def find(self, key: str, now: int) -> _Arrival:
+        arrival = self._entries.get(key)
+        if arrival is None:
+            if len(self._entries) > _FEW:
+                self._bury(now)
+                self._bury(now)
+            arrival = self._entries[key] = _Arrival(now)
+        return arrival
+
+    def _bury(self, now: int) -> None:
+        oldest = next(iter(self._entries))
+        if self._entries[oldest].at <= now:
+            self._entries.pop(oldest).is_dropped = True
+        else:
+            self._entries.move_to_end(oldest)
+
+
 class MemoryFacts:
     """Facts of one process and one event loop. ``clock`` returns seconds; only differences matter."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._values: _Expiring[bytes] = _Expiring()
-        self._arrivals: _Expiring[int] = _Expiring()
+        self._arrivals = _Arrivals()
         self._listeners = Listeners()
         self._published = 0
 
@@ -274,29 +321,44 @@ class MemoryFacts:
 
     async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
         now = nanoseconds(self._clock())
-        arrival = self._arrivals.get(key, now) or now
-        arrival, wait = admit(arrival, now, per_second=per_second, burst=burst, cost=cost)
+        at, wait = admit(self._arrivals.at(key, now), now, per_second=per_second, burst=burst, cost=cost)
         if wait:
             return waiting(wait)
-        self._arrivals.put(key, arrival, arrival, now)
+        self._arrivals.find(key, now).at = at
         return 0.0
 
     def take_now(self, buckets: Sequence[Bucket]) -> float:
         """Take one token from each bucket, or from none; returns the same as ``take``. Several times faster."""
-        now = int(self._clock() * NANOSECONDS)
-        entries = self._arrivals.entries
-        for bucket in buckets:
-            entry = entries.get(bucket.key)
-            if entry is not None and entry[0] - now > bucket.room:
-                return self._wait(bucket, entry[0], now)
-        for bucket in buckets:
-            key, entry = bucket.key, entries.get(bucket.key)
-            if entry is None:
-                self._arrivals.put(key, now + bucket.interval, now + bucket.interval, now)
+        return self.taker(buckets)()
+
+    def taker(self, buckets: Sequence[Bucket]) -> Callable[[], float]:
+        """Return a function that takes one token from each of these buckets, as :meth:`take_now` does."""
+        clock, find = self._clock, self._arrivals.find
+        rows: list[tuple[_Arrival, Bucket]] = []
+
+        def take() -> float:
+            now = int(clock() * NANOSECONDS)
+            for arrival, bucket in rows:
+                if arrival.at - now > bucket.room or arrival.is_dropped:
+                    break
             else:
-                arrival = (now if entry[0] < now else entry[0]) + bucket.interval
-                entries[key] = (arrival, arrival)
-        return 0.0
+                for arrival, bucket in rows:
+                    at = arrival.at
+                    arrival.at = (at if at > now else now) + bucket.interval
+                return 0.0 if rows else first(now)
+            return first(now)
+
+        def first(now: int) -> float:
+            """Take with arrivals that are looked up, and kept for the next call."""
+            rows[:] = [(find(bucket.key, now), bucket) for bucket in buckets]
+            for arrival, bucket in rows:
+                if arrival.at - now > bucket.room:
+                    return self._wait(bucket, arrival.at, now)
+            for arrival, bucket in rows:
+                arrival.at = max(arrival.at, now) + bucket.interval
+            return 0.0
+
+        return take
 
     def _wait(self, bucket: Bucket, arrival: int, now: int) -> float:
         return waiting(admit(arrival, now, per_second=bucket.per_second, burst=bucket.burst, cost=1)[1])

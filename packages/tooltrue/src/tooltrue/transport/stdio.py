@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol
 
 from tooltrue.transport import processes
 from tooltrue.transport.lines import LineSplitter
@@ -29,6 +29,8 @@ __all__ = ["serve"]
 _log = logging.getLogger("tooltrue")
 
 _CHUNK = 64 * 1024
+_FEW = 16 * 1024
+"""Bytes that wait to be written: above the one a reader has fallen behind, at the other it has caught up."""
 _END_SECONDS = 1.0
 _LAST_SECONDS = 2.5
 _FAREWELL_SECONDS = 0.2
@@ -53,30 +55,38 @@ class StdioSession(Protocol):
     async def close(self) -> None: ...
 
 
-class _Writer:
-    """Writes lines in order without blocking the loop: at once while the reader keeps up, otherwise later."""
+class _Output:
+    """Writes lines in order without blocking the loop: at once while the reader keeps up, otherwise later.
+
+    The descriptor of a pipe, socket or terminal is written to directly, and the loop is asked only when it is full: a
+    transport of asyncio costs several times as much for each answer.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.more_to_come: Callable[[], bool] = lambda: False
-        self._reader = _Watch()
+        self.crowded: Callable[[bool], None] = lambda crowded: None
+        """Called when the reader has fallen behind, and when it has caught up."""
+        self._on_gone: Callable[[], object] = lambda: None
+        self._gone = False
+        self._drained = asyncio.Event()
+        self._can_wait = _can_wait_for(descriptor)  # all others never block
         self._pending: list[bytes] = []
         self._size = 0
         self._scheduled = False
+        self._rest = memoryview(b"")
+        self._backlog: list[bytes] = []
+        self._backlog_size = 0
+        self._is_crowded = False
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.WriteTransport | None = None
 
-    async def open(self, gone: Callable[[], None]) -> None:
+    def open(self, gone: Callable[[], None]) -> None:
         """``gone`` is called when the reader has closed its end."""
-        self._reader.on_end = gone
-        if _can_wait_for(self._descriptor):  # all others never block
-            self._transport, _ = await self._loop.connect_write_pipe(
-                lambda: self._reader, os.fdopen(self._descriptor, "wb", buffering=0)
-            )
-
-    def when_crowded(self, call: Callable[[bool], None]) -> None:
-        """Call back when the reader has fallen behind, and when it has caught up."""
-        self._reader.crowded = call
+        self._on_gone = gone
+        if self._can_wait:
+            os.set_blocking(self._descriptor, False)
+            if not os.isatty(self._descriptor):  # the end of a pipe to write to is "readable" once its reader is gone
+                self._loop.add_reader(self._descriptor, self._end)
 
     def write(self, frame: bytes) -> None:
         """Send now, or together with answers that are about to follow."""
@@ -98,62 +108,134 @@ class _Writer:
         data = b"".join(self._pending)
         self._pending.clear()
         self._size = 0
-        if self._transport is not None:
-            self._transport.write(data)
-        elif not self._reader.gone.is_set():
-            self._write_file(data)
-
-    def _write_file(self, data: bytes) -> None:
+        if self._gone:
+            return
+        if self._rest or self._backlog:
+            self._queue(data)
+            return
         try:
-            _write_all(self._descriptor, data)
+            count = os.write(self._descriptor, data) if self._can_wait else _write_all(self._descriptor, data)
+        except BlockingIOError:
+            count = 0
         except OSError as error:
+            self._fail(error)
+            return
+        if count < len(data):
+            self._rest = memoryview(data)[count:]
+            self._loop.add_writer(self._descriptor, self._write_rest)
+            self._tell_crowded()
+
+    def _queue(self, data: bytes) -> None:
+        self._backlog.append(data)
+        self._backlog_size += len(data)
+        self._tell_crowded()
+
+    def _write_rest(self) -> None:
+        if not self._rest:
+            self._rest = memoryview(b"".join(self._backlog))
+            self._backlog.clear()
+            self._backlog_size = 0
+        try:
+            self._rest = self._rest[os.write(self._descriptor, self._rest) :]
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        if not (self._rest or self._backlog):
+            self._loop.remove_writer(self._descriptor)
+            self._drained.set()
+        self._tell_crowded()
+
+    def _tell_crowded(self) -> None:
+        waiting = len(self._rest) + self._backlog_size
+        is_crowded = waiting > (_FEW if self._is_crowded else _CHUNK)
+        if is_crowded is not self._is_crowded:
+            self._is_crowded = is_crowded
+            self.crowded(is_crowded)
+
+    def _fail(self, error: OSError) -> None:
+        if not self._can_wait:
             problem = os.strerror(error.errno or 0)
             _log.error("%s", coded_sentence(STDOUT_NOT_WRITABLE, "en", {"problem": problem}))
-            self._reader.connection_lost(error)
+        self._end()
+
+    def _end(self) -> None:
+        """The reader is gone: nothing can be sent any more."""
+        if self._gone:
+            return
+        self._gone = True
+        self._stop()
+        self._drained.set()
+        self._on_gone()
+
+    def _stop(self) -> None:
+        if self._can_wait:
+            self._loop.remove_reader(self._descriptor)
+            self._loop.remove_writer(self._descriptor)
 
     async def close(self) -> None:
         """Flush to the reader, for at most a second."""
         self._flush()
-        if self._transport is not None:
-            self._transport.close()
-            await _within(_END_SECONDS, self._reader.gone.wait())
-            if not self._reader.gone.is_set():
-                self._transport.abort()
+        if not self._gone and (self._rest or self._backlog):
+            self._drained.clear()
+            await _within(_END_SECONDS, self._drained.wait())
+        self._stop()
+        os.close(self._descriptor)
 
 
-class _Watch(asyncio.BaseProtocol):
-    """Detects that the other end of a pipe has closed."""
-
-    def __init__(self) -> None:
-        self.on_end: Callable[[], object] = lambda: None
-        self.crowded: Callable[[bool], None] = lambda crowded: None
-        self.gone = asyncio.Event()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.gone.set()
-        self.on_end()
-
-    def pause_writing(self) -> None:
-        self.crowded(True)
-
-    def resume_writing(self) -> None:
-        self.crowded(False)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes) -> int:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+    return len(data)
 
 
-class _StdinReader(_Watch, asyncio.Protocol):
-    def __init__(self, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
-        super().__init__()
+class _Input(Protocol):
+    """Reads in the background; can be paused, and stops when it is closed."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _PipeInput:
+    """Reads a pipe, socket or terminal when the loop tells that there is something to read."""
+
+    def __init__(self, source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
+        self._source = source
         self._feed = feed
-        self.on_end = on_end
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._has_ended = False
+        os.set_blocking(source, False)
+        self.resume()
 
-    def data_received(self, data: bytes) -> None:
-        self._feed(data)
+    def _read(self) -> None:
+        try:
+            data = os.read(self._source, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # the other end is gone
+            data = b""
+        if data:
+            self._feed(data)
+        else:
+            self.close()
+            self._on_end()
+
+    def pause(self) -> None:
+        self._loop.remove_reader(self._source)
+
+    def resume(self) -> None:
+        if not self._has_ended:
+            self._loop.add_reader(self._source, self._read)
+
+    def close(self) -> None:
+        self._has_ended = True
+        self._loop.remove_reader(self._source)
 
 
 def _take_descriptors() -> tuple[int, int]:
@@ -177,23 +259,23 @@ async def serve(make: Callable[[Callable[[bytes], None]], StdioSession]) -> None
     finished, stopped = asyncio.Event(), asyncio.Event()
     _on_signals(lambda: (stopped.set(), finished.set()))
     processes.adopt_orphans()
-    writer = _Writer(target)
-    await writer.open(finished.set)
-    session = make(writer.write)
-    writer.more_to_come = lambda: session.busy
+    output = _Output(target)
+    output.open(finished.set)
+    session = make(output.write)
+    output.more_to_come = lambda: session.busy
     splitter = LineSplitter(session.feed, lambda: (session.too_long(), finished.set()))
-    reading = await _read(source, splitter.feed, lambda: (splitter.end(), finished.set()))
+    reading = _read(source, splitter.feed, lambda: (splitter.end(), finished.set()))
 
     def crowded(is_crowded: bool) -> None:
         # A client that does not read answers can send no more requests, and its pending ones wait.
-        reading.pause_reading() if is_crowded else reading.resume_reading()
+        reading.pause() if is_crowded else reading.resume()
         session.hold(is_crowded)
 
-    writer.when_crowded(crowded)
+    output.crowded = crowded
     await finished.wait()
     reading.close()
     await _end(session, stopped)
-    await writer.close()
+    await output.close()
     processes.end_children()
 
 
@@ -209,12 +291,18 @@ def _on_signals(stop: Callable[[], object]) -> None:
         signal.signal(number, handle)
 
 
-class _Unstoppable(asyncio.ReadTransport):
-    """A file is always read to its end; its content is finite."""
+class _FileInput:
+    """A file is always read to its end, by a thread; its content is finite."""
 
-    def pause_reading(self) -> None: ...
+    def __init__(self, source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
+        loop = asyncio.get_running_loop()
+        threading.Thread(
+            target=_read_file, args=(source, loop, feed, on_end), name="tooltrue-stdin", daemon=True
+        ).start()
 
-    def resume_reading(self) -> None: ...
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -233,22 +321,12 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
             await work
 
 
-async def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> asyncio.ReadTransport:
-    """Feed the input, then call ``on_end``; the returned transport pauses and stops it."""
-    loop = asyncio.get_running_loop()
+def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> _Input:
+    """Feed the input, then call ``on_end``."""
     if not _can_wait_for(source):
-        threading.Thread(
-            target=_read_file, args=(source, loop, feed, on_end), name="tooltrue-stdin", daemon=True
-        ).start()
-        return _Unstoppable()
+        return _FileInput(source, feed, on_end)
     threading.Thread(target=_watch_end, args=(source,), name="tooltrue-end", daemon=True).start()
-    transport: Any
-    transport, _ = await loop.connect_read_pipe(
-        lambda: _StdinReader(feed, on_end), os.fdopen(source, "rb", buffering=0)
-    )
-    if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
-        transport.max_size = _CHUNK
-    return transport
+    return _PipeInput(source, feed, on_end)
 
 
 def _watch_end(source: int) -> None:

@@ -77,13 +77,14 @@ class _SlotPool:
     ``queued`` counts all waiting calls that need a slot here, wherever they wait.
     """
 
-    __slots__ = ("limit", "queued", "running", "waiting")
+    __slots__ = ("is_dropped", "limit", "queued", "running", "waiting")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.running = 0
         self.queued = 0
         self.waiting: deque[_Waiter] = deque()
+        self.is_dropped = False
 
     @property
     def idle(self) -> bool:
@@ -206,21 +207,16 @@ class _Slots:
         )
 
     def take(self, call: ToolCall) -> Awaitable[None] | None:
-        tool, caller, server = pools = self._current()
+        tool, caller, server = pools = self.pools
+        if tool.is_dropped or caller.is_dropped:  # while no call was in them
+            self.pools = self.layer.pools_of(self.tool.name, self.tool.at_once, self.principal)
+            tool, caller, server = pools = self.pools
         if tool.running < tool.limit and caller.running < caller.limit and server.running < server.limit:
             tool.running += 1
             caller.running += 1
             server.running += 1
             return None
         return self.layer.wait(pools, self.tool.name, call.context)
-
-    def _current(self) -> _Pools:
-        """Return the pools, which may have been dropped while no call was in them."""
-        tool, caller, _ = self.pools
-        layer, name = self.layer, self.tool.name
-        if layer.tools.get(name) is not tool or layer.callers.get(self.principal.id) is not caller:
-            self.pools = layer.pools_of(name, self.tool.at_once, self.principal)
-        return self.pools
 
     def free_after(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
         tool, caller, server = self.pools
@@ -271,7 +267,7 @@ _HOLD = "concurrency"
 def _made(pools: dict[str, _SlotPool], key: str, limit: int) -> _SlotPool:
     if len(pools) >= _MAX_KEPT:
         for idle in [key for key, pool in pools.items() if pool.idle]:
-            del pools[idle]
+            pools.pop(idle).is_dropped = True
     gate = pools.setdefault(key, _SlotPool(limit))
     gate.limit = limit  # the tool may have been replaced by another of its name
     return gate

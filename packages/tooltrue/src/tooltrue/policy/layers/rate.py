@@ -13,6 +13,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
@@ -88,38 +89,39 @@ def _times(rate: Rate, times: int) -> Rate:
 
 def rate(limits: RateLimits, facts: Facts, abuse_events: AbuseEvents) -> Callable[[Provider], Provider]:
     """Limit the rate of operations. A refusal says when to come back."""
-    take = facts.take_now if isinstance(facts, MemoryFacts) else Leases(facts).take
-    return lambda inner: _RateLimited(inner, limits, take, facts, abuse_events)
+    taker = facts.taker if isinstance(facts, MemoryFacts) else Leases(facts).taker
+    return lambda inner: _RateLimited(inner, limits, taker, facts, abuse_events)
 
 
-Take: TypeAlias = Callable[[tuple[Bucket, ...]], float | Awaitable[float]]
-"""Takes one token from each bucket, or returns the seconds until that is possible; it waits for a store elsewhere."""
+Take: TypeAlias = Callable[[], float | Awaitable[float]]
+"""Takes one token from each of its buckets, or returns the seconds until that is possible; it waits for a store
+elsewhere."""
 
 
 _MAX_KEPT = 10_000
 _SECONDS = 900.0
 """How long a state is known to have been sent, and how long a person has for an answer."""
-_Known: TypeAlias = dict[tuple[str, str], tuple[Bucket, ...]]
+_Takes: TypeAlias = dict[tuple[str, str], Take]
 
 
 class _RateLimited(StepLayer, frozen=True):
-    """``bucket_cache``: the buckets of recent callers of resources and prompts, so that a request makes no keys."""
+    """``takes``: those of recent callers of resources and prompts, so that a request makes no keys."""
 
     limits: RateLimits
-    take: Take
+    taker: Callable[[tuple[Bucket, ...]], Take]
     states: Values
     abuse_events: AbuseEvents
-    bucket_cache: _Known = field(default_factory=_Known)
+    takes: _Takes = field(default_factory=_Takes)
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
-        take, name = self.take, tool.name
-        buckets = self._buckets(name, principal.id, tool.rate)
+        name = tool.name
+        take = self.taker(self._buckets(name, principal.id, tool.rate))
 
         def before(call: ToolCall) -> Awaitable[None] | None:
             rounds = call.context.rounds
             if rounds is not None and rounds.number:
                 return later_round(call, rounds)
-            wait = take(buckets)
+            wait = take()
             if not isinstance(wait, int | float):
                 return elsewhere(call, wait)
             if wait:
@@ -132,7 +134,7 @@ class _RateLimited(StepLayer, frozen=True):
 
         async def later_round(call: ToolCall, rounds: Rounds) -> None:
             if not await self._is_paid(rounds):
-                await self._pay(name, buckets, call.context)
+                await self._pay(name, take, call.context)
 
         return Step(before)
 
@@ -141,16 +143,16 @@ class _RateLimited(StepLayer, frozen=True):
         rounds = context.rounds
         if rounds is None or not rounds.number or not await self._is_paid(rounds):
             key = (context.principal.id, kind)
-            buckets = self.bucket_cache.get(key)
-            if buckets is None:
-                if len(self.bucket_cache) >= _MAX_KEPT:
-                    self.bucket_cache.clear()
-                buckets = self.bucket_cache[key] = self._buckets(kind, context.principal.id, None)
-            await self._pay(kind, buckets, context)
+            take = self.takes.get(key)
+            if take is None:
+                if len(self.takes) >= _MAX_KEPT:
+                    self.takes.clear()
+                take = self.takes[key] = self.taker(self._buckets(kind, context.principal.id, None))
+            await self._pay(kind, take, context)
         return await proceed(operation)
 
-    async def _pay(self, name: str, buckets: tuple[Bucket, ...], context: RequestContext) -> None:
-        taken = self.take(buckets)
+    async def _pay(self, name: str, take: Take, context: RequestContext) -> None:
+        taken = take()
         wait = taken if isinstance(taken, int | float) else await taken
         if wait:
             raise self._refused(name, context, wait)
@@ -221,6 +223,10 @@ class Leases:
         self._clock = clock
         self._leases: dict[str, _Lease] = {}
         self._pending: dict[str, _PendingLease] = {}
+
+    def taker(self, buckets: tuple[Bucket, ...]) -> Callable[[], Awaitable[float]]:
+        """Return a function that takes one token from each of these buckets."""
+        return partial(self.take, buckets)
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
         """Take one token from each bucket, the narrowest first: a caller that is over its own limit takes no token of
