@@ -238,10 +238,16 @@ class Planned(Wrapper, frozen=True):
         call = call.renewed()
         call.began = perf_counter()
         part: Before | After | None = None
+        entered = 0
         try:
             for part in plan.befores:
-                if (waiting := part(call)) is not None and (left := await waiting) is not None:
-                    break
+                if (waiting := part(call)) is not None:
+                    if (left := await waiting) is not None:
+                        break
+                    if call.tool is None and self._is_exchanged(tool, call):
+                        entered = 1
+                        left = await self._below(plan.names[plan.place_of(part)])(call)
+                        break
             else:
                 part = None
                 left = await plan.proceed(call)
@@ -254,7 +260,18 @@ class Planned(Wrapper, frozen=True):
                 return left
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
             left = error
-        return await plan.leave(call, plan.place_of(part), left)
+        return await plan.leave(call, plan.place_of(part) + entered, left)
+
+    def _is_exchanged(self, tool: Tool, call: ToolCall) -> bool:
+        """Return whether the call has another tool by now: it has waited, and no layer has found its tool yet."""
+        try:
+            return self.innermost.known_tool(call.name, call.context) is not tool
+        except UnknownTool:
+            return True
+
+    def _below(self, name: str) -> Callable[[ToolCall], Awaitable[ToolOutcome]]:
+        """Return the general form of all that lies below a layer."""
+        return cast("Wrapper", dict(self.layers)[name]).inner.call_tool
 
     def plan_of(self, tool: Tool, principal: Principal) -> CallPlan:
         """Return the plan for this tool and this caller. A later call takes the same."""
