@@ -343,6 +343,11 @@ class Unplanned(Wrapper, frozen=True):
         return await self.inner.call_tool(call)
 
 
+class Hides(Wrapper, frozen=True):
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        raise UnknownTool(name)
+
+
 class PlannedBase(StepLayer, frozen=True):
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
         return None
@@ -360,13 +365,27 @@ class OtherDecision(PlannedBase, frozen=True):
 
 @pytest.mark.parametrize(
     ("layer", "takes_plans"),
-    [(Unplanned, False), (OtherCalls, False), (Wrapper, True), (PlannedBase, True), (OtherDecision, True)],
+    [
+        (Unplanned, False),
+        (OtherCalls, False),
+        (Hides, False),
+        (Wrapper, True),
+        (PlannedBase, True),
+        (OtherDecision, True),
+    ],
 )
 def test_a_layer_that_treats_calls_without_a_step_keeps_the_pipeline_nested(
     layer: Callable[[Provider], Provider], takes_plans: bool
 ):
     provider = planned(Bottom("answers", Log()), [("base", PlannedBase), ("layer", layer)])
     assert isinstance(provider, Planned) == takes_plans
+
+
+def test_a_tool_that_a_layer_without_a_step_hides_is_not_called():
+    log = Log()
+    layers = [("finds", lambda inner: Finds(inner, log)), ("hides", Hides)]
+    events = driven(planned(Bottom("answers", log), layers).call_tool(ToolCall("tool", {}, CONTEXT)), log, -1)
+    assert events[-1].startswith("raises UnknownTool")
 
 
 def test_the_oldest_plans_are_dropped(monkeypatch: pytest.MonkeyPatch):

@@ -321,5 +321,5 @@ _CALLING = frozenset({"call_tool", "around"})
 
 
 def _passes_calls(outer: Provider, inner: Provider) -> bool:
-    """Return whether ``outer`` leaves calls alone: then its ``call_tool`` is that of ``inner``."""
-    return cast("Any", outer).call_tool == cast("Any", inner).call_tool
+    """Return whether ``outer`` leaves calls alone: then it finds and calls tools by the methods of ``inner``."""
+    return outer.call_tool == inner.call_tool and outer.find_tool == inner.find_tool
