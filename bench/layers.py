@@ -1,8 +1,8 @@
 """`python bench/layers.py`: the CPU time of each layer of the guard for a call, in µs, threads included.
 
 Each figure is the minimum over many rounds of the whole pipeline, less that of the pipeline without that layer, both
-called in turn in this process. Audit records go to a file, as in a server. With `--instructions` the figures are
-thousands of CPU instructions, which do not depend on the load or the clock rate of the machine.
+called in turn in this process. Calls take plans, and audit records go to a file, as in a server. With `--instructions`
+the figures are thousands of CPU instructions, which do not depend on the load or the clock rate of the machine.
 """
 
 import argparse
@@ -14,19 +14,21 @@ from pathlib import Path
 
 from harness.instructions import instructions
 from tooltrue import LocalToolset, Principal, Rate
-from tooltrue.policy import pipeline
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.rate import RateLimits
-from tooltrue.policy.pipeline import standard
+from tooltrue.policy.pipeline import STAGES, LayerFactory, Parts
+from tooltrue.policy.plan import planned
+from tooltrue.policy.rules.decision import decision
 from tooltrue.server.service import SILENT
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.toolset import Provider, guarded
+from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import RequestContext, ToolCall
 
 CALLS = 2_000
-Layers = Sequence[Callable[[Provider], Provider]]
+Layers = Sequence[tuple[str, LayerFactory]]
 Cost = Callable[[], float]
 
 
@@ -55,10 +57,11 @@ async def _measure(file: Path, rounds: int, unit: str, cost: Cost) -> None:
     guard = Guard(rate=RateLimits.of(Rate(1e6, 10**6)), audit=Audit.of(f"sqlite://{file}"))
     recorder = Recorder(guard.audit)
     async with recorder.open():
-        layers = _layers(tools, guard, recorder)
-        # The write-ahead record and the audit record belong together: one layer alone writes other records.
-        names = [name for name in dict.fromkeys(map(_name, layers)) if name != "intent"]
-        providers = [guarded(tools, *layers), tools, *(guarded(tools, *_without(layers, name)) for name in names)]
+        layers = _layers(guard, recorder)
+        # The write-ahead record and the audit record belong together: one layer alone writes other records. Without
+        # `authorize`, the layers below it would look for the tool.
+        names = [name for name, _ in layers if name not in ("write_ahead_audit", "authorize")]
+        providers = [planned(tools, layers), tools, *(planned(tools, _without(layers, name)) for name in names)]
         least = [float("inf")] * len(providers)
         for _ in range(rounds):
             for place, provider in enumerate(providers):
@@ -70,30 +73,17 @@ async def _measure(file: Path, rounds: int, unit: str, cost: Cost) -> None:
     print(f"| all | {everything - bare:.2f} |")
 
 
-def _name(layer: Callable[[Provider], Provider]) -> str:
-    """That of the function that has made it."""
-    return getattr(layer, "__qualname__", str(layer)).partition(".")[0].strip("_").lower()
-
-
 def _without(layers: Layers, name: str) -> Layers:
-    gone = {"audit", "intent"} if name == "audit" else {name}
-    return [layer for layer in layers if _name(layer) not in gone]
+    gone = {"audit", "write_ahead_audit"} if name == "audit" else {name}
+    return [(one, layer) for one, layer in layers if one not in gone]
 
 
-def _layers(tools: LocalToolset, guard: Guard, recorder: Recorder) -> Layers:
-    """Those that `standard` puts around a provider."""
-    seen: list[Layers] = []
-
-    def keep(provider: Provider, *layers: Callable[[Provider], Provider]) -> Provider:
-        seen.append(layers)
-        return guarded(provider, *layers)
-
-    before, pipeline.guarded = pipeline.guarded, keep
-    try:
-        standard(tools, guard, MemoryFacts(), recorder)
-    finally:
-        pipeline.guarded = before
-    return seen[0]
+def _layers(guard: Guard, recorder: Recorder) -> Layers:
+    """Those that `standard` puts around a provider, with their names."""
+    facts = MemoryFacts()
+    decide = decision(guard.rules, guard.decide, guard.local_scopes)
+    parts = Parts(guard, facts, recorder, Approvals(facts), decide)
+    return [(stage.name, stage.make(parts)) for stage in STAGES]
 
 
 async def _measured(provider: Provider, recorder: Recorder, cost: Cost) -> float:
