@@ -146,6 +146,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "inspect": {
         "short": "显示服务器的信息及其防护。",
         "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
+        "--plan": "只输出该工具的一次调用所经过的各个步骤。",
     },
     "inventory": {
         "short": "列出各处配置的服务器。",
@@ -340,6 +341,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "SECONDS": "秒数",
     "TEXT": "文本",
     "TIME": "时间",
+    "TOOL": "工具",
     "URL|FILE": "URL|文件",
 }
 """Placeholders of the values of options. Those of plugins are among their own texts."""

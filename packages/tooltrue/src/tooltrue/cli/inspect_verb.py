@@ -12,11 +12,15 @@ from tooltrue.app import Server
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_rows
+from tooltrue.cli.plan_report import plan_report, show_plan
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.server_connection import connected, revision_option, target_of
+from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.cli.terminal_host import TYPED, is_config, opened, speaking_only
+from tooltrue.cli.wording import PLAN_FOR_LOCAL_SERVER_ONLY
 from tooltrue.client.client import Target
 from tooltrue.client.eras import ServerFacts
+from tooltrue.errors import ConfigurationError
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import ToolDefinition
 from tooltrue.tools.meta_keys import CONFINED_BY, WALLS
@@ -29,15 +33,26 @@ __all__ = ["command"]
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @revision_option
+@click.option("--plan", "tool", metavar="TOOL", help="Print the steps that a call of TOOL passes, and nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    target: str, family: FamilyOptions, config: str | None, timeout: float, revision: str | None, as_json: bool
+    target: str,
+    family: FamilyOptions,
+    config: str | None,
+    timeout: float,
+    revision: str | None,
+    tool: str | None,
+    as_json: bool,
 ) -> None:
     """Inspect TARGET.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
     (mcpServers JSON, TOML).
     """
+    if tool is not None:
+        plan = asyncio.run(plan_report(_server_of(target, family, config), tool))
+        show_json(plan) if as_json else show_plan(plan)
+        return
     if is_config(target):
         host = asyncio.run(_look_at_all(target, timeout, revision))
         show_json(host) if as_json else _show_host(host)
@@ -53,6 +68,12 @@ def command(
         "walls": _walls(resolved_target, tools),
     }
     show_json(report) if as_json else _show(report)
+
+
+def _server_of(target: str, family: FamilyOptions, config: str | None) -> Server:
+    if is_config(target) or not is_ours(target):
+        raise ConfigurationError.of(PLAN_FOR_LOCAL_SERVER_ONLY, target=target)
+    return load_server(Spec.of(target, family, config))
 
 
 async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[ToolDefinition]]:

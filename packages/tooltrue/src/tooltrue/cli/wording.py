@@ -267,6 +267,11 @@ CONFIG_FOR_LOCAL_SERVER_ONLY: Final = message(
     "--config goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
     "--config 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
 )
+PLAN_FOR_LOCAL_SERVER_ONLY: Final = message(
+    "TT4075",
+    "--plan goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
+    "--plan 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
+)
 POLICY_ENTRY_NOT_FOUND: Final = message(
     "TT4313",
     "This server has no entry called {name!r}. Near: {nearest}.",
