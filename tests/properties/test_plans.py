@@ -79,7 +79,9 @@ tools = st.builds(
     some(_TOOL_SETTINGS, 3),
     st.booleans(),
 )
-behaviours = st.sampled_from(BEHAVIOURS)
+behaviours = st.sampled_from(
+    ["value"] * 8 + ["needs", "needs then asks", "late", "remove", "refuse"] * 2 + list(BEHAVIOURS)
+)
 plain = st.builds(lambda do: {"do": do}, behaviours)
 arguments = st.one_of(
     plain,
@@ -106,14 +108,14 @@ calls = st.builds(
     arguments,
     st.sampled_from(PRINCIPALS),
     trail=st.sampled_from(["none", "new", "claimed"]),
-    has_rounds=st.sampled_from([True, True, False]),
-    can_ask=st.sampled_from([True, True, False]),
+    has_rounds=st.sampled_from([True] * 5 + [False]),
+    can_ask=st.sampled_from([True] * 5 + [False]),
     is_silent=st.booleans(),
-    answer=st.sampled_from(ANSWERS),
+    answer=st.sampled_from(["once"] * 5 + list(ANSWERS)),
     has_state=st.booleans(),
-    tool_is_found=st.sampled_from([False, False, True]),
+    tool_is_found=st.sampled_from([False] * 4 + [True]),
     is_admitted=st.sampled_from([True] * 15 + [False]),
-    change=st.sampled_from([""] * 9 + ["exchange", "remove"]),
+    change=st.sampled_from([""] * 9 + ["exchange", "exchange", "remove"]),
     later=st.sampled_from([0.0, 0.0, 20.0, 100_000.0]),
     settle=st.sampled_from(["", "allow", "deny"]),
 )
@@ -134,9 +136,9 @@ plots = st.builds(
     st.sampled_from(["none"] * 6 + sorted(DECISIONS)),
     st.sampled_from(["here", "elsewhere"]),
     st.sampled_from(["plain", "plain", "plain", "prefixed", "only finds"]),
-    st.one_of(st.just(()), st.lists(faults, max_size=2).map(tuple)),
+    st.one_of(st.just(()), st.just(()), st.lists(faults, max_size=2).map(tuple)),
     st.sampled_from([True, True, False]),
-    st.one_of(st.just(0), st.just(0), st.integers(1, 40)),
+    st.one_of(st.just(0), st.just(0), st.just(0), st.integers(1, 40)),
     st.one_of(st.just(0), st.just(0), st.just(0), st.integers(1, 20)),
     st.sampled_from([False, False, True]),
     st.sampled_from([False] * 5 + [True]),
