@@ -27,7 +27,8 @@ from properties.two_forms import (
     ToolPlan,
     story,
 )
-from tooltrue.policy.layers import audit, authorize, concurrency, confirm, limits, sanitize
+from tooltrue._internal.deadline import Deadline
+from tooltrue.policy.layers import audit, authorize, concurrency, confirm, sanitize
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.plan import CallPlan, Planned, Step
 from tooltrue.policy.rules.globs import globs
@@ -292,7 +293,7 @@ def frees_no_slot_after_a_failure(patch: pytest.MonkeyPatch) -> None:
 
 
 def ends_no_deadline(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(limits, "_was_late", lambda call: False)
+    patch.setattr(Deadline, "end_late", lambda self: False)
 
 
 def settles_no_grant(patch: pytest.MonkeyPatch) -> None:

@@ -363,6 +363,9 @@ class NotedMeter(Meter):
         self.events.append(f"meter {method} {name!r} {outcome}")
         super().count_operation(method, name, outcome, seconds)
 
+    def counter(self, method: str, name: str) -> Callable[[str, float], None]:
+        return lambda outcome, seconds: self.count_operation(method, name, outcome, seconds)
+
     def refused(self, code: str) -> None:
         self.events.append(f"meter refused {code}")
         super().refused(code)
