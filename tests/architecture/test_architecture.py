@@ -169,6 +169,15 @@ def test_no_module_is_loaded_by_name():
     assert failures(holds) == []
 
 
+_TRANSPORT_CLASS = re.compile(r"\bisinstance\([^()]*, \(?(?:asyncio\.)?(?:transports\.)?\w*Transport\b")
+
+
+def test_no_module_asks_for_the_class_of_a_transport_of_the_event_loop():
+    """Those of uvloop are no subclasses of asyncio's: the answer differs with the event loop."""
+    assert failures(lambda name, code: not _TRANSPORT_CLASS.search(code.text)) == []
+    assert _TRANSPORT_CLASS.search("assert isinstance(transport, asyncio.SubprocessTransport)")
+
+
 _REVISION = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 
 

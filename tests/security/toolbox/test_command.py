@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.event_loops import each_event_loop
 from support.toolbox.commands import (
     ANYTHING,
     FILES,
@@ -32,6 +33,8 @@ from support.toolbox.commands import (
 from tooltrue import Client, Server
 from tooltrue.errors import ConfigurationError
 from tooltrue_toolbox.command import read, read_text, simple, toolset
+
+__all__ = ["each_event_loop"]
 
 pytestmark = pytest.mark.process
 
@@ -343,12 +346,14 @@ print(*filter(is_open, range(256)))
 """
 
 
+@pytest.mark.usefixtures("each_event_loop")
 def test_e11_descriptors_of_ours_are_closed(root: Path) -> None:
     with open(root.parent / "outside") as file:
         os.set_inheritable(file.fileno(), True)
         assert printed(served(root, python("open", OPEN)), "open") == "0 1 2\n"
 
 
+@pytest.mark.usefixtures("each_event_loop")
 def test_e11_twin_both_streams_are_open(root: Path) -> None:
     value = call(served(root, script("open", "echo out; echo err >&2")), "open").value
     assert (value["stdout"], value["stderr"]) == ("out\n", "err\n")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.event_loops import each_event_loop
 from support.sources import SOURCES
 from support.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 from tooltrue import Client, Server
@@ -26,6 +27,8 @@ from tooltrue_toolbox.completion import wait_until_done
 from tooltrue_toolbox.rooted_paths import Folders
 from tooltrue_toolbox.sandbox import process
 from tooltrue_toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run
+
+__all__ = ["each_event_loop"]
 
 LINES = entry("lines", "wc", "-l", arguments=FILES)
 PATHS = [str(source.parent) for source in SOURCES]
@@ -49,6 +52,7 @@ def code_of(server: Server, command: str, *args: str, **more: Any) -> str:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("each_event_loop")
 def test_the_result_of_a_command_has_its_output_and_exit_code(root: Path) -> None:
     value = call(served(root, script("both", "echo out; echo err >&2; exit 3")), "both").value
     assert value == {
@@ -77,6 +81,7 @@ def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("each_event_loop")
 def test_the_result_of_a_timed_out_command_has_the_output_before_the_timeout(root: Path) -> None:
     """The script has to have begun before its time is over: on a busy machine it gets more of it."""
     server = served(root, script("slow", "echo begun; sleep 60", seconds=20))
@@ -129,6 +134,7 @@ def test_progress_is_the_newest_line(root: Path) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("each_event_loop")
 def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
     server = served(root, script("forever", f"setsid sleep 300.{OURS} & echo begun; trap '' TERM; sleep 300.{OURS}; sleep 300.{OURS}"))  # fmt: skip  # noqa: E501
     begun, before = asyncio.Event(), {*_own_children()}

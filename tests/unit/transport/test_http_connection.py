@@ -11,8 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.event_loops import each_event_loop
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport.http_connection import Broken, ConnectionPool
+
+__all__ = ["each_event_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_event_loop")
 
 WHOLE = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nX-Thing: a\r\nx-thing: b\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
@@ -107,6 +112,21 @@ def test_a_connection_is_used_again_once_its_answer_has_been_read_and_no_sooner(
 def test_an_incomplete_response_is_a_broken_connection(answer: list[bytes]):
     with pytest.raises(Broken):
         run([answer], asked)
+
+
+def test_a_connection_that_was_closed_before_the_request_is_a_broken_connection(monkeypatch: pytest.MonkeyPatch):
+    opened = ConnectionPool._open  # pyright: ignore[reportPrivateUsage]
+
+    async def closed(client: ConnectionPool) -> Any:
+        connection = await opened(client)
+        connection.close()
+        with pytest.raises(Broken):
+            await connection.answer()
+        return connection
+
+    monkeypatch.setattr(ConnectionPool, "_open", closed)
+    with pytest.raises(Broken):
+        run([[WHOLE]], asked)
 
 
 def test_trailers_of_a_chunked_body_do_not_change_the_response_headers():

@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
+from support.event_loops import each_event_loop
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import stdio_client
 from tooltrue.transport.stdio_client import StdioLink
+
+__all__ = ["each_event_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_event_loop")
 
 STUBBORN = """
 import signal
@@ -143,6 +149,26 @@ def test_a_child_process_that_ignores_termination_is_killed_even_if_the_close_is
             await end_of(process)
 
     asyncio.run(main())
+
+
+@pytest.mark.attack("E11")
+def test_a_server_inherits_no_descriptor_of_its_client(tmp_path: Path) -> None:
+    listing = "import os; print(*(os.path.realpath(f'/proc/self/fd/{each}') for each in os.listdir('/proc/self/fd')))"
+
+    async def main() -> bytes:
+        ear = Ear()
+        link = StdioLink([sys.executable, "-c", listing])
+        async with asyncio.timeout(LIMIT):
+            await link.open(ear)
+            await ear.heard.wait()
+            await link.close()
+        return ear.last
+
+    with open(tmp_path / "ours", "w") as file:
+        os.set_inheritable(file.fileno(), True)
+        heard = asyncio.run(main())
+    assert heard.count(b":[") >= 3  # its three streams are pipes or sockets
+    assert b"ours" not in heard
 
 
 ENDLESS = """

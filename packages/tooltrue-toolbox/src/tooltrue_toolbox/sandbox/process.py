@@ -17,10 +17,11 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import tooltrue
 import tooltrue_toolbox
+from tooltrue._internal.child_descriptors import keep_descriptors
 from tooltrue._internal.processes import kill_tree
 from tooltrue_toolbox.completion import wait_until_done
 
@@ -115,8 +116,7 @@ class _Supervisor(asyncio.SubprocessProtocol):
         self.closed: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
+        self._transport = cast("asyncio.SubprocessTransport", transport)  # uvloop's is no subclass of it
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         room = self._job.bounds.output_bytes - self._size
@@ -135,12 +135,11 @@ class _Supervisor(asyncio.SubprocessProtocol):
 
     @property
     def _control(self) -> asyncio.WriteTransport:
-        control = self._transport.get_pipe_transport(0)
-        assert isinstance(control, asyncio.WriteTransport)
-        return control
+        return cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
 
     def begin(self, line: bytes) -> None:
-        self._control.write(line)
+        if not self._control.is_closing():  # uvloop raises for a closed one
+            self._control.write(line)
 
     def stop(self, cause: Cause) -> None:
         self.stopped = self.stopped or cause
@@ -188,6 +187,7 @@ async def _supervisor_of(
 ) -> AsyncGenerator[tuple[_Supervisor, int]]:
     """The supervisor with its job, and the descriptor of its status. It is gone afterwards."""
     with _scratch_and_pipe() as (scratch, status, theirs):
+        keep_descriptors()
         _, supervisor = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Supervisor(job, tell),
             *_command(),

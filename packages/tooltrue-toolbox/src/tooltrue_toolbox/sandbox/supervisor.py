@@ -51,8 +51,7 @@ def main() -> None:
     """Run the one program of the job, and end when no process of it is left."""
     adopt_orphans()
     job = _job()
-    for descriptor in (job["status"], job["folder"], *(each for each in job["writable"] if isinstance(each, int))):
-        os.set_inheritable(descriptor, False)
+    _keep_descriptors()
     job["place"] = os.readlink(f"/proc/self/fd/{job['folder']}")
     job["priority"] = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(OSError):
@@ -74,6 +73,14 @@ def _job() -> Job:
             sys.exit(1)  # given up before it began
         line += part
     return json.loads(line)
+
+
+def _keep_descriptors() -> None:
+    """Keep all descriptors from the program but its streams; uvloop leaves more of them open than we pass on."""
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor > 2:
+            with suppress(OSError):  # the one of the listing itself
+                os.set_inheritable(descriptor, False)
 
 
 def _say(job: Job, **facts: Any) -> None:

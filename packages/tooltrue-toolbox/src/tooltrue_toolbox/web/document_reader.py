@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from tooltrue._internal.child_descriptors import keep_descriptors
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import decode, encode
@@ -123,6 +124,7 @@ async def read(kind: Kind, content_type: str, body: bytes, url: str, part: Part)
 
 async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
     job = encode({"url": url, "part": part}) + b"\n" + data
+    keep_descriptors()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", _MODULES[kind]),
         stdin=asyncio.subprocess.PIPE,

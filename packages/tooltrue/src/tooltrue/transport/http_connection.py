@@ -13,7 +13,7 @@ import re
 import ssl
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote, urlsplit
 
 import httptools
@@ -170,7 +170,7 @@ class _Connection(asyncio.Protocol):
     def send(self, request: bytes) -> None:
         self._begin()
         self._has_been_asked = True
-        if self._transport is not None:
+        if self._transport is not None and self.is_open:  # uvloop raises for a closed one; `answer` tells the reason
             self._transport.write(request)
 
     async def answer(self) -> HttpResponse:
@@ -214,10 +214,9 @@ class _Connection(asyncio.Protocol):
     # --- callbacks of the event loop ---------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if isinstance(transport, asyncio.Transport):
-            self._transport = transport
-            address: Any = transport.get_extra_info("peername")
-            self.peer = str(address[0]) if address else None
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        address: Any = transport.get_extra_info("peername")
+        self.peer = str(address[0]) if address else None
 
     def data_received(self, data: bytes) -> None:
         if not self._has_been_asked or self._is_whole:

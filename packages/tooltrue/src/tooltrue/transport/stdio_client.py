@@ -13,7 +13,9 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
+from tooltrue._internal.child_descriptors import keep_descriptors
 from tooltrue._internal.processes import MARK, descendants, kill_strays, mark, starts
 from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id
@@ -64,6 +66,7 @@ class StdioLink:
 
     async def open(self, receiver: Receiver) -> None:
         loop = asyncio.get_running_loop()
+        keep_descriptors()
         try:
             self._transport, self._child = await loop.subprocess_exec(
                 lambda: _ServerProcess(receiver, self._command[0]),
@@ -81,8 +84,9 @@ class StdioLink:
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
-        if pipe is None or not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing():
+        if pipe is None or pipe.is_closing():
             raise ConnectionLost.of(CONNECTION_CLOSED)
+        pipe = cast("asyncio.WriteTransport", pipe)  # uvloop's is no subclass of it
         if pipe.get_write_buffer_size() > _MAX_UNREAD:
             raise ConnectionLost.of(SERVER_INPUT_NOT_READ, command=self._command[0])
         pipe.write(frame + b"\n")
@@ -160,8 +164,7 @@ class _ServerProcess(asyncio.SubprocessProtocol):
         self._stderr = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if isinstance(transport, asyncio.SubprocessTransport):
-            self._transport = transport
+        self._transport = cast("asyncio.SubprocessTransport", transport)  # uvloop's is no subclass of it
 
     def _too_long(self) -> None:
         """Give up the connection and stop reading: the line may be endless."""
