@@ -23,9 +23,10 @@ from support.issuing.calling import RESOURCE, call, called, guarded, oauth, who
 from support.issuing.server import REDIRECT, Issuing, new_key
 from support.wire.mounting import Mounts
 from support.wire.raw_http import JSON, Endpoint, in_session, modern
-from tooltrue import ApiKeys, Context, Public, Server, ToolError
+from tooltrue import ApiKeys, Client, Context, Public, Server, ToolError
 from tooltrue.server.keys import Key
 from tooltrue.server.keys import new_key as new_api_key
+from tooltrue.testing.state import LIMIT
 from tooltrue.transport.fetch import Fetcher, NotFetched
 
 
@@ -191,6 +192,92 @@ def test_b38_a_tool_hands_on_no_token_of_its_caller(
     assert [
         part for part in (secret[:40], secret[-20:], base64.b64encode(secret.encode()).decode()[:40]) if part in said
     ] == []
+
+
+CLIENTS = ["a client on the event loop", "a client in a thread"]
+COMES = """
+import os, sys
+from tooltrue import Server
+server = Server("next", version="1")
+@server.tool
+def come() -> str:
+    "What came."
+    return f"came {dict(os.environ)} {sys.argv} {os.listdir('/proc/self/fd')}"
+server.run()
+"""
+
+
+def caller(target: Any, client: str, headers: dict[str, str]) -> Callable[[Context], Any]:
+    """A tool that calls a tool of another server, through a client of its own."""
+
+    async def ask() -> str:
+        async with Client(target, headers=headers, timeout=LIMIT) as inner:
+            return (await inner.call_tool("come")).text
+
+    async def on_the_event_loop(context: Context) -> str:
+        return await ask()
+
+    def in_a_thread(context: Context) -> str:
+        return asyncio.run(ask())
+
+    return on_the_event_loop if client == CLIENTS[0] else in_a_thread
+
+
+def told_to_the_next(
+    mounts: Mounts, issuer: Issuing, how: str, client: str, target: str, headers: dict[str, str] | None = None
+) -> tuple[str, str]:
+    """The token of a caller, and all that came to a server which is called for it."""
+    way, sent = keys("ada")
+    header = SENT[how](issuer.for_ada(RESOURCE), sent["ada"])
+    requests: list[str] = []
+    other = Server("next", version="1")
+
+    @other.tool
+    async def come(context: Context) -> str:
+        """All that a tool can reach from what it is given."""
+        return f"came {everything(context)} {everything(dict(contextvars.copy_context()))}"
+
+    class Heard:
+        app = other.http_app()
+        serving = app.serving
+
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            requests.append(repr(scope))
+            await self.app(scope, receive, send)
+
+    with mounts.mounted(Heard()) as path:
+        url = f"http://127.0.0.1:{mounts.port}{path}"
+        targets = {"over HTTP": url, "over stdio": [sys.executable, "-c", COMES], "in memory": other}
+        made = Server("first", version="1", authenticate=[way, oauth(issuer)])
+        made.add_tool(caller(targets[target], client, headers or {}), name="leave", effect="read")
+        answer = call(mounts, made, tool="leave", headers=[header])
+    assert (answer.status, answer.json["result"]["isError"]) == (200, False), answer
+    assert "came" in answer.json["result"]["content"][0]["text"]
+    assert len(requests) == (2 if target == "over HTTP" else 0)  # what it is, and the call
+    return header[1].rpartition(" ")[2], f"{answer} {requests}"
+
+
+@pytest.mark.attack("B38")
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("target", ["over HTTP", "over stdio", "in memory"])
+@pytest.mark.parametrize("how", SENT)
+def test_b38_a_server_that_a_tool_calls_gets_no_token_of_the_caller(
+    mounts: Mounts, issuer: Issuing, caplog: pytest.LogCaptureFixture, how: str, target: str, client: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret, told = told_to_the_next(mounts, issuer, how, client, target)
+    coded = base64.b64encode(secret.encode()).decode()
+    logged = [record.getMessage() for record in caplog.records if not record.name.startswith("authlib")]  # the issuer
+    said = "\n".join([told, *logged])
+    assert [part for part in (secret[:40], secret[-20:], coded[:40]) if part in said] == []
+
+
+@pytest.mark.twin("B38")
+@pytest.mark.parametrize("client", CLIENTS)
+def test_b38_twin_a_header_that_the_tool_gives_its_client_arrives(mounts: Mounts, issuer: Issuing, client: str) -> None:
+    own = {"Authorization": "Bearer of-the-tool-itself"}
+    _, told = told_to_the_next(mounts, issuer, "a token", client, "over HTTP", own)
+    assert told.count("Bearer of-the-tool-itself") == 2
 
 
 @pytest.mark.attack("B38")
