@@ -72,6 +72,10 @@ GROUPS = {
     "1": ("Protocol", "The caller broke the protocol. JSON-RPC errors, with a JSON-RPC error number."),
     "2": ("Tool calls", "For the model: the text of a result with `isError: true`."),
     "3": ("Definitions", "For the author: raised when a tool is registered or a schema compiled."),
+    "33": (
+        "Values that do not fit a schema",
+        "The parts of the problems in TT2001, TT4302, TT6102 and others: they stand in another message.",
+    ),
     "4": ("Settings and commands", "For the operator: raised at start, printed by the command."),
     "5": ("Client and carrier", "For users of `Client`: raised, never sent."),
     "6": ("The files tools", "For the model, except TT6001 and TT6002, which end the command."),

@@ -77,11 +77,20 @@ def coded_sentence(code: str, language: str, facts: Mapping[str, Any]) -> str:
 
 
 def _in_language(fact: Any, language: str) -> Any:
-    return fact.say(language) if isinstance(fact, Worded) else fact
+    return fact.say(language) if isinstance(fact, Phrase) else fact
+
+
+class Phrase:
+    """A text whose language is chosen later: :class:`Worded`, or one that is put together of several."""
+
+    __slots__ = ()
+
+    def say(self, language: str) -> str:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
+class Worded(Phrase):
     """A sentence whose language is chosen later. ``str()`` of it is English."""
 
     code: str

@@ -193,7 +193,7 @@ class WordRule:
         elif word.startswith("-"):
             raise ToolError.of(COMMAND_VALUE_BEGINS_WITH_DASH, where=where)
         if problems := self.schema.problems(value):
-            raise ToolError.of(COMMAND_VALUE_INVALID, where=where, problem=str(problems[0]).removeprefix("$").strip())
+            raise ToolError.of(COMMAND_VALUE_INVALID, where=where, problem=problems[0].without_path)
         return self._inside(word, where, folders, below) if self.kind == "path" else word
 
     def _inside(self, word: str, where: str, folders: Folders, below: str) -> str:
@@ -369,7 +369,7 @@ def read_text(text: str, *, file: Path | None = None) -> AllowList:
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError.of(COMMAND_ALLOWLIST_UNREADABLE, file=name, problem=str(error)) from error
     if problems := compile_schema(FILE, bounds=OWN).problems(document):
-        raise ConfigurationError.of(COMMAND_ALLOWLIST_INVALID, file=name, problem=str(problems[0]))
+        raise ConfigurationError.of(COMMAND_ALLOWLIST_INVALID, file=name, problem=problems[0])
     if not document["commands"]:
         raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
     path = tuple(document.get("path", PATH))

@@ -12,7 +12,7 @@ from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers
 from tooltrue.protocol.types import UNSET, ToolDefinition
-from tooltrue.wording import Worded
+from tooltrue.wording import Phrase, Worded
 
 __all__ = ["KnownTools", "mirrors_of"]
 
@@ -66,13 +66,15 @@ class KnownTools:
                 error.result = result
                 raise error
 
-    def _problem(self, name: str, structured: Any) -> str | Worded | None:
+    def _problem(self, name: str, structured: Any) -> Phrase | None:
         if structured is UNSET:
             return Worded(REASON_NO_STRUCTURED_CONTENT, {})
         schema = self._schema(name)
         if schema is None or schema.accepts(structured):
             return None
-        return "; ".join(str(problem) for problem in schema.problems(structured, 3))
+        from tooltrue.protocol.schema import ProblemClauses  # noqa: PLC0415 - few answers need a schema
+
+        return ProblemClauses(schema.problems(structured, 3))
 
     def _schema(self, name: str) -> Any:
         """The tool's output schema, compiled on first use; ``None`` for one that cannot be compiled."""

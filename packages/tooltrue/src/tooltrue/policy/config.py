@@ -283,9 +283,10 @@ def _misfits(config: OperatorConfig, document: dict[str, Any]) -> Iterator[Confi
     """Yield the values that do not fit the schema of the file."""
     for problem in _schema().problems(document):
         path = _path(problem.path)
-        text = str(problem).removeprefix(problem.path).strip()
         what = problem.path.removeprefix("$").removeprefix(".") or Worded(LABEL_THE_FILE, {})
-        yield ConfigurationError.of(CONFIG_KEY_INVALID, place=config.place(path), key=what, problem=text)
+        yield ConfigurationError.of(
+            CONFIG_KEY_INVALID, place=config.place(path), key=what, problem=problem.without_path
+        )
 
 
 def _path(text: str) -> lines.Path:

@@ -11,7 +11,7 @@ from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent
 from tooltrue.policy.sanitize.secrets import mask_in
 from tooltrue.policy.wording import REDACTION_MASK_IN_ARGUMENTS, SECRET_IN_ARGUMENTS
-from tooltrue.protocol.schema import explain
+from tooltrue.protocol.schema import ProblemLines
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Principal, Tool, ToolCall
 from tooltrue.tools.wording import LABEL_CORRECT_AND_REPEAT, TOOL_ARGUMENTS_INVALID
@@ -74,5 +74,5 @@ def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:
     problems = tool.input.problems(arguments)
     wrong = tuple(f"{problem.path} {problem.rule}" for problem in problems)
     return InvalidArguments.of(
-        TOOL_ARGUMENTS_INVALID, tool=tool.name, problems=explain(problems, room), next=_NEXT, wrong=wrong
+        TOOL_ARGUMENTS_INVALID, tool=tool.name, problems=ProblemLines(problems, room), next=_NEXT, wrong=wrong
     )

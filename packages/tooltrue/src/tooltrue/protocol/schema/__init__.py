@@ -20,9 +20,22 @@ from tooltrue.protocol.schema.dialects import dialect_of
 from tooltrue.protocol.schema.search import search
 from tooltrue.protocol.schema.survey import FOREIGN, OWN, SchemaBounds, private_copy, survey
 from tooltrue.protocol.schema.validator import Compiled, compiled
-from tooltrue.protocol.schema.words import SchemaProblem, explain
+from tooltrue.protocol.schema.wording import PROBLEM_NOT_JSON
+from tooltrue.protocol.schema.words import ProblemClauses, ProblemLines, SchemaProblem, explain
+from tooltrue.wording import Worded
 
-__all__ = ["FOREIGN", "OWN", "Schema", "SchemaBounds", "SchemaError", "SchemaProblem", "compile_schema", "explain"]
+__all__ = [
+    "FOREIGN",
+    "OWN",
+    "ProblemClauses",
+    "ProblemLines",
+    "Schema",
+    "SchemaBounds",
+    "SchemaError",
+    "SchemaProblem",
+    "compile_schema",
+    "explain",
+]
 
 
 def compile_schema(
@@ -69,7 +82,7 @@ class Schema:
             if self._is_valid(value):
                 return ()
         except ValueError:
-            return (SchemaProblem("$", "json", "must be JSON"),)
+            return (SchemaProblem("$", "json", Worded(PROBLEM_NOT_JSON, {})),)
         problems = tuple(islice(search(self._compiled, value), max(1, limit)))
         # A failed format explains more than a pattern on the same value, which only narrows it.
         formats = {one.path for one in problems if one.rule == "format"}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final, cast
 
+from tooltrue.protocol.schema import wording
 from tooltrue.protocol.schema.dialects import HERE, subschemas
 from tooltrue.protocol.schema.survey import SchemaPlace
 from tooltrue.protocol.schema.validator import Compiled
@@ -24,11 +25,12 @@ from tooltrue.protocol.schema.words import (
     got,
     json_path,
     json_text,
-    printable,
+    must_be,
     unknown_property,
     wrong_count,
 )
 from tooltrue.protocol.types import replaced
+from tooltrue.wording import Worded
 
 _WORK: Final = 100_000
 _A_PLACE: Final = 40  # the approximate cost of a visit, in single verdicts
@@ -39,10 +41,11 @@ _DEEPEST: Final = 60  # subschemas nested in each other; each takes about five f
 
 def search(compiled: Compiled, value: Any) -> Iterator[SchemaProblem]:
     """The problems of a refused value, without duplicates: allOf and references often report the same one twice."""
-    reported: set[SchemaProblem] = set()
+    reported: set[tuple[str, str, str]] = set()
     for problem in _ProblemSearch(compiled).below(SchemaPlace((), compiled.root), value, ()):
-        if problem not in reported:
-            reported.add(problem)
+        what = (problem.path, problem.rule, str(problem))
+        if what not in reported:
+            reported.add(what)
             yield problem
 
 
@@ -63,7 +66,7 @@ class _ProblemSearch:
         """The problems of ``value``, which ``place`` refuses: at least one, if only a generic one."""
         self.work -= _A_PLACE
         if isinstance(place.node, bool):
-            yield SchemaProblem(json_path(at), "false", "is not allowed here")
+            yield SchemaProblem(json_path(at), "false", Worded(wording.PROBLEM_NOT_ALLOWED, {}))
             return
         has_problem = False
         self.depth += 1
@@ -75,7 +78,7 @@ class _ProblemSearch:
         finally:
             self.depth -= 1
         if not has_problem:
-            yield SchemaProblem(json_path(at), "schema", "does not fit the schema", got(value))
+            yield SchemaProblem(json_path(at), "schema", Worded(wording.PROBLEM_MISFIT, {}), got(value))
 
     def fits(self, place: SchemaPlace, value: Any, each: bool = False) -> bool:
         """Whether ``value``, or each item of it, fits ``place``; True, and unreliable, once the budget is used up."""
@@ -135,8 +138,8 @@ class _ProblemSearch:
         if fitting == 0:
             yield from self.closest(branches, value, at)
         elif fitting > 1 and self.work > 0:
-            expected = f"must fit exactly one of {len(branches)} forms"
-            yield SchemaProblem(json_path(at), rule, expected, f"{fitting} at the same time")
+            expected = Worded(wording.PROBLEM_ONE_OF, {"count": len(branches)})
+            yield SchemaProblem(json_path(at), rule, expected, Worded(wording.COUNT_FORMS_THAT_FIT, {"count": fitting}))
 
     def closest(self, branches: list[SchemaPlace], value: Any, at: Path) -> Iterator[SchemaProblem]:
         """The problems of the branch that the value most likely targets."""
@@ -148,7 +151,8 @@ class _ProblemSearch:
         here = json_path(at)
         best = min(range(len(each)), key=lambda index: _distance(each[index], here))
         first, *others = islice(self.below(branches[best], value, at), _PER_BRANCH)
-        yield first if first.hint else replaced(first, hint=f"closest of {len(branches)} forms")
+        hint = Worded(wording.HINT_CLOSEST_FORM, {"count": len(branches)})
+        yield first if first.hint else replaced(first, hint=hint)
         yield from others
 
     def glance(self, branches: list[SchemaPlace], value: Any, at: Path) -> list[list[SchemaProblem]]:
@@ -163,7 +167,9 @@ class _ProblemSearch:
     def excluded(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         inner = _child(place, rule)
         if self.fits(inner, value) and self.work > 0:
-            yield SchemaProblem(json_path(at), rule, f"must not be {described(inner.node) or 'of the excluded form'}")
+            kind = described(inner.node)
+            expected = Worded(wording.PROBLEM_NOT, {"kind": kind}) if kind else Worded(wording.PROBLEM_NOT_FORM, {})
+            yield SchemaProblem(json_path(at), rule, expected)
 
     def conditional(self, rule: str, place: SchemaPlace, value: Any, at: Path) -> Iterator[SchemaProblem]:
         then = "then" if self.fits(_child(place, rule), value) else "else"
@@ -173,7 +179,7 @@ class _ProblemSearch:
     # -- objects -------------------------------------------------------------------------------------------------------
 
     def required(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
-        yield from self.missing(place.node[rule], "", place, value, at)
+        yield from self.missing(place.node[rule], None, place, value, at)
 
     def dependent(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         """Properties required because another one is present: names, or a schema."""
@@ -181,15 +187,16 @@ class _ProblemSearch:
             if trigger not in value:
                 continue
             if isinstance(needs, list):
-                why = f"because {printable(trigger, 40)} is given"
-                yield from self.missing(cast("list[str]", needs), why, place, value, at)
+                yield from self.missing(cast("list[str]", needs), trigger, place, value, at)
             else:
                 yield from self.into(_child(place, rule, trigger), value, at)
 
-    def missing(self, names: list[str], why: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
+    def missing(
+        self, names: list[str], trigger: str | None, place: SchemaPlace, value: Node, at: Path
+    ) -> Iterator[SchemaProblem]:
         for name in names:
             if name not in value:
-                yield absent(self.property_node(place, name), name, at, why)
+                yield absent(self.property_node(place, name), name, at, trigger)
 
     def property_node(self, place: SchemaPlace, name: str) -> Any:
         """The subschema of a property, with references followed while it is not descriptive itself."""
@@ -255,7 +262,8 @@ class _ProblemSearch:
     def property_names(self, rule: str, place: SchemaPlace, value: Node, at: Path) -> Iterator[SchemaProblem]:
         for name, _ in self.parts(value):
             for problem in self.into(_child(place, rule), name, (*at, name)):
-                yield replaced(problem, rule=rule, expected=f"has a name that {problem.expected}")
+                expected = Worded(wording.PROBLEM_PROPERTY_NAME, {"problem": problem.expected})
+                yield replaced(problem, rule=rule, expected=expected)
 
     # -- arrays --------------------------------------------------------------------------------------------------------
 
@@ -288,8 +296,8 @@ class _ProblemSearch:
         limits: Node = {} if "minContains" in self.compiled.dialect.ignored else place.node
         least, most = limits.get("minContains", 1), limits.get("maxContains", math.inf)
         if self.work > 0 and not least <= matching <= most:
-            words, limit = ("at least", least) if matching < least else ("at most", most)
-            yield wrong_count(form.node, words, limit, matching, at)
+            code = wording.PROBLEM_CONTAINS_FEW if matching < least else wording.PROBLEM_CONTAINS_MANY
+            yield wrong_count(form.node, code, least if matching < least else most, matching, at)
 
 
 _Finder = Callable[[_ProblemSearch, str, SchemaPlace, Any, Path], Iterator[SchemaProblem]]
@@ -345,8 +353,9 @@ def _one_choice(branches: list[list[SchemaProblem]]) -> SchemaProblem | None:
     firsts = [problems[0] for problems in branches if len(problems) == 1]
     same_part = len(firsts) == len(branches) and len({problem.path for problem in firsts}) == 1
     if same_part and all(problem.rule == "type" for problem in firsts):
-        kinds = dict.fromkeys(problem.expected.removeprefix("must be ") for problem in firsts)
-        return replaced(firsts[0], expected=f"must be {' or '.join(kinds)}")
+        wanted = [problem.expected.facts["kinds"] for problem in firsts if isinstance(problem.expected, Worded)]
+        kinds = {str(kind): kind for kind in wanted}
+        return replaced(firsts[0], expected=must_be(kinds.values()))
     choices = [{problem.path: problem for problem in problems if problem.rule in _CHOICES} for problems in branches]
     path = next((path for path in choices[0] if all(path in choice for choice in choices)), None)
     if path is None:
@@ -354,7 +363,7 @@ def _one_choice(branches: list[list[SchemaProblem]]) -> SchemaProblem | None:
     tags = [choice[path] for choice in choices]
     allowed = tuple(dict.fromkeys(value for tag in tags for value in tag.allowed))
     near = next((tag.nearest for tag in tags if tag.nearest is not None), None)
-    return replaced(tags[0], rule="enum", expected="must be one of", allowed=allowed, nearest=near)
+    return replaced(tags[0], rule="enum", expected=Worded(wording.PROBLEM_ENUM, {}), allowed=allowed, nearest=near)
 
 
 def _distance(problems: list[SchemaProblem], here: str) -> int:

@@ -208,7 +208,7 @@ async def output_schema(bench: Bench) -> AsyncIterator[Finding]:
                 problems.append(failed(FINDING_STRUCTURED_CONTENT_MISSING, subject.name))
             elif not subject.output.accepts(result.structured):
                 problem = subject.output.problems(result.structured, 1)[0]
-                problems.append(failed(FINDING_RESULT_VIOLATES_SCHEMA, subject.name, problem=str(problem)))
+                problems.append(failed(FINDING_RESULT_VIOLATES_SCHEMA, subject.name, problem=problem))
         for problem in few(problems, 1):
             yield problem
         if not problems:
