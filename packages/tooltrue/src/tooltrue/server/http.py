@@ -35,6 +35,7 @@ from tooltrue.jsonrpc.messages import (
     parse,
 )
 from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Dialogue, internal_error
+from tooltrue.jsonrpc.tool_calls import PlainCall, read_call
 from tooltrue.jsonrpc.wording import (
     BATCH_EMPTY,
     BATCH_NOT_SUPPORTED,
@@ -118,6 +119,7 @@ class HttpEndpoint:
         self._standalone: dict[StandaloneStream, asyncio.Task[None]] = {}
         self._alone: dict[StandaloneStream, None] = {}
         self._ending = False
+        self._known = modern.KnownFacts()
 
     async def open(self) -> None:
         """Subscribe to events of other workers. Call before the first request, on its event loop."""
@@ -170,6 +172,8 @@ class HttpEndpoint:
         stream.
         """
         try:
+            if (plain := read_call(body)) is not None and (reply := await self._plain(plain, caller)) is not None:
+                return reply
             return await self._message(decode(body), caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
@@ -177,6 +181,19 @@ class HttpEndpoint:
             return self._failure(None, error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failure(None, internal_error(error))
+
+    async def _plain(self, plain: PlainCall, caller: HttpCaller) -> Reply | None:
+        """Return the reply to a stateless tool call that wants nothing but its result; ``None`` for any other."""
+        if self._handlers.traces or (facts := self._known.of(plain.meta)) is None:
+            return None
+        try:
+            carried = caller.carrier.headers
+            result = await self._handlers.modern.answer_plain(plain, facts, caller.principal, carried)
+            return Reply(200, encode_answer(plain.id, result))
+        except RpcError as error:
+            return self._failure(plain.id, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            return self._failure(plain.id, internal_error(error))
 
     async def _message(self, value: Json, caller: HttpCaller, stream: Stream) -> Reply:
         if is_array(value):

@@ -116,9 +116,20 @@ class ModernHandler:
             self._pages.clear()
         self._pages[key] = (items, encoded)
 
-    async def answer_plain(self, plain: PlainCall, facts: modern.RequestFacts, principal: Principal) -> bytes:
-        """Return the encoded result of a tool call without headers, a state, progress or logs, as :meth:`answer`."""
-        rounds = Rounds(None, None)
+    async def answer_plain(
+        self,
+        plain: PlainCall,
+        facts: modern.RequestFacts,
+        principal: Principal,
+        carried: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Return the encoded result of a tool call without a state, progress or logs, as :meth:`answer` does.
+        ``carried`` are the headers of HTTP."""
+        rounds, admit = Rounds(None, None), None
+        if carried is not None:
+            headers.check_present(carried, "tools/call")
+            headers.check_mirrored(carried, "tools/call", {"name": plain.name}, facts.version)
+            admit = functools.partial(_admit, carried, Round(rounds), plain.arguments)
         context = RequestContext(
             principal,
             SILENT,
@@ -128,7 +139,7 @@ class ModernHandler:
             trail=CallRecord(),
             language=self._served.language,
         )
-        call = ToolCall(plain.name, plain.arguments, context, text=plain.text, came=plain.arguments)
+        call = ToolCall(plain.name, plain.arguments, context, admit=admit, text=plain.text, came=plain.arguments)
         outcome = await self._served.provider.call_tool(call)
         if type(outcome) is InputRequiredResult:
             subject = RequestSubject("tools/call", plain.name, plain.arguments, principal)
