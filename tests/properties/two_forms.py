@@ -426,9 +426,14 @@ class NotedFacts(MemoryFacts):
         await self.world.visit(f"take {key} {cost}")
         return await super().take(key, per_second=per_second, burst=burst, cost=cost)
 
-    def take_now(self, buckets: Any) -> float:
-        self.world.events.append(f"take_now {[bucket.key for bucket in buckets]}")
-        return super().take_now(buckets)
+    def taker(self, buckets: Any) -> Callable[[], float]:
+        take, keys = super().taker(buckets), [bucket.key for bucket in buckets]
+
+        def noted() -> float:
+            self.world.events.append(f"take {keys}")
+            return take()
+
+        return noted
 
 
 class Elsewhere:

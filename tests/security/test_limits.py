@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -216,8 +216,11 @@ class DownLater(Down):
     async def get(self, key: str) -> bytes | None:
         return None
 
-    def take_now(self, buckets: Sequence[Bucket]) -> float:
-        raise StateError.of("TT7005", path="facts")
+    def taker(self, buckets: Sequence[Bucket]) -> Callable[[], float]:
+        def take() -> float:
+            raise StateError.of("TT7005", path="facts")
+
+        return take
 
 
 @pytest.mark.parametrize("facts", [Down, DownLater])

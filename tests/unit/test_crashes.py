@@ -117,14 +117,14 @@ def test_all_frames_are_shown_on_demand(
 ) -> None:
     monkeypatch.setenv(DEBUG, "1")
     _, text = logged(CRASHES[name], caplog)
-    assert "tooltrue/policy/plan.py" in text
+    assert "tooltrue/policy/" in text
     assert "left out" not in text
 
 
 def test_a_logger_that_shows_debug_messages_shows_all_frames(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "tooltrue")
     _, text = logged(CRASHES["thread"], caplog)
-    assert "tooltrue/policy/plan.py" in text
+    assert "tooltrue/policy/" in text
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])

@@ -401,7 +401,7 @@ def test_to_take_at_once_and_to_take_one_by_one_are_the_same(takes: list[tuple[b
         for at_once, pause in takes:
             clock.now += pause
             expected = await theirs.take("k", per_second=5, burst=3)
-            got = ours.take_now((bucket,)) if at_once else await ours.take("k", per_second=5, burst=3)
+            got = ours.taker((bucket,))() if at_once else await ours.take("k", per_second=5, burst=3)
             assert got == expected
 
     asyncio.run(main())
