@@ -72,8 +72,8 @@ def cut(folder: Path, statements: str) -> None:
         db.executescript(statements)
 
 
-def write_some(folder: Path, count: int = 20, seal: str = "") -> None:
-    """A log and its seal, as a server leaves them behind."""
+def write_some(folder: Path, count: int = 20, seal: str = "", *, together: bool = False) -> None:
+    """A log and its seal, as a server leaves them behind: each record in a row of its own, or all in one batch."""
 
     async def serve() -> None:
         server = Server("audited", audit=Audit(f"sqlite://{file(folder)}", seal=seal))
@@ -81,8 +81,15 @@ def write_some(folder: Path, count: int = 20, seal: str = "") -> None:
         async with server.serving(), Client(server) as client:
             for _ in range(count):
                 await client.call_tool("tool")
+                if not together:
+                    await server.audit_log.head()  # written by now
 
     asyncio.run(serve())
+
+
+def copied(source: int, target: int) -> str:
+    columns = "writer, record, previous, hash"
+    return f"INSERT INTO log (position, {columns}) SELECT {target}, {columns} FROM log WHERE position = {source}"
 
 
 # --- J01, J02: record contents ----------------------------------------------------------------------------------------
@@ -214,12 +221,12 @@ def test_j04_twin_a_log_that_has_grown_since_it_was_sealed_is_whole(tmp_path: Pa
 
 
 INSERTED = {
-    "at the end": "INSERT INTO log SELECT 21, writer, record, previous, hash FROM log WHERE position = 20",
+    "at the end": copied(20, 21),
     "exchanged": "UPDATE log SET position = -1 WHERE position = 5; UPDATE log SET position = 5 WHERE position = 6;"
     "UPDATE log SET position = 6 WHERE position = -1",
     "taken out": "DELETE FROM log WHERE position = 5",
-    "at zero": "INSERT INTO log SELECT 0, writer, record, previous, hash FROM log WHERE position = 20",
-    "below zero": "INSERT INTO log SELECT -7, writer, record, previous, hash FROM log WHERE position = 20",
+    "at zero": copied(20, 0),
+    "below zero": copied(20, -7),
 }
 
 
@@ -238,7 +245,7 @@ def test_j04_a_log_whose_seal_is_gone_is_not_called_whole(tmp_path: Path):
 @pytest.mark.parametrize("position", [0, -7, -(2**63)])
 def test_j05_a_record_below_the_first_position_is_named(tmp_path: Path, position: int):
     write_some(tmp_path)
-    cut(tmp_path, f"INSERT INTO log SELECT {position}, writer, record, previous, hash FROM log WHERE position = 20")
+    cut(tmp_path, copied(20, position))
     assert faults(tmp_path) == [f"{position}: this record stands below position 1, where no server writes."]
 
 
@@ -246,7 +253,7 @@ def test_j05_a_record_below_the_first_position_is_named(tmp_path: Path, position
 @pytest.mark.parametrize("position", [0, -7, -(2**63)])
 def test_j05_a_record_below_the_first_position_is_shown(tmp_path: Path, position: int):
     write_some(tmp_path, count=3)
-    cut(tmp_path, f"INSERT INTO log SELECT {position}, writer, record, previous, hash FROM log WHERE position = 2")
+    cut(tmp_path, copied(2, position))
     for verb in (("tail", "-n", "1"), ("search", "--kind", "call")):
         rows = audit(tmp_path, *verb).stdout.splitlines()
         assert rows[0].split()[0] == str(position)
@@ -464,6 +471,29 @@ def test_a_process_that_is_killed_loses_no_more_than_its_last_group(tmp_path: Pa
 def faults_after(tmp_path: Path) -> Callable[[str], list[str]]:
     """Verifies a log of twenty records in which only these statements have changed something: :func:`faults`."""
     write_some(tmp_path)
+    return verifier(tmp_path)
+
+
+@pytest.fixture
+def batch_faults(tmp_path: Path) -> Callable[[Callable[[list[str]], object]], list[str]]:
+    """Verifies a log of a record, a batch of eighteen, and a record, after the function has changed the lines of the
+    batch."""
+    for count in (1, 18, 1):
+        write_some(tmp_path, count, together=True)
+    found = verifier(tmp_path)
+    with closing(sqlite3.connect(file(tmp_path))) as db:
+        [[text]] = db.execute("SELECT record FROM log WHERE first_position IS NOT NULL")
+
+    def faults_of(change: Callable[[list[str]], object]) -> list[str]:
+        lines = text.split("\n")
+        change(lines)
+        quoted = "\n".join(lines).replace("'", "''")
+        return found(f"UPDATE log SET record = '{quoted}' WHERE position = 19")
+
+    return faults_of
+
+
+def verifier(tmp_path: Path) -> Callable[[str], list[str]]:
     whole = file(tmp_path).read_bytes()
 
     def found(statements: str) -> list[str]:
@@ -509,11 +539,6 @@ def test_j03_no_change_of_a_record_goes_unseen(faults_after: Callable[[str], lis
         assert [line for line in found if line.startswith(f"{position}:")], (name, position, found)
 
 
-def copied(source: int, target: int) -> str:
-    copy = f"SELECT {target}, writer, record, previous, hash FROM log WHERE position = {source}"
-    return f"INSERT INTO log {copy}"
-
-
 def exchanged(first: int, second: int) -> str:
     steps = ((first, -1), (second, first), (-1, second))
     return ";".join(f"UPDATE log SET position = {there} WHERE position = {here}" for here, there in steps)
@@ -527,6 +552,66 @@ def moved_up(position: int) -> str:
     """Those behind it, by one; below zero for a moment, since no two may have one position."""
     moved = f"UPDATE log SET position = 1 - position WHERE position > {position}"
     return f"{moved}; UPDATE log SET position = -position WHERE position < 0"
+
+
+def changing(index: int, edit: Callable[[str], str]) -> Callable[[list[str]], object]:
+    def change(lines: list[str]) -> None:
+        lines[index] = edit(lines[index])
+
+    return change
+
+
+LINE_EDITS: dict[str, Callable[[str], str]] = {
+    "a byte": lambda line: line.replace('"ok"', '"no"'),
+    "a space": lambda line: f"{line} ",
+    "a member more": lambda line: f'{line[:-1]},"x":1}}',
+    "cut by a byte": lambda line: line[:-1],
+    "emptied": lambda line: "",
+    "anything": lambda line: "{}",
+    "another alphabet": lambda line: line.replace("e", "\u0435", 1),
+}
+
+
+@pytest.mark.attack("J03")
+@pytest.mark.variants(3 * len(LINE_EDITS))
+def test_j03_a_changed_record_of_a_batch_is_named(batch_faults: Callable[..., list[str]]):
+    assert batch_faults(lambda lines: None) == []
+    for (name, edit), index in itertools.product(LINE_EDITS.items(), (0, 7, 17)):
+        tried((name, index))
+        assert batch_faults(changing(index, edit)) == [f"{index + 2}: this record was changed, or moved here."]
+
+
+@pytest.mark.attack("J03")
+def test_j03_a_batch_whose_common_facts_were_changed_is_named(tmp_path: Path):
+    write_some(tmp_path, together=True)
+    cut(tmp_path, "UPDATE log SET writer = 'me'")
+    [fault] = faults(tmp_path)
+    assert fault.startswith("1: at least one of the records from here to 20")
+
+
+@pytest.mark.attack("J05")
+@pytest.mark.variants(12)
+def test_j05_no_record_of_a_batch_is_moved_taken_out_or_put_in_unseen(batch_faults: Callable[..., list[str]]):
+    for index in (0, 7, 17):
+        tried(("taken out", index))
+        assert batch_faults(lambda lines: lines.pop(index)) == [f"{index + 3}: records before this one were removed."]  # noqa: B023
+        tried(("put in", index))
+        [fault] = batch_faults(lambda lines: lines.insert(index, "{}"))  # noqa: B023
+        assert fault == f"{index + 2}: a record that no server wrote was put in before this one."
+        tried(("exchanged", index))
+        other = (index + 5) % 18
+
+        def exchange(lines: list[str]) -> None:
+            lines[index], lines[other] = lines[other], lines[index]  # noqa: B023
+
+        expected = [f"{position + 2}: this record was changed, or moved here." for position in sorted((index, other))]
+        assert batch_faults(exchange) == expected
+    tried("turned around")
+    assert len(batch_faults(lambda lines: lines.reverse())) == 18
+    tried("cut at its end")
+    assert batch_faults(lambda lines: lines.__delitem__(slice(10, None)))[0].startswith("20:")
+    tried("all but one")
+    assert batch_faults(lambda lines: lines.__delitem__(slice(1, None)))[0].startswith("20:")
 
 
 MOVED = {
@@ -546,6 +631,20 @@ def test_j05_no_record_is_moved_taken_out_or_put_in_unseen(faults_after: Callabl
     for name, statements in MOVED.items():
         tried(name)
         assert faults_after(statements), name
+
+
+@pytest.mark.attack("J04")
+@pytest.mark.variants(17)
+def test_j04_no_end_of_a_batch_is_cut_off_unseen(tmp_path: Path):
+    write_some(tmp_path, 18, together=True)
+    found = verifier(tmp_path)
+    with closing(sqlite3.connect(file(tmp_path))) as db:
+        [[text]] = db.execute("SELECT record FROM log")
+    for left in range(1, 18):
+        tried(left)
+        lines = "\n".join(text.split("\n")[:left]).replace("'", "''")
+        assert found(f"UPDATE log SET record = '{lines}'"), left
+        assert found(f"UPDATE log SET record = '{lines}', position = {left}"), left
 
 
 @pytest.mark.attack("J04")

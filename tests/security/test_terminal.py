@@ -20,6 +20,7 @@ import pytest
 from tooltrue.cli import main as command
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
 from tooltrue.protocol.terminal import is_ordinary, json_text, one_line, printable
+from tooltrue.state.log_thread import COLUMNS
 from tooltrue.state.urls import open_facts, open_log
 from tooltrue.testing.models import Call, Fails, Says, ScriptedModel
 
@@ -219,8 +220,11 @@ def hostile_log(folder: Path) -> str:
 
     asyncio.run(write())
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("INSERT INTO log SELECT -1, ?, record, previous, hash FROM log WHERE position = 1", (HOSTILE,))
-        db.execute("INSERT INTO log SELECT 9, writer, ?, ?, ? FROM log WHERE position = 1", (HOSTILE, HOSTILE, HOSTILE))
+        single = "INSERT INTO log (position, writer, record, previous, hash) SELECT"
+        db.execute(f"{single} -1, ?, record, previous, hash FROM log WHERE position = 1", (HOSTILE,))
+        db.execute(f"{single} 9, writer, ?, ?, ? FROM log WHERE position = 1", (HOSTILE, HOSTILE, HOSTILE))
+        batch = [12, *[HOSTILE] * 4, 10, *[HOSTILE] * 3]
+        db.execute(f"INSERT INTO log ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(batch))})", batch)
     return f"sqlite:{path}"
 
 

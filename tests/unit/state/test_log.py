@@ -8,13 +8,27 @@ import json
 import logging
 import re
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 from tooltrue.errors import StateError
-from tooltrue.state.log import ORIGIN, Mark, MemoryLog
+from tooltrue.state.log import (
+    ORIGIN,
+    Batch,
+    DraftRecord,
+    Entry,
+    Mark,
+    MemoryLog,
+    batched,
+    canonical,
+    fits,
+    linked,
+)
+from tooltrue.state.log_thread import LARGEST_BATCH
 from tooltrue.state.sqlite import SqliteLog
 from tooltrue.state.verify import Fault, VerifyReport, verify
 from tooltrue.testing.state import LIMIT, check_log
@@ -94,7 +108,8 @@ TAMPERED: dict[str, tuple[str, list[Fault]]] = {
         [Fault(5, "edited"), Fault(6, "unlinked")],
     ),
     "an insertion at the end": (
-        "INSERT INTO log SELECT 11, writer, record, previous, hash FROM log WHERE position = 10",
+        "INSERT INTO log (position, writer, record, previous, hash)"
+        "SELECT 11, writer, record, previous, hash FROM log WHERE position = 10",
         [Fault(11, "edited")],
     ),
 }
@@ -143,13 +158,244 @@ def test_an_emptied_log_is_seen_with_a_mark(tmp_path: Path) -> None:
 def test_faults_are_bounded(tmp_path: Path) -> None:
     async def fill() -> None:
         async with SqliteLog(tmp_path / "log.db") as log:
-            for n in range(700):
+            await asyncio.gather(*(log.append({"n": n}) for n in range(350)))
+            for n in range(350):
                 log.note({"n": n})
 
     asyncio.run(fill())
-    _cut(tmp_path / "log.db", "UPDATE log SET record = '{}'")
+    _cut(tmp_path / "log.db", "UPDATE log SET record = replace(record, 'n', 'm')")
     report = asyncio.run(_verified(tmp_path / "log.db"))
     assert (report.entries, len(report.faults)) == (700, 100)
+
+
+# Batches: one record, then ten and ten more that were written together.
+
+BATCHES: dict[str, tuple[str, list[Fault]]] = {
+    "one record": ("UPDATE log SET record = replace(record, '{\"n\":4}', '{\"n\":9}')", [Fault(4, "edited")]),
+    "the first and the last record": (
+        "UPDATE log SET record = '{}' || substr(record, 8, length(record) - 15) || '{}' WHERE position = 11",
+        [Fault(2, "edited"), Fault(11, "edited")],
+    ),
+    "a byte that is not UTF-8": (
+        "UPDATE log SET record = CAST(substr(record, 1, 20) || x'ff' || substr(record, 22) AS TEXT)"
+        " WHERE position = 11",
+        [Fault(4, "edited")],
+    ),
+    "records of both": (
+        "UPDATE log SET record = replace(replace(record, ':6', ':7'), '\"n\":15', '\"n\": 15')",
+        [Fault(6, "edited"), Fault(15, "edited")],
+    ),
+    "a removal": ("UPDATE log SET record = replace(record, '{\"n\":4}' || char(10), '')", [Fault(5, "missing")]),
+    "removals": (
+        "UPDATE log SET record = replace(replace(record, '{\"n\":2}' || char(10), ''), char(10) || '{\"n\":11}', '')",
+        [Fault(3, "missing"), Fault(12, "missing")],
+    ),
+    "an insertion": (
+        "UPDATE log SET record = replace(record, '{\"n\":4}', '{}' || char(10) || '{\"n\":4}')",
+        [Fault(4, "inserted")],
+    ),
+    "an exchange": (
+        "UPDATE log SET record = replace(replace(replace(record, ':4}', ':x}'), ':5}', ':4}'), ':x}', ':5}')",
+        [Fault(4, "edited"), Fault(5, "edited")],
+    ),
+    "a record and its checksum": (
+        "UPDATE log SET record = replace(record, ':4}', ':9}'),"
+        " checksums = substr(checksums, 1, 16) || '$checksum' || substr(checksums, 25) WHERE position = 11",
+        [Fault(2, "batch", 11)],
+    ),
+    "the writer": ("UPDATE log SET writer = 'x' WHERE position = 11", [Fault(2, "batch", 11)]),
+    "the first time": ("UPDATE log SET first_time = 'x' WHERE position = 11", [Fault(2, "batch", 11)]),
+    "the last time": ("UPDATE log SET last_time = 'x' WHERE position = 21", [Fault(12, "batch", 21)]),
+    "the link": ("UPDATE log SET previous = hash WHERE position = 11", [Fault(2, "batch", 11)]),
+    "the hash": (
+        "UPDATE log SET hash = upper(hash) WHERE position = 11",
+        [Fault(2, "batch", 11), Fault(12, "unlinked")],
+    ),
+    "the first position": ("UPDATE log SET first_position = 1 WHERE position = 11", [Fault(1, "batch", 11)]),
+    "no first position": (
+        "UPDATE log SET first_position = NULL WHERE position = 11",
+        [Fault(11, "edited")],
+    ),
+    "the position": ("UPDATE log SET position = 31 WHERE position = 21", [Fault(12, "batch", 31)]),
+    "the batch": ("DELETE FROM log WHERE position = 11", [Fault(12, "missing")]),
+    "the record before": ("DELETE FROM log WHERE position = 1", [Fault(2, "missing")]),
+    "a single record in place of the batch": (
+        "UPDATE log SET first_position = NULL, record = '{\"n\":11}' WHERE position = 11",
+        [Fault(11, "edited")],
+    ),
+    "all records": ("UPDATE log SET record = '' WHERE position = 11", [Fault(2, "edited"), Fault(12, "missing")]),
+}
+
+
+CHECKSUM = format(crc32(b'{"n":9}'), "08x")
+
+
+@pytest.mark.parametrize("what", BATCHES)
+def test_verify_names_the_record_of_a_batch_that_was_changed(what: str, tmp_path: Path) -> None:
+    statements, faults = BATCHES[what]
+    path = tmp_path / "log.db"
+    asyncio.run(_write_batches(path))
+    _cut(path, statements.replace("$checksum", CHECKSUM))
+    assert asyncio.run(_verified(path)).faults == tuple(faults)
+
+
+def test_a_batch_written_anew_does_not_fit_its_successor(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    asyncio.run(_write_batches(path))
+    forged = batched([b"{}"] * 10, (), "x", Mark(1, _column(path, "hash", 1)))
+    assert isinstance(forged, Batch)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(
+            "UPDATE log SET writer = ?, record = ?, hash = ?, checksums = ? WHERE position = 11",
+            (forged.writer, forged.text, forged.hash, forged.checksums),
+        )
+    assert asyncio.run(_verified(path)).faults == (Fault(12, "unlinked"),)
+
+
+def test_a_batch_whose_records_are_not_as_many_as_its_positions_does_not_fit(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    asyncio.run(_write_batches(path))
+    forged = batched([b"{}"] * 3, (), "x", Mark(1, _column(path, "hash", 1)))
+    assert isinstance(forged, Batch)
+    assert fits(forged)
+    assert not fits(forged._replace(first=1))
+
+
+def test_a_mark_inside_a_batch_was_rewritten(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    asyncio.run(_write_batches(path))
+    assert asyncio.run(_verified(path, head=Mark(5, "0" * 64))).faults == (Fault(5, "rewritten"),)
+    assert asyncio.run(_verified(path, head=Mark(11, _column(path, "hash", 11)))).faults == ()
+
+
+def test_the_batch_hash_follows_the_documented_formula(tmp_path: Path) -> None:
+    async def scenario() -> tuple[Entry, ...]:
+        async with SqliteLog(tmp_path / "log.db", writer='w"1', linger=60) as log:
+            await log.append({})
+            log.note({"b": 1, "a": "名"})
+            log.note(Timed(2.5))
+            log.note(Timed(1.0))
+            return await log.read()
+
+    single, first, *_, last = asyncio.run(scenario())
+    lines = [{"a": "名", "b": 1}, {"at": 2.5}, {"at": 1.0}]
+    texts = [json.dumps(line, sort_keys=True, separators=(",", ":")) for line in lines]
+    header = {
+        "began": "1970-01-01T00:00:01Z",
+        "checksums": "".join(f"{crc32(text.encode()):08x}" for text in texts),
+        "ended": "1970-01-01T00:00:02.500000Z",
+        "first": 2,
+        "last": 4,
+        "previous": single.hash,
+        "writer": 'w"1',
+    }
+    whole = "\n".join([json.dumps(header, sort_keys=True, separators=(",", ":")), *texts])
+    assert first.hash == last.hash == hashlib.sha256(whole.encode()).hexdigest()
+    assert (first.position, first.mark, last.mark) == (2, Mark(4, last.hash), Mark(4, last.hash))
+
+
+class Timed(DraftRecord):
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def text(self) -> str:
+        if self.at < 0:
+            raise ValueError("negative")
+        return f'{{"at":{self.at}}}'
+
+    @classmethod
+    def times(cls, records: Sequence[Timed]) -> list[float]:
+        return [record.at for record in records]
+
+
+def test_a_draft_that_cannot_be_serialized_is_counted_and_the_others_are_written(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with SqliteLog(tmp_path / "log.db", linger=60) as log:
+            for at in (1.0, -1.0, 2.0):
+                log.note(Timed(at))
+            log.note({"n": 1})
+            assert [entry.record for entry in await log.read()] == [{"at": 1.0}, {"at": 2.0}, {"n": 1}]
+            assert log.lost == 1
+            assert (await verify(log)).faults == ()
+
+    asyncio.run(scenario())
+
+
+def test_many_notes_are_divided_into_batches_and_read_in_pages(tmp_path: Path) -> None:
+    count = 2 * LARGEST_BATCH + 1
+
+    async def scenario() -> None:
+        async with SqliteLog(tmp_path / "log.db", linger=60) as log:
+            for n in range(count):
+                log.note({"n": n})
+            head = await log.head()
+            assert head.position == count
+            read, after = list[int](), 0
+            while page := await log.read(after, 7):
+                assert len(page) == min(7, count - after)
+                read += [entry.record["n"] for entry in page]
+                after = page[-1].position
+            assert read == [*range(count)]
+            assert await verify(log) == VerifyReport(count, head, ())
+
+    asyncio.run(scenario())
+    with closing(sqlite3.connect(tmp_path / "log.db")) as db:
+        rows = db.execute("SELECT first_position, position FROM log ORDER BY position").fetchall()
+    assert rows == [(1, LARGEST_BATCH), (LARGEST_BATCH + 1, 2 * LARGEST_BATCH), (None, count)]
+
+
+# A file of an earlier release, whose rows have one record each.
+
+
+def test_a_log_of_an_earlier_release_is_read_and_continued_in_one_chain(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    _write_old_layout(path, 3)
+
+    async def scenario() -> None:
+        async with SqliteLog(path, linger=60) as log:
+            assert [entry.record["n"] for entry in await log.read()] == [0, 1, 2]
+            assert (await verify(log)).faults == ()
+            log.note({"n": 3})
+            log.note({"n": 4})
+            assert await log.append({"n": 5}) == 6
+            _write_old_layout(path, 2, offset=6)  # by a process that has not been restarted yet
+            log.note({"n": 8})
+            log.note({"n": 9})
+            assert [entry.record["n"] for entry in await log.read()] == [*range(10)]
+            assert await verify(log) == VerifyReport(10, await log.head(), ())
+        _cut(path, "UPDATE log SET record = replace(replace(record, ':1}', ':7}'), ':4}', ':7}') WHERE position < 6")
+        assert (await _verified(path)).faults == (Fault(2, "edited"), Fault(5, "edited"))
+
+    asyncio.run(scenario())
+
+
+def test_an_earlier_release_does_not_open_a_log_with_batches(tmp_path: Path) -> None:
+    asyncio.run(_write_batches(tmp_path / "log.db"))
+    with closing(sqlite3.connect(tmp_path / "log.db")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def _write_old_layout(path: Path, count: int, offset: int = 0) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        if not offset:
+            db.execute(
+                "CREATE TABLE log (position INTEGER PRIMARY KEY, writer TEXT NOT NULL, record TEXT NOT NULL,"
+                " previous TEXT NOT NULL, hash TEXT NOT NULL) STRICT"
+            )
+            db.execute("PRAGMA user_version=1")
+        row = db.execute("SELECT position, hash FROM log ORDER BY position DESC LIMIT 1").fetchone()
+        texts = [canonical({"n": n}) for n in range(offset, offset + count)]
+        for entry in linked(texts, "old", ORIGIN if row is None else Mark(*row)):
+            db.execute("INSERT INTO log (position, writer, record, previous, hash) VALUES (?, ?, ?, ?, ?)", entry[:5])
+
+
+async def _write_batches(path: Path) -> None:
+    async with SqliteLog(path, linger=60, writer="one") as log:
+        await log.append({"n": 1})
+        for n in range(2, 22):
+            log.note({"n": n})
+            if n == 11:
+                await log.head()
 
 
 async def _write_ten(path: Path, offset: int = 0) -> Mark:

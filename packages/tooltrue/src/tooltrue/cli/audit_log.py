@@ -152,9 +152,16 @@ def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...
 
 
 def line(entry: Entry) -> str:
-    """An entry as a line of JSON: the fields that are hashed, and the hash."""
+    """An entry as a line of JSON: the fields that are hashed, and the hash. The hash of a batch needs all its lines."""
     rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
-    return f'{{"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
+    return f'{{{_batch(entry)}"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
+
+
+def _batch(entry: Entry) -> str:
+    if (batch := entry.batch) is None:
+        return ""
+    facts = {"began": batch.began, "ended": batch.ended, "first": batch.first, "last": batch.position}
+    return f'"batch":{json.dumps(facts, separators=(",", ":"))},'
 
 
 def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:

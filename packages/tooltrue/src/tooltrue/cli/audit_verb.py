@@ -19,9 +19,11 @@ from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.usage import Verbs
 from tooltrue.cli.wording import (
+    AUDIT_BATCH_CHANGED,
     AUDIT_CHAIN_BROKEN,
     AUDIT_PRUNING_UNPROVEN,
     AUDIT_RECORD_CHANGED,
+    AUDIT_RECORD_INSERTED,
     AUDIT_RECORD_POSITION_INVALID,
     AUDIT_RECORDS_REMOVED,
     AUDIT_SEAL_NOT_FOUND,
@@ -199,7 +201,7 @@ def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bo
     secret = signing_key(key_file(key), make=False)
     report: VerifyReport = with_log(place, lambda log: examine(log, marks, secret))
     for fault in report.faults:
-        _say(_FAULTS[fault.kind], err=True, position=fault.position)
+        _say(_FAULTS[fault.kind], err=True, position=fault.position, end=fault.end)
     facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}
     _say(
         REPORT_AUDIT_LOG_SEALED if marks else REPORT_AUDIT_LOG_UNSEALED,
@@ -229,6 +231,8 @@ def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
 
 _FAULTS: Mapping[str, str] = {
     "edited": AUDIT_RECORD_CHANGED,
+    "batch": AUDIT_BATCH_CHANGED,
+    "inserted": AUDIT_RECORD_INSERTED,
     "missing": AUDIT_RECORDS_REMOVED,
     "unlinked": AUDIT_CHAIN_BROKEN,
     "rewritten": AUDIT_SEALED_RECORD_CHANGED,

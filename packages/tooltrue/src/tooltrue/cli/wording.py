@@ -374,6 +374,17 @@ AUDIT_PRUNING_UNPROVEN: Final = message(
     "{position}: the log begins here, and no record signed with our key says that it was pruned so far.",
     "{position}：日志从此处开始，但没有用我们的密钥签名的记录说明此前部分已被清理。",
 )
+AUDIT_BATCH_CHANGED: Final = message(
+    "TT7038",
+    "{position}: at least one of the records from here to {end}, which were written together, was changed, or all were "
+    "moved here.",
+    "{position}：从此处到 {end} 的记录是一起写入的，其中至少一条被更改过，或全部从别处移来。",
+)
+AUDIT_RECORD_INSERTED: Final = message(
+    "TT7039",
+    "{position}: a record that no server wrote was put in before this one.",
+    "{position}：该记录之前被插入了并非由服务器写入的记录。",
+)
 REPORT_AUDIT_LOG_SEALED: Final = message(
     "TT7041",
     "{records} records up to {position} {hash}; {seals} seals in {place}",

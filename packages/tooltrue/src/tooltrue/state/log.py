@@ -1,15 +1,19 @@
 """The log: append-only records.
 
-Each entry's hash covers the previous hash, so that a changed, removed, inserted or reordered entry breaks the chain,
-and ``verify``, in the module of that name, locates the break. All writers of a log share one chain, and every entry
-names its writer: authorship and order cannot be changed either. The log has no clock; the order is that of positions,
-whatever times the records hold.
+Records are written one by one or in batches, which share one hash. Each hash covers the previous hash, so that a
+changed, removed, inserted or reordered record breaks the chain, and ``verify``, in the module of that name, locates the
+break. All writers of a log share one chain, and every entry names its writer: authorship and order cannot be changed
+either. The log has no clock; the order is that of positions, whatever times the records hold.
 
 A chain cannot reveal that its end was cut off or that all of it was rewritten. To detect that, store a ``Mark``
 elsewhere (``await log.head()``) and pass it to ``verify``.
 
-The hash of an entry is the SHA-256 of its canonical JSON without ``hash``:
-``{"position":7,"previous":"…","record":{…},"writer":"…"}`` with sorted keys, no spaces, and ASCII only.
+The hash of a single record is the SHA-256 of its canonical JSON without ``hash``:
+``{"position":7,"previous":"…","record":{…},"writer":"…"}`` with sorted keys, no spaces, and ASCII only. The hash of a
+batch is the SHA-256 of a header in canonical JSON, a line end, and its records in canonical JSON with line ends between
+them. The header is ``{"began":"…","checksums":"…","ended":"…","first":7,"last":9,"previous":"…","writer":"…"}``:
+``began`` and ``ended`` are the earliest and the latest time of its records, and ``checksums`` has eight hexadecimal
+digits per record, its CRC-32. The checksums prove nothing; they locate a change that the hash has revealed.
 """
 
 from __future__ import annotations
@@ -17,17 +21,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
+from zlib import crc32
 
-__all__ = ["LOWEST", "ORIGIN", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog"]
+__all__ = ["LOWEST", "ORIGIN", "Batch", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 class Mark(NamedTuple):
-    """A point in a log that can be stored elsewhere: the entry at ``position`` has ``hash``."""
+    """A point in a log that can be stored elsewhere: the entry or the batch that ends at ``position`` has ``hash``."""
 
     position: int
     hash: str
@@ -40,14 +46,44 @@ LOWEST = -(2**63) - 1
 """A position below any that a store can hold: reading from here includes entries below position 1."""
 
 
-class Entry(NamedTuple):
-    """One record in the log. ``text`` is its exact JSON."""
+class Batch(NamedTuple):
+    """Records that were written together. ``text`` is their exact JSON, one record per line; ``first`` and ``position``
+    are the positions of the first and the last, ``began`` and ``ended`` their earliest and latest time, empty if they
+    have none."""
 
     position: int
     writer: str
     text: str
     previous: str
     hash: str
+    first: int
+    began: str
+    ended: str
+    checksums: str
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.position, self.hash)
+
+    def entries(self) -> list[Entry]:
+        """Its records. They are counted from the end, so that no position is invented if some were removed."""
+        lines = self.text.split("\n")
+        start = self.position - len(lines) + 1
+        return [
+            Entry(position, self.writer, line, self.previous, self.hash, self)
+            for position, line in enumerate(lines, start)
+        ]
+
+
+class Entry(NamedTuple):
+    """One record in the log. ``text`` is its exact JSON. Records of a ``batch`` have the hashes of their batch."""
+
+    position: int
+    writer: str
+    text: str
+    previous: str
+    hash: str
+    batch: Batch | None = None
 
     @property
     def record(self) -> dict[str, Any]:
@@ -56,7 +92,8 @@ class Entry(NamedTuple):
 
     @property
     def mark(self) -> Mark:
-        return Mark(self.position, self.hash)
+        """The point in the log up to which the hash of this record reaches: for one of a batch, the end of that."""
+        return Mark(self.position, self.hash) if self.batch is None else self.batch.mark
 
 
 class DraftRecord:
@@ -67,6 +104,17 @@ class DraftRecord:
 
     def text(self) -> str:
         raise NotImplementedError
+
+    @classmethod
+    def encode_all(cls, records: Sequence[Any]) -> list[bytes]:
+        """Return the canonical JSON of each of ``records``, which are of this class. Override it if many at once are
+        cheaper."""
+        return [encoded(record) for record in records]
+
+    @classmethod
+    def times(cls, records: Sequence[Any]) -> Iterable[float]:
+        """Return the times of ``records``, which are of this class, if they have any."""
+        return ()
 
 
 class Log(Protocol):
@@ -134,10 +182,49 @@ def linked(texts: Iterable[str], writer: str, head: Mark) -> list[Entry]:
     return entries
 
 
-def fits(entry: Entry) -> bool:
-    """Whether an entry has the hash that its content requires."""
-    (again,) = linked((entry.text,), entry.writer, Mark(entry.position - 1, entry.previous))
-    return entry.hash == again.hash
+def batched(lines: Sequence[bytes], times: Sequence[float], writer: str, head: Mark) -> Entry | Batch:
+    """The entry or the batch for records in canonical JSON, at least one, that is chained to ``head``."""
+    if len(lines) == 1:
+        return linked((lines[0].decode(),), writer, head)[0]
+    began, ended = (_time(min(times)), _time(max(times))) if times else ("", "")
+    checksums = "".join([f"{crc32(line):08x}" for line in lines])
+    text, first, last = b"\n".join(lines), head.position + 1, head.position + len(lines)
+    batch = Batch(last, writer, text.decode(), head.hash, "", first, began, ended, checksums)
+    return batch._replace(hash=_batch_hash(batch, text))
+
+
+def _batch_hash(batch: Batch, text: bytes) -> str:
+    header = {
+        "began": batch.began,
+        "checksums": batch.checksums,
+        "ended": batch.ended,
+        "first": batch.first,
+        "last": batch.position,
+        "previous": batch.previous,
+        "writer": batch.writer,
+    }
+    digest = hashlib.sha256(f"{_canonical(header)}\n".encode())
+    digest.update(text)
+    return digest.hexdigest()
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def encoded(record: DraftRecord | str) -> bytes:
+    """The canonical JSON of a record as one line. A string is taken to be canonical already."""
+    # Canonical JSON has no line ends. Where a record breaks that rule they are white space, and would split it here.
+    return text_of(record).replace("\n", " ").encode()
+
+
+def fits(item: Entry | Batch) -> bool:
+    """Whether a single entry or a batch has the hash that its content requires."""
+    if isinstance(item, Batch):
+        is_counted = item.position - item.first == item.text.count("\n")
+        return is_counted and item.hash == _batch_hash(item, item.text.encode())
+    (again,) = linked((item.text,), item.writer, Mark(item.position - 1, item.previous))
+    return item.hash == again.hash
 
 
 def writer_id() -> str:

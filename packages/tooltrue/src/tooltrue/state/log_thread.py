@@ -1,23 +1,26 @@
 """A log that a thread writes to a database: a record costs the event loop one append to a queue.
 
-Queued notes form one job: they are serialized, linked and inserted on the thread, with a few statements.
+Queued notes form one job: on the thread they are serialized together, and inserted as one batch with one hash and one
+row, or a few if many wait. An appended record is a row of its own, as all records were in earlier releases; both kinds
+of rows stand in one table and one chain.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import groupby
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from tooltrue.errors import StateError
-from tooltrue.state.log import DraftRecord, Entry, Mark, linked, text_of, writer_id
+from tooltrue.state.log import Batch, DraftRecord, Entry, Mark, batched, encoded, linked, text_of, writer_id
 from tooltrue.state.store_thread import StoreThread
 from tooltrue.state.wording import STORE_QUEUE_FULL
 
-__all__ = ["LogTable", "ThreadLog"]
+__all__ = ["COLUMNS", "LARGEST_BATCH", "LogTable", "Row", "ThreadLog"]
 
 logger = logging.getLogger("tooltrue.state")
 
@@ -25,16 +28,40 @@ ConnectionT = TypeVar("ConnectionT")
 AnyConnectionT = TypeVar("AnyConnectionT", contravariant=True)
 
 
+LARGEST_BATCH = 500
+"""Records per row: reading one of them reads all."""
+
+COLUMNS = ("position", "writer", "record", "previous", "hash", "first_position", "first_time", "last_time", "checksums")
+"""The columns of a log's table. Rows of a single record have NULL in the last four, which earlier releases lack."""
+
+Row: TypeAlias = tuple[int, str, str, str, str, int | None, str | None, str | None, str | None]
+
+
 class LogTable(Protocol[AnyConnectionT]):
     """The log in a database. All methods run on the thread, in a transaction that excludes other writers."""
 
     def head(self, db: AnyConnectionT, /) -> Mark: ...
 
-    def insert(self, db: AnyConnectionT, entries: Sequence[Entry], /) -> None: ...
+    def insert(self, db: AnyConnectionT, rows: Sequence[Row], /) -> None: ...
 
-    def read(self, db: AnyConnectionT, after: int, limit: int, /) -> tuple[Entry, ...]: ...
+    def rows(self, db: AnyConnectionT, after: int, /) -> Iterator[Row]:
+        """The rows that end after this position, in order, fetched as they are used."""
+        ...
 
-    def forget(self, db: AnyConnectionT, last: int, /) -> None: ...
+    def forget(self, db: AnyConnectionT, last: int, /) -> None:
+        """Delete the rows that end at or before position ``last``."""
+        ...
+
+
+def _row(item: Entry | Batch) -> Row:
+    return item if isinstance(item, Batch) else (*item[:5], None, None, None, None)
+
+
+def _entries(row: Row) -> list[Entry]:
+    single, (first, began, ended, checksums) = row[:5], row[5:]
+    if first is None:
+        return [Entry(*single)]
+    return Batch(*single, first, began or "", ended or "", checksums or "").entries()
 
 
 class ThreadLog(Generic[ConnectionT]):
@@ -92,7 +119,7 @@ class ThreadLog(Generic[ConnectionT]):
 
     def _post(self) -> None:
         self._is_posted = True
-        batch = _Batch(self._take)
+        batch = _QueuedNotes(self._take)
         try:
             self._thread.post(partial(self._write, batch), partial(self._noted, batch))
         except StateError as error:
@@ -100,13 +127,13 @@ class ThreadLog(Generic[ConnectionT]):
             self._lose(len(batch.notes()), error)
 
     async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
-        return await self._thread.run(lambda db: self._table.read(db, after, limit), writes=False)
+        return await self._thread.run(partial(self._read, after, limit), writes=False)
 
     async def head(self) -> Mark:
         return await self._thread.run(self._table.head, writes=False)
 
     async def forget(self, last: int) -> None:
-        """Delete all entries up to position ``last``."""
+        """Delete all entries up to position ``last``, except those of a batch that goes on behind it."""
         await self._thread.run(lambda db: self._table.forget(db, last))
 
     # The jobs: on the thread, in a transaction.
@@ -114,19 +141,54 @@ class ThreadLog(Generic[ConnectionT]):
     def _append(self, text: str, db: ConnectionT) -> int:
         # Read again for each group: other processes append too, and the lock holds from here to the commit.
         entries = linked((text,), self._writer, self._table.head(db))
-        self._table.insert(db, entries)
+        self._table.insert(db, [*map(_row, entries)])
         return entries[0].position
 
-    def _write(self, batch: _Batch, db: ConnectionT) -> int:
+    def _write(self, batch: _QueuedNotes, db: ConnectionT) -> int:
         """Write the queued notes; return the number that could not be serialized."""
-        texts: list[str] = []
-        for note in batch.notes():
-            try:
-                texts.append(note if isinstance(note, str) else note.text())
-            except Exception:  # one bad draft must not affect the others
-                logger.exception("A record of %s is no JSON", self._place)
-        self._table.insert(db, linked(texts, self._writer, self._table.head(db)))
-        return len(batch.notes()) - len(texts)
+        notes, head, rows = batch.notes(), self._table.head(db), list[Row]()
+        count = 0
+        for start in range(0, len(notes), LARGEST_BATCH):
+            lines, times = self._encoded(notes[start : start + LARGEST_BATCH])
+            if lines:
+                item = batched(lines, times, self._writer, head)
+                head, count = item.mark, count + len(lines)
+                rows.append(_row(item))
+        self._table.insert(db, rows)
+        return len(notes) - count
+
+    def _encoded(self, notes: Sequence[str | DraftRecord]) -> tuple[list[bytes], list[float]]:
+        """The canonical JSON of those that can be serialized, and their times."""
+        lines, times = list[bytes](), list[float]()
+        for kind, group in groupby(notes, type):
+            if issubclass(kind, DraftRecord):
+                drafts: list[Any] = [*group]
+                times += kind.times(drafts)
+                lines += self._lines(kind, drafts)
+            else:
+                lines += map(encoded, group)
+        return lines, times
+
+    def _lines(self, kind: type[DraftRecord], drafts: Sequence[DraftRecord]) -> list[bytes]:
+        try:
+            return kind.encode_all(drafts)
+        except Exception:  # noqa: BLE001 - one bad draft must not affect the others
+            return [line for draft in drafts if (line := self._line(draft)) is not None]
+
+    def _line(self, draft: DraftRecord) -> bytes | None:
+        try:
+            return encoded(draft)
+        except Exception:
+            logger.exception("A record of %s is no JSON", self._place)
+            return None
+
+    def _read(self, after: int, limit: int, db: ConnectionT) -> tuple[Entry, ...]:
+        entries = list[Entry]()
+        for row in self._table.rows(db, after):
+            entries += [entry for entry in _entries(row) if entry.position > after]
+            if len(entries) >= limit:
+                break
+        return tuple(entries[:limit])
 
     def _take(self) -> list[str | DraftRecord]:
         """Empty the queue for good. The caller must keep the notes in case they have to be written again."""
@@ -138,7 +200,7 @@ class ThreadLog(Generic[ConnectionT]):
 
     # Back on the event loop.
 
-    def _noted(self, batch: _Batch, unsayable: int | None, error: Exception | None) -> None:
+    def _noted(self, batch: _QueuedNotes, unsayable: int | None, error: Exception | None) -> None:
         if error is not None:
             self._lose(len(batch.notes()), error)
         elif unsayable:
@@ -159,7 +221,7 @@ class ThreadLog(Generic[ConnectionT]):
             logger.error("%s lost %d records since it was opened", self._place, self.lost)
 
 
-class _Batch:
+class _QueuedNotes:
     """The notes of one job. They are taken on its first run, and are the same if it runs again."""
 
     def __init__(self, take: Callable[[], list[str | DraftRecord]]) -> None:

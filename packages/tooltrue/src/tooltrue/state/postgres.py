@@ -5,7 +5,7 @@ One thread with one connection, as for SQLite. A lost connection is reopened for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +13,8 @@ import psycopg
 from psycopg import conninfo
 
 from tooltrue.errors import ConfigurationError, StateError
-from tooltrue.state.log import ORIGIN, Entry, Mark
-from tooltrue.state.log_thread import ThreadLog
+from tooltrue.state.log import ORIGIN, Mark
+from tooltrue.state.log_thread import COLUMNS, Row, ThreadLog
 from tooltrue.state.places import without_password
 from tooltrue.state.store_thread import StoreThread, Work
 from tooltrue.state.wording import AUDIT_DATABASE_NOT_OPENABLE, AUDIT_DATABASE_UNUSABLE
@@ -25,8 +25,18 @@ _LINGER = 0.05
 _NAME = "tooltrue_log"
 _LAYOUT = f"""\
 CREATE TABLE IF NOT EXISTS {_NAME} (
-    position bigint PRIMARY KEY, writer text NOT NULL, record text NOT NULL, previous text NOT NULL, hash text NOT NULL
+    position bigint PRIMARY KEY, writer text NOT NULL, record text NOT NULL, previous text NOT NULL, hash text NOT NULL,
+    first_position bigint, first_time text, last_time text, checksums text
 )"""
+_IS_OLD = f"""\
+SELECT NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = '{_NAME}'::regclass AND attname = 'checksums' AND NOT attisdropped
+)"""
+_ADDITIONS = f"""\
+ALTER TABLE {_NAME}
+    ADD COLUMN first_position bigint, ADD COLUMN first_time text, ADD COLUMN last_time text, ADD COLUMN checksums text
+"""
+"""Columns that the tables of earlier releases lack."""
 
 
 class PostgresLog(ThreadLog["_Connected"]):
@@ -98,6 +108,9 @@ class _Postgres:
                 # Two sessions that create the same table at once would fail, in spite of IF NOT EXISTS.
                 connected.db.execute(_LOCK)
                 connected.db.execute(_LAYOUT)
+                # Not IF NOT EXISTS: only the owner of the table may state it, even if there is nothing to add.
+                if connected.db.execute(_IS_OLD).fetchone() == (True,):
+                    connected.db.execute(_ADDITIONS)
         except psycopg.Error as error:
             connected.drop()
             raise ConfigurationError.of(
@@ -134,7 +147,10 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-_COPY = f"COPY {_NAME} (position, writer, record, previous, hash) FROM STDIN"
+_FETCHED = 20
+"""Rows per round trip: a row holds up to 500 records."""
+_COPY = f"COPY {_NAME} ({', '.join(COLUMNS)}) FROM STDIN"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM {_NAME} WHERE position > %s ORDER BY position"
 
 
 class _PostgresTable:
@@ -142,19 +158,18 @@ class _PostgresTable:
         row = db.db.execute(f"SELECT position, hash FROM {_NAME} ORDER BY position DESC LIMIT 1").fetchone()
         return ORIGIN if row is None else Mark(*row)
 
-    def insert(self, db: _Connected, entries: Sequence[Entry]) -> None:
+    def insert(self, db: _Connected, rows: Sequence[Row]) -> None:
         # COPY costs a twentieth of the CPU of list parameters, whose texts psycopg escapes one by one in Python.
         with db.db.cursor() as cursor, cursor.copy(_COPY) as copy:
-            for entry in entries:
-                copy.write_row(entry)
+            for row in rows:
+                copy.write_row(row)
 
-    def read(self, db: _Connected, after: int, limit: int) -> tuple[Entry, ...]:
-        rows = db.db.execute(
-            f"SELECT position, writer, record, previous, hash FROM {_NAME}"
-            " WHERE position > %s ORDER BY position LIMIT %s",
-            (after, limit),
-        )
-        return tuple(Entry(*row) for row in rows)
+    def rows(self, db: _Connected, after: int) -> Iterator[Row]:
+        # A cursor of the server: the client would hold the whole log.
+        with db.db.cursor("tooltrue_log_rows") as cursor:
+            cursor.itersize = _FETCHED
+            cursor.execute(_SELECT, (after,))
+            yield from cursor
 
     def forget(self, db: _Connected, last: int) -> None:
         db.db.execute(f"DELETE FROM {_NAME} WHERE position <= %s", (last,))

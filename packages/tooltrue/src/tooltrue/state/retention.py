@@ -34,14 +34,19 @@ class Prunable(Log, Protocol):
 async def prune(log: Prunable, before: datetime, key: bytes) -> int:
     """Delete all entries before the first one that is not older than ``before``. Returns their number.
 
+    A batch is deleted as a whole, once all of its entries are older.
+
     The signed record is written first, so that the log can be verified even after a crash between the two steps.
     """
-    last, count = ORIGIN, 0
+    last, count, after, seen = ORIGIN, 0, 0, 0
     limit = before.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    while page := await log.read(last.position, PAGE):
-        old = list(takewhile(lambda entry: _is_older(entry, limit), page))
-        if old:
-            last, count = old[-1].mark, count + len(old)
+    while page := await log.read(after, PAGE):
+        after = page[-1].position
+        old = [*takewhile(lambda entry: _is_older(entry, limit), page)]
+        for entry in old:
+            seen += 1
+            if entry.position == entry.mark.position:  # the end of its batch
+                last, count = entry.mark, seen
         if len(old) < len(page):
             break
     if count:

@@ -10,10 +10,9 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
@@ -21,8 +20,8 @@ from typing import Self
 
 from tooltrue.errors import StateError
 from tooltrue.state.facts import NANOSECONDS, Callback, Listeners, admit, nanoseconds, waiting
-from tooltrue.state.log import LOWEST, ORIGIN, Entry, Mark
-from tooltrue.state.log_thread import ThreadLog
+from tooltrue.state.log import LOWEST, ORIGIN, Mark
+from tooltrue.state.log_thread import COLUMNS, Row, ThreadLog
 from tooltrue.state.sqlite_thread import SqliteSettings, SqliteThread
 from tooltrue.state.wording import STORE_NOT_OPEN
 
@@ -47,8 +46,13 @@ _FACTS = (
 
 _LOG = (
     "CREATE TABLE IF NOT EXISTS log (position INTEGER PRIMARY KEY, writer TEXT NOT NULL, record TEXT NOT NULL,"
-    " previous TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
+    " previous TEXT NOT NULL, hash TEXT NOT NULL,"
+    " first_position INTEGER, first_time TEXT, last_time TEXT, checksums TEXT) STRICT",
 )
+_LOG_ADDITIONS = {
+    "log": {"first_position": "INTEGER", "first_time": "TEXT", "last_time": "TEXT", "checksums": "TEXT"},
+}
+"""Columns that files of layout 1 lack."""
 
 
 class SqliteFacts:
@@ -230,7 +234,7 @@ def _events_after(number: int, db: Connection) -> list[tuple[int, str, bytes]]:
 class SqliteLog(ThreadLog[Connection]):
     """A log that all processes with the same file write to. Appended records survive a power cut.
 
-    Notes wait up to ``linger`` seconds for others, so that many share one commit.
+    Notes wait up to ``linger`` seconds for others, so that many share one batch and one commit.
     """
 
     def __init__(
@@ -242,7 +246,8 @@ class SqliteLog(ThreadLog[Connection]):
         patience: float = 5.0,
         capacity: int = 20_000,
     ) -> None:
-        thread = SqliteThread(Path(path), SqliteSettings(_LOG, "FULL", patience, capacity, linger))
+        settings = SqliteSettings(_LOG, "FULL", patience, capacity, linger, 2, _LOG_ADDITIONS)
+        thread = SqliteThread(Path(path), settings)
         super().__init__(str(path), thread, _SqliteTable(), writer, capacity)
 
 
@@ -251,25 +256,17 @@ class _SqliteTable:
         row = db.execute("SELECT position, hash FROM log ORDER BY position DESC LIMIT 1").fetchone()
         return ORIGIN if row is None else Mark(*row)
 
-    def insert(self, db: Connection, entries: Sequence[Entry]) -> None:
-        # Many rows per statement: between statements the thread would wait for the event loop to release the GIL.
-        whole = len(entries) // _ROWS * _ROWS
-        for start in range(0, whole, _ROWS):
-            db.execute(_INSERT_MANY, [*chain.from_iterable(entries[start : start + _ROWS])])
-        for entry in entries[whole:]:
-            db.execute(_INSERT, entry)
+    def insert(self, db: Connection, rows: Sequence[Row]) -> None:
+        for row in rows:
+            db.execute(_INSERT, row)
 
-    def read(self, db: Connection, after: int, limit: int) -> tuple[Entry, ...]:
-        rows = db.execute(
-            "SELECT position, writer, record, previous, hash FROM log WHERE position > ? ORDER BY position LIMIT ?",
-            (-math.inf if after <= LOWEST else after, limit),  # LOWEST is beyond SQLite's integers
-        )
-        return tuple(Entry(*row) for row in rows)
+    def rows(self, db: Connection, after: int) -> Iterator[Row]:
+        # LOWEST is beyond SQLite's integers.
+        yield from db.execute(_SELECT, (-math.inf if after <= LOWEST else after,))
 
     def forget(self, db: Connection, last: int) -> None:
         db.execute("DELETE FROM log WHERE position <= ?", (last,))
 
 
-_ROWS = 100
-_INSERT = "INSERT INTO log (position, writer, record, previous, hash) VALUES (?, ?, ?, ?, ?)"
-_INSERT_MANY = _INSERT + ", (?, ?, ?, ?, ?)" * (_ROWS - 1)
+_INSERT = f"INSERT INTO log ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM log WHERE position > ? ORDER BY position"

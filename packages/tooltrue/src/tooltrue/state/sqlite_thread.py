@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from tooltrue.state.wording import STATE_FILE_NOT_OPENABLE, STATE_FILE_TOO_NEW, 
 
 __all__ = ["SqliteSettings", "SqliteThread"]
 
-LAYOUT = 1
-"""The layout version of all tables of this package, stored in the file's ``user_version``."""
+LAYOUT = 2
+"""The newest layout version that this release knows. A file's ``user_version`` is the newest of its tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class SqliteSettings:
     ``patience``     seconds to wait for the locks of other processes
     ``capacity``     jobs that may be queued; more are refused
     ``linger``       seconds in which other jobs may join a job that has no waiting caller
+    ``layout``       the layout version of the tables
+    ``additions``    columns, with their types, that older layouts of a table lack
     """
 
     tables: tuple[str, ...]
@@ -38,6 +40,8 @@ class SqliteSettings:
     patience: float
     capacity: int
     linger: float = 0.0
+    layout: int = 1
+    additions: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
 
 
 class SqliteThread(StoreThread[sqlite3.Connection]):
@@ -111,7 +115,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, settings: SqliteSetting
     connection.execute(f"PRAGMA synchronous={settings.synchronous}")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _lay_out(connection, path, settings.tables)
+        _lay_out(connection, path, settings)
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
@@ -132,10 +136,14 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
             time.sleep(0.01)
 
 
-def _lay_out(connection: sqlite3.Connection, path: Path, tables: Sequence[str]) -> None:
+def _lay_out(connection: sqlite3.Connection, path: Path, settings: SqliteSettings) -> None:
     layout: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if layout > LAYOUT:
         raise ConfigurationError.of(STATE_FILE_TOO_NEW, path=path, found=layout, known=LAYOUT)
-    for statement in tables:
+    for statement in settings.tables:
         connection.execute(statement)
-    connection.execute(f"PRAGMA user_version={LAYOUT}")
+    for table, columns in settings.additions.items():
+        present = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        for column in columns.keys() - present:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {columns[column]}")
+    connection.execute(f"PRAGMA user_version={max(layout, settings.layout)}")

@@ -1,19 +1,26 @@
-"""Verification of a log against tampering. Separate from ``log``, so that writers do not pay for the import."""
+"""Verification of a log against tampering. Separate from ``log``, so that writers do not pay for the import.
+
+A batch has one hash. If its content does not match it, the checksums of its records name those that were changed,
+removed or put in. A change of both is a fault of the batch as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import islice
 from typing import Literal
+from zlib import crc32
 
-from tooltrue.state.log import ORIGIN, Entry, Log, Mark, fits
+from tooltrue.state.log import ORIGIN, Batch, Entry, Log, Mark, fits
 
 __all__ = ["Fault", "VerifyReport", "verify"]
 
 PAGE = 500
 MAX_FAULTS = 100
 
-Kind = Literal["edited", "missing", "unlinked", "rewritten", "cut", "unsigned", "outside"]
+Kind = Literal["edited", "batch", "inserted", "missing", "unlinked", "rewritten", "cut", "unsigned", "outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,9 @@ class Fault:
     """A change at ``position`` that no writer made.
 
     ``edited``     the entry does not match its own hash: changed, or moved here from another position
+    ``batch``      the records from ``position`` to ``end``, a batch, do not match their hash, though each may match its
+                   own checksum: at least one was changed, or all were moved here
+    ``inserted``   a record that its batch does not have was put in before this one
     ``missing``    entries before this one are missing
     ``unlinked``   the entry does not follow the previous one, which was replaced
     ``rewritten``  the entry matches its chain but not the stored mark
@@ -31,6 +41,7 @@ class Fault:
 
     position: int
     kind: Kind
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,9 @@ async def verify(
     called with every entry.
     """
     check = _Check(since, [*marks, *([] if head is None else [head])])
-    while page := await log.read(check.last.position, PAGE):
+    after = since.position
+    while page := await log.read(after, PAGE):
+        after = page[-1].position
         for entry in page:
             check.see(entry)
             if on_entry is not None:
@@ -69,6 +82,7 @@ class _Check:
 
     def __init__(self, since: Mark, marks: Iterable[Mark]) -> None:
         self.last = since
+        self._batch: Batch | None = None
         self._entries = 0
         self._marks: dict[int, set[str]] = {}
         for mark in marks:
@@ -77,25 +91,66 @@ class _Check:
         self._faults: list[Fault] = []
 
     def see(self, entry: Entry) -> None:
-        if not fits(entry):
-            self._fault(entry.position, "edited")
-        elif entry.position != self.last.position + 1:
-            self._fault(entry.position, "missing")
-        elif entry.previous != self.last.hash:
-            self._fault(entry.position, "unlinked")
-        self._compare(entry.mark)
-        self.last = entry.mark
         self._entries += 1
+        if entry.batch is None:
+            self._check(entry, entry.position, (Fault(entry.position, "edited"),))
+        elif self._batch is None or entry.batch.position != self._batch.position:  # once for all of its entries
+            self._batch = entry.batch
+            self._check(entry.batch, entry.batch.first, _faults_in(entry.batch))
+
+    def _check(self, item: Entry | Batch, first: int, edits: Iterable[Fault]) -> None:
+        if not fits(item):
+            self._add(edits)
+        elif first != self.last.position + 1:
+            self._fault(first, "missing")
+        elif item.previous != self.last.hash:
+            self._fault(first, "unlinked")
+        self._compare(item.mark, first)
+        self.last = item.mark
 
     def report(self) -> VerifyReport:
         for position in sorted(self._marks):
             self._fault(position, "cut")
         return VerifyReport(self._entries, self.last, tuple(self._faults))
 
-    def _compare(self, mark: Mark) -> None:
-        if self._marks and self._marks.pop(mark.position, {mark.hash}) != {mark.hash}:
+    def _compare(self, mark: Mark, first: int) -> None:
+        if not self._marks:
+            return
+        for position in [position for position in self._marks if first <= position < mark.position]:
+            del self._marks[position]
+            self._fault(position, "rewritten")  # there was an end of a batch, and is none now
+        if self._marks.pop(mark.position, {mark.hash}) != {mark.hash}:
             self._fault(mark.position, "rewritten")
 
     def _fault(self, position: int, kind: Kind) -> None:
-        if len(self._faults) < MAX_FAULTS:
-            self._faults.append(Fault(position, kind))
+        self._add((Fault(position, kind),))
+
+    def _add(self, faults: Iterable[Fault]) -> None:
+        self._faults += islice(faults, MAX_FAULTS - len(self._faults))
+
+
+def _faults_in(batch: Batch) -> Iterator[Fault]:
+    """Yield the faults of a batch that does not match its hash."""
+    expected = [batch.checksums[start : start + 8] for start in range(0, len(batch.checksums), 8)]
+    present = [f"{crc32(line.encode()):08x}" for line in batch.text.split("\n")]
+    if expected == present or len(expected) != batch.position - batch.first + 1:
+        yield Fault(batch.first, "batch", batch.position)
+        return
+    if sorted(expected) == sorted(present):  # another order
+        for index, checksums in enumerate(zip(expected, present, strict=True)):
+            if checksums[0] != checksums[1]:
+                yield Fault(batch.first + index, "edited")
+        return
+    for kind, start, end, other_start, other_end in SequenceMatcher(
+        None, expected, present, autojunk=False
+    ).get_opcodes():
+        if kind != "equal":
+            yield from _changes(batch.first + start, end - start, other_end - other_start)
+
+
+def _changes(first: int, expected: int, present: int) -> Iterator[Fault]:
+    """Yield the faults of ``expected`` records from ``first`` on, in whose place stand ``present`` others."""
+    for position in range(first, first + min(expected, present)):
+        yield Fault(position, "edited")
+    if expected != present:
+        yield Fault(first + expected, "missing" if expected > present else "inserted")
