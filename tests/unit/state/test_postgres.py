@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import LiteralString
 
@@ -14,9 +15,9 @@ from psycopg.sql import SQL, Identifier
 
 from support.postgres import database
 from tooltrue.errors import ConfigurationError, StateError
-from tooltrue.state.log import LOWEST
+from tooltrue.state.log import LOWEST, ORIGIN, linked
 from tooltrue.state.postgres import PostgresLog
-from tooltrue.state.retention import examine
+from tooltrue.state.retention import examine, prune
 from tooltrue.state.seal import name_of, sealing, seals_in
 from tooltrue.state.sqlite import SqliteLog
 from tooltrue.state.urls import open_log
@@ -98,6 +99,62 @@ def test_a_changed_row_of_the_log_table_is_detected(url: str) -> None:
     assert asyncio.run(scenario()) == (Fault(3, "edited"),)
 
 
+def test_a_changed_record_of_a_batch_is_named(url: str) -> None:
+    async def scenario() -> tuple[Fault, ...]:
+        async with PostgresLog(url, linger=60) as log:
+            for n in range(5):
+                log.note({"n": n})
+            await log.head()
+            with psycopg.connect(url, autocommit=True) as db:
+                assert db.execute("SELECT count(*) FROM tooltrue_log").fetchone() == (1,)
+                db.execute("UPDATE tooltrue_log SET record = replace(record, ':2}', ':3}')")
+            return (await verify(log)).faults
+
+    assert asyncio.run(scenario()) == (Fault(3, "edited"),)
+
+
+def test_batches_are_read_in_pages_and_pruned_as_a_whole(url: str) -> None:
+    async def scenario() -> None:
+        async with PostgresLog(url, linger=60) as log:
+            for day in (1, 2, 3):
+                for _ in range(600):
+                    log.note({"at": f"2026-03-0{day}T12:00:00Z"})
+                await log.head()
+            assert [entry.position for entry in await log.read(595, 10)] == [*range(596, 606)]
+            assert await prune(log, datetime(2026, 3, 3, tzinfo=UTC), b"key") == 1_200
+            assert [entry.position for entry in await log.read(0, 2)] == [1_201, 1_202]
+            assert (await examine(log, key=b"key")).faults == ()
+
+    asyncio.run(scenario())
+
+
+def test_a_table_of_an_earlier_release_is_read_and_continued_in_one_chain(url: str) -> None:
+    old = linked(['{"n":0}', '{"n":1}'], "old", ORIGIN)
+    insert = "INSERT INTO tooltrue_log (position, writer, record, previous, hash) VALUES (%s, %s, %s, %s, %s)"
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(
+            "CREATE TABLE tooltrue_log (position bigint PRIMARY KEY, writer text NOT NULL, record text NOT NULL,"
+            " previous text NOT NULL, hash text NOT NULL)"
+        )
+        for entry in old:
+            db.execute(insert, entry[:5])
+
+    async def scenario() -> None:
+        async with PostgresLog(url, linger=60) as log:
+            log.note({"n": 2})
+            log.note({"n": 3})
+            head = await log.head()
+            with psycopg.connect(url, autocommit=True) as db:  # a process that has not been restarted yet
+                db.execute(insert, linked(['{"n":4}'], "old", head)[0][:5])
+            assert await log.append({"n": 5}) == 6
+            assert [entry.record["n"] for entry in await log.read()] == [*range(6)]
+            assert (await verify(log)).faults == ()
+        async with PostgresLog(url) as log:  # opened again, with nothing to add
+            assert (await log.head()).position == 6
+
+    asyncio.run(scenario())
+
+
 def test_a_record_at_the_lowest_position_is_read_and_found(url: str) -> None:
     lowest = -(2**63)
 
@@ -105,8 +162,9 @@ def test_a_record_at_the_lowest_position_is_read_and_found(url: str) -> None:
         async with PostgresLog(url) as log:
             await log.append({"n": 1})
             with psycopg.connect(url, autocommit=True) as db:
-                columns = "writer, record, previous, hash FROM tooltrue_log"
-                db.execute(f"INSERT INTO tooltrue_log SELECT {lowest}, {columns}".encode())
+                columns = "writer, record, previous, hash"
+                copied = f"SELECT {lowest}, {columns} FROM tooltrue_log"
+                db.execute(f"INSERT INTO tooltrue_log (position, {columns}) {copied}".encode())
             return [entry.position for entry in await log.read(LOWEST)], (await examine(log)).faults
 
     assert asyncio.run(scenario()) == ([lowest, 1], (Fault(lowest, "outside"),))
