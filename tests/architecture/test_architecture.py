@@ -263,6 +263,7 @@ CACHED = {
     "contract/patterns.py:_group": "our own lexicon",
     "contract/patterns.py:_compiled": "our own lexicon",
     "contract/profile.py:profile": "only names of our own profiles have a result",
+    "policy/audit/record.py:_second": "a number",
     "policy/sanitize/multiline_secrets.py:_bare": "our own shapes of secrets",
     "policy/sanitize/multiline_secrets.py:_compiled": "our own patterns",
     "policy/sanitize/personal_data.py:_compiled": "our own patterns",

@@ -36,6 +36,7 @@ from tooltrue.wording import REASON_NO_OBJECT, Worded
 __all__ = [
     "MAX_CONTAINERS",
     "MAX_DEPTH",
+    "EncodedJson",
     "Failure",
     "Id",
     "Json",
@@ -52,6 +53,7 @@ __all__ = [
     "encode_answer",
     "encode_failure",
     "encode_indented",
+    "encode_lines",
     "encode_notification",
     "encode_request",
     "is_array",
@@ -68,7 +70,11 @@ Json: TypeAlias = Any
 MAX_DEPTH = 100
 MAX_CONTAINERS = 1_000_000
 
+EncodedJson = msgspec.Raw
+"""JSON that is encoded already, as a part of a value to encode."""
 encode = msgspec.json.Encoder().encode
+encode_lines = msgspec.json.Encoder().encode_lines
+"""Encode each value of a list, with a line end behind it."""
 canonical = msgspec.json.Encoder(order="deterministic").encode
 """Canonical encoding, independent of the order of keys: the input of digests."""
 _decode = msgspec.json.Decoder().decode

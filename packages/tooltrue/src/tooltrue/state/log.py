@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
@@ -187,7 +188,7 @@ def batched(lines: Sequence[bytes], times: Sequence[float], writer: str, head: M
     if len(lines) == 1:
         return linked((lines[0].decode(),), writer, head)[0]
     began, ended = (_time(min(times)), _time(max(times))) if times else ("", "")
-    checksums = "".join([f"{crc32(line):08x}" for line in lines])
+    checksums = struct.pack(f">{len(lines)}I", *map(crc32, lines)).hex()
     text, first, last = b"\n".join(lines), head.position + 1, head.position + len(lines)
     batch = Batch(last, writer, text.decode(), head.hash, "", first, began, ended, checksums)
     return batch._replace(hash=_batch_hash(batch, text))

@@ -193,10 +193,8 @@ class ThreadLog(Generic[ConnectionT]):
     def _take(self) -> list[str | DraftRecord]:
         """Empty the queue for good. The caller must keep the notes in case they have to be written again."""
         self._is_posted = False
-        notes: list[str | DraftRecord] = []
-        while self._waiting:
-            notes.append(self._waiting.popleft())
-        return notes
+        take = self._waiting.popleft
+        return [take() for _ in range(len(self._waiting))]
 
     # Back on the event loop.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tooltrue.caching import cache_short_texts
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.policy.sanitize.prescan import prescan, suspected
+from tooltrue.policy.sanitize.prescan import suspected
 from tooltrue.policy.sanitize.secrets import SHORTEST, mask_secrets
 from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.types import Mutable, Value, field
@@ -56,13 +56,10 @@ class Masks(Value, frozen=True):
     _plain: set[int] = field(default_factory=set[int])
     _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"])
 
-    def is_plain(self, tool: Tool | None, arguments: bytes) -> bool:
-        """Return whether these arguments, which fit the tool's schema, need no mask."""
-        if self.detect is not None or tool is None:
-            return False
-        if id(tool) not in self._plain and not self._of(tool).is_plain:
-            return False
-        return not prescan(arguments, secrets=True)
+    def is_plain(self, tool: Tool | None) -> bool:
+        """Return whether arguments that fit the tool's schema need no mask unless ``prescan`` finds something in
+        them."""
+        return self.detect is None and tool is not None and (id(tool) in self._plain or self._of(tool).is_plain)
 
     def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
         """Return the arguments without secrets, and the JSON Pointers of those that were masked."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import compress
 from typing import Any
 
-from tooltrue.jsonrpc.messages import canonical, decode, encode
+from tooltrue.jsonrpc.messages import EncodedJson, canonical, decode, encode, encode_lines
 from tooltrue.policy.audit.argument_masking import Masks
+from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.protocol.types import Value, field
 from tooltrue.state.log import DraftRecord
 from tooltrue.tools.vocabulary import CallRecord, Principal
@@ -24,9 +27,10 @@ _TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class _RecordBody(Value, frozen=True, omit_defaults=True, gc=False):
-    """The members of a record in their order, except ``arguments``, which stand before them."""
+    """The members of a record in their order."""
 
-    at: datetime
+    arguments: EncodedJson
+    at: str
     bytes_in: int = 0
     bytes_out: int = 0
     called: str = ""
@@ -72,15 +76,58 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
     bytes_out: int = 0
 
     def text(self) -> str:
-        trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
+        body = self._checked_body()
         try:
-            arguments, masked = self._arguments()
-            subject = self.said_subject() if tool is None else (tool.name if trail.called else self.subject)
+            return encode(body).decode("ascii")
+        except UnicodeError:  # not ASCII, or not even Unicode
+            return _ascii(body)
+
+    @classmethod
+    def encode_all(cls, records: Sequence[Record]) -> list[bytes]:
+        """Return the text of each record. The arguments of plain tools are scanned for secrets together, and one by one
+        only if there may be some."""
+        plain = [record.trail.ran and record.masks.is_plain(record.trail.tool) for record in records]
+        joined = b",".join([record.arguments for record in compress(records, plain)])
+        if prescan(joined, secrets=True):
+            plain = [False] * len(records)
+        bodies = [
+            record._body(record.arguments, (), record.subject)
+            if is_plain and not record.trail.called
+            else record._checked_body()
+            for record, is_plain in zip(records, plain, strict=True)
+        ]
+        text = encode_lines(bodies)
+        lines = text[:-1].split(b"\n")
+        if text.isascii():
+            return lines
+        return [line if line.isascii() else _ascii(body).encode() for body, line in zip(bodies, lines, strict=True)]
+
+    @classmethod
+    def times(cls, records: Sequence[Record]) -> list[float]:
+        return [record.at for record in records]
+
+    def _checked_body(self) -> _RecordBody:
+        """Return the members, with arguments and subject masked where they need it."""
+        try:
+            tool = self.trail.tool
+            subject = tool.name if tool is not None and self.trail.called else self.said_subject()
+            return self._body(*self._arguments(), subject)
         except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
-            arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
+            return self._body(encode({"[mask failed]": type(error).__name__}), (), "[mask failed]")
+
+    def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
+        is_plain = self.trail.ran and self.masks.is_plain(self.trail.tool) and not prescan(self.arguments, secrets=True)
+        if is_plain or self.arguments == b"{}":
+            return self.arguments, ()
+        masked, paths = self.masks.mask(decode(self.arguments), self.trail.tool)
+        return canonical(masked), tuple(paths)
+
+    def _body(self, arguments: bytes, masked: tuple[str, ...], subject: str) -> _RecordBody:
+        trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
         # By position: keyword arguments would cost as much as all the rest.
-        body = _RecordBody(
-            datetime.fromtimestamp(self.at, UTC),
+        return _RecordBody(
+            EncodedJson(arguments),
+            _time(self.at),
             self.size,
             self.bytes_out,
             trail.called,
@@ -100,20 +147,10 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             tuple(sorted(scopes)) if scopes else (),
             "" if tool is None else tool.server,
             subject,
-            _trace(self.traceparent),
+            _trace(self.traceparent) if self.traceparent else "",
             self.principal.id,
             tuple(self.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
         )
-        try:
-            return f'{{"arguments":{arguments.decode("ascii")},{encode(body).decode("ascii")[1:]}'
-        except UnicodeError:  # not ASCII, or not even Unicode
-            return _ascii(arguments, body)
-
-    def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
-        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool, self.arguments)):
-            return self.arguments, ()
-        masked, paths = self.masks.mask(decode(self.arguments), self.trail.tool)
-        return canonical(masked), tuple(paths)
 
     def said_subject(self) -> str:
         """Return the subject without secrets. The subject of a tool that was found needs no mask: its author has named
@@ -124,15 +161,28 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
         return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
 
 
-def _ascii(arguments: bytes, body: _RecordBody) -> str:
+def _ascii(body: _RecordBody) -> str:
     members = {name: getattr(body, name) for name in body.__struct_fields__}
     defaults = dict(zip(reversed(body.__struct_fields__), reversed(body.__struct_defaults__), strict=False))
     present = {name: value for name, value in members.items() if value or name not in defaults}
-    return json.dumps(
-        {"arguments": json.loads(arguments), **present, "at": json.loads(encode(body.at))},
-        sort_keys=True,
-        separators=(",", ":"),
-    )
+    return json.dumps(present | {"arguments": json.loads(bytes(body.arguments))}, sort_keys=True, separators=(",", ":"))
+
+
+def _time(at: float) -> str:
+    """Return the time in the form of RFC 3339, with microseconds unless they are zero."""
+    second = int(at)
+    microseconds = round((at - second) * 1e6)
+    if not 0 < microseconds < 1_000_000:
+        second, microseconds = second + microseconds // 1_000_000, microseconds % 1_000_000
+        if not microseconds:
+            return f"{_second(second)}Z"
+    # Cheaper than a number format: this is done for each record.
+    return f"{_second(second)}.{str(1_000_000 + microseconds)[1:]}Z"
+
+
+@lru_cache(4)
+def _second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19]
 
 
 def _trace(traceparent: object) -> str:
@@ -172,7 +222,7 @@ class Refusals(Value, DraftRecord, frozen=True):
 
     def text(self) -> str:
         body = {
-            "at": json.loads(encode(datetime.fromtimestamp(self.at, UTC))),
+            "at": _time(self.at),
             "codes": dict(self.codes),
             "count": self.count,
             **({"instance": self.instance} if self.instance else {}),
