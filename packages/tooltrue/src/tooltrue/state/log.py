@@ -24,6 +24,7 @@ import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 from zlib import crc32
@@ -187,7 +188,7 @@ def batched(lines: Sequence[bytes], times: Sequence[float], writer: str, head: M
     """The entry or the batch for records in canonical JSON, at least one, that is chained to ``head``."""
     if len(lines) == 1:
         return linked((lines[0].decode(),), writer, head)[0]
-    began, ended = (_time(min(times)), _time(max(times))) if times else ("", "")
+    began, ended = (timestamp(min(times)), timestamp(max(times))) if times else ("", "")
     checksums = struct.pack(f">{len(lines)}I", *map(crc32, lines)).hex()
     text, first, last = b"\n".join(lines), head.position + 1, head.position + len(lines)
     batch = Batch(last, writer, text.decode(), head.hash, "", first, began, ended, checksums)
@@ -195,22 +196,31 @@ def batched(lines: Sequence[bytes], times: Sequence[float], writer: str, head: M
 
 
 def _batch_hash(batch: Batch, text: bytes) -> str:
-    header = {
-        "began": batch.began,
-        "checksums": batch.checksums,
-        "ended": batch.ended,
-        "first": batch.first,
-        "last": batch.position,
-        "previous": batch.previous,
-        "writer": batch.writer,
-    }
-    digest = hashlib.sha256(f"{_canonical(header)}\n".encode())
+    # Each text is escaped, so that no other split of the same bytes gives the same hash.
+    began, ended, previous = _canonical(batch.began), _canonical(batch.ended), _canonical(batch.previous)
+    digest = hashlib.sha256(
+        f'{{"began":{began},"checksums":{_canonical(batch.checksums)},"ended":{ended},"first":{batch.first},'
+        f'"last":{batch.position},"previous":{previous},"writer":{_canonical(batch.writer)}}}\n'.encode()
+    )
     digest.update(text)
     return digest.hexdigest()
 
 
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+def timestamp(seconds: float) -> str:
+    """The time in the form of RFC 3339, with microseconds unless they are zero."""
+    second = int(seconds)
+    microseconds = round((seconds - second) * 1e6)
+    if not 0 < microseconds < 1_000_000:
+        second, microseconds = second + microseconds // 1_000_000, microseconds % 1_000_000
+        if not microseconds:
+            return f"{_second(second)}Z"
+    # Cheaper than a number format: each record of a call has one.
+    return f"{_second(second)}.{str(1_000_000 + microseconds)[1:]}Z"
+
+
+@lru_cache(4)
+def _second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19]
 
 
 def encoded(record: DraftRecord | str) -> bytes:

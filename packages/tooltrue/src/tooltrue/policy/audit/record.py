@@ -6,8 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import compress
 from typing import Any
 
@@ -15,7 +13,7 @@ from tooltrue.jsonrpc.messages import EncodedJson, canonical, decode, encode, en
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.protocol.types import Value, field
-from tooltrue.state.log import DraftRecord
+from tooltrue.state.log import DraftRecord, timestamp
 from tooltrue.tools.vocabulary import CallRecord, Principal
 
 __all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot", "snapshot_of"]
@@ -127,7 +125,7 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
         # By position: keyword arguments would cost as much as all the rest.
         return _RecordBody(
             EncodedJson(arguments),
-            _time(self.at),
+            timestamp(self.at),
             self.size,
             self.bytes_out,
             trail.called,
@@ -168,23 +166,6 @@ def _ascii(body: _RecordBody) -> str:
     return json.dumps(present | {"arguments": json.loads(bytes(body.arguments))}, sort_keys=True, separators=(",", ":"))
 
 
-def _time(at: float) -> str:
-    """Return the time in the form of RFC 3339, with microseconds unless they are zero."""
-    second = int(at)
-    microseconds = round((at - second) * 1e6)
-    if not 0 < microseconds < 1_000_000:
-        second, microseconds = second + microseconds // 1_000_000, microseconds % 1_000_000
-        if not microseconds:
-            return f"{_second(second)}Z"
-    # Cheaper than a number format: this is done for each record.
-    return f"{_second(second)}.{str(1_000_000 + microseconds)[1:]}Z"
-
-
-@lru_cache(4)
-def _second(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).isoformat()[:19]
-
-
 def _trace(traceparent: object) -> str:
     """Return the trace id of W3C Trace Context, if the request has one."""
     match = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
@@ -222,7 +203,7 @@ class Refusals(Value, DraftRecord, frozen=True):
 
     def text(self) -> str:
         body = {
-            "at": _time(self.at),
+            "at": timestamp(self.at),
             "codes": dict(self.codes),
             "count": self.count,
             **({"instance": self.instance} if self.instance else {}),
