@@ -17,6 +17,7 @@ import pytest
 
 from tooltrue.errors import StateError
 from tooltrue.state.log import (
+    LARGEST_BATCH,
     ORIGIN,
     Batch,
     DraftRecord,
@@ -28,7 +29,6 @@ from tooltrue.state.log import (
     fits,
     linked,
 )
-from tooltrue.state.log_thread import LARGEST_BATCH
 from tooltrue.state.sqlite import SqliteLog
 from tooltrue.state.verify import Fault, VerifyReport, verify
 from tooltrue.testing.state import LIMIT, check_log
@@ -222,6 +222,10 @@ BATCHES: dict[str, tuple[str, list[Fault]]] = {
     "a single record in place of the batch": (
         "UPDATE log SET first_position = NULL, record = '{\"n\":11}' WHERE position = 11",
         [Fault(11, "edited")],
+    ),
+    "more lines than a writer makes": (
+        "UPDATE log SET record = replace(hex(zeroblob(100000)), '00', char(10)) WHERE position = 11",
+        [Fault(2, "batch", 11)],
     ),
     "all records": ("UPDATE log SET record = '' WHERE position = 11", [Fault(2, "edited"), Fault(12, "missing")]),
 }

@@ -29,7 +29,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 from zlib import crc32
 
-__all__ = ["LOWEST", "ORIGIN", "Batch", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog"]
+__all__ = ["LARGEST_BATCH", "LOWEST", "ORIGIN", "Batch", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -46,6 +46,10 @@ ORIGIN = Mark(0, "0" * 64)
 
 LOWEST = -(2**63) - 1
 """A position below any that a store can hold: reading from here includes entries below position 1."""
+
+
+LARGEST_BATCH = 500
+"""Records per batch: reading one of them reads all."""
 
 
 class Batch(NamedTuple):

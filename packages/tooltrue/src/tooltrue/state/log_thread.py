@@ -16,20 +16,28 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from tooltrue.errors import StateError
-from tooltrue.state.log import Batch, DraftRecord, Entry, Mark, batched, encoded, linked, text_of, writer_id
+from tooltrue.state.log import (
+    LARGEST_BATCH,
+    Batch,
+    DraftRecord,
+    Entry,
+    Mark,
+    batched,
+    encoded,
+    linked,
+    text_of,
+    writer_id,
+)
 from tooltrue.state.store_thread import StoreThread
 from tooltrue.state.wording import STORE_QUEUE_FULL
 
-__all__ = ["COLUMNS", "LARGEST_BATCH", "LogTable", "Row", "ThreadLog"]
+__all__ = ["COLUMNS", "LogTable", "Row", "ThreadLog"]
 
 logger = logging.getLogger("tooltrue.state")
 
 ConnectionT = TypeVar("ConnectionT")
 AnyConnectionT = TypeVar("AnyConnectionT", contravariant=True)
 
-
-LARGEST_BATCH = 500
-"""Records per row: reading one of them reads all."""
 
 COLUMNS = ("position", "writer", "record", "previous", "hash", "first_position", "first_time", "last_time", "checksums")
 """The columns of a log's table. Rows of a single record have NULL in the last four, which earlier releases lack."""

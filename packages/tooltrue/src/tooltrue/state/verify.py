@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal
 from zlib import crc32
 
-from tooltrue.state.log import ORIGIN, Batch, Entry, Log, Mark, fits
+from tooltrue.state.log import LARGEST_BATCH, ORIGIN, Batch, Entry, Log, Mark, fits
 
 __all__ = ["Fault", "VerifyReport", "verify"]
 
@@ -133,7 +133,9 @@ def _faults_in(batch: Batch) -> Iterator[Fault]:
     """Yield the faults of a batch that does not match its hash."""
     expected = [batch.checksums[start : start + 8] for start in range(0, len(batch.checksums), 8)]
     present = [f"{crc32(line.encode()):08x}" for line in batch.text.split("\n")]
-    if expected == present or len(expected) != batch.position - batch.first + 1:
+    is_known = len(expected) == batch.position - batch.first + 1 and expected != present
+    # No writer makes more, and a comparison of many equal ones would take as long as the party that wrote them likes.
+    if not is_known or max(len(expected), len(present)) > 2 * LARGEST_BATCH:
         yield Fault(batch.first, "batch", batch.position)
         return
     if sorted(expected) == sorted(present):  # another order
