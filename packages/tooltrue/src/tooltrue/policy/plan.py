@@ -18,7 +18,7 @@ wait returns an awaitable.
 
 The plan of a tool is made when it is first called by a caller, and holds for this tool object and this principal: a
 tool that is registered anew, or shown to other callers, is another object, or is not found. Settings and rules are
-fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 10,000 are kept.
+fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 1,000 are kept.
 
 Calls take the general form where a plan cannot say what happens: a name that is not known without waiting, an old name
 of a tool, and every call of a pipeline that has a layer without ``for_tool``.
@@ -211,7 +211,8 @@ class _Below:
         return await self.plan.run_below(call, self.place)
 
 
-_MAX_PLANS = 10_000
+_MAX_PLANS = 1_000
+"""A plan takes some 16 kB."""
 _Plans: TypeAlias = dict[tuple[int, str], CallPlan]
 
 
