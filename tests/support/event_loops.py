@@ -17,7 +17,7 @@ _LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 }
 
 
-@pytest.fixture(scope="module", params=_LOOPS)
+@pytest.fixture(params=_LOOPS)
 def each_event_loop(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run the test once on each event loop: ``asyncio.run`` takes it."""
 

@@ -155,7 +155,7 @@ def in_session(session: str) -> Headers:
 
 def modern(method: str, params: dict[str, Any] | None = None, **changes: str | None) -> tuple[dict[str, Any], Headers]:
     """A stateless request and its headers; ``mcp_name="x"`` sets a header, ``mcp_name=None`` removes it."""
-    params = {"_meta": ENVELOPE, **(params or {})}
+    params = {"_meta": dict(ENVELOPE), **(params or {})}
     headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": method}
     if isinstance(params.get("name"), str):
         headers["mcp-name"] = params["name"]
