@@ -31,6 +31,7 @@ from tooltrue.policy.pipeline import standard
 from tooltrue.server.service import SILENT
 from tooltrue.state.log import MemoryLog
 from tooltrue.state.verify import verify
+from tooltrue.testing.state import LIMIT
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
@@ -308,6 +309,7 @@ def test_j08_a_call_in_the_middle_of_which_the_process_was_killed_is_listed(tmp_
         server.result("wipe", name="first")
         server.call("wipe", 2, name="second", hang=True)
         while not (tmp_path / "second").exists():
+            assert server.popen.poll() is None, server.popen.stderr and server.popen.stderr.read()
             os.sched_yield()
         server.popen.kill()
     done = audit(tmp_path, "search", "--unfinished", "--json")
@@ -330,9 +332,10 @@ def test_j08_a_call_is_listed_however_its_process_ended(tmp_path: Path, name: st
     with audited(tmp_path) as server:
         server.call("wipe", 2, name="second", hang=True)
         while not (tmp_path / "second").exists():
+            assert server.popen.poll() is None, server.popen.stderr and server.popen.stderr.read()
             os.sched_yield()
         server.popen.send_signal(getattr(signal, f"SIG{name}"))
-        server.popen.wait()
+        server.popen.wait(LIMIT)
     assert unfinished(tmp_path) == ["second"]
 
 
@@ -355,6 +358,7 @@ def test_j08_each_call_that_was_running_is_listed_and_no_other(tmp_path: Path, b
         for number in range(hanging):
             server.call("wipe", 1_000 + number, name=f"hanging{number}", hang=True)
         while not all((tmp_path / f"hanging{number}").exists() for number in range(hanging)):
+            assert server.popen.poll() is None, server.popen.stderr and server.popen.stderr.read()
             os.sched_yield()
         for number in range(after):
             server.result("wipe", name=f"after{number}")
