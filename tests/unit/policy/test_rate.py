@@ -392,6 +392,21 @@ def test_a_call_that_another_limit_refuses_takes_nothing_of_its_tool(burst: int)
     asyncio.run(main())
 
 
+def test_a_full_bucket_that_is_found_is_not_dropped_by_the_next_key():
+    async def main() -> None:
+        clock = Clock()
+        facts = MemoryFacts(clock)
+        server = Bucket("server", 1, 2)
+        facts.taker((server,))()
+        for number in range(64):  # as many as are kept without a look at the oldest, which is the server's
+            facts.taker((Bucket(f"caller{number}", 1, 1),))()
+        clock.now += 10
+        waits = [facts.taker((server, Bucket(f"other{number}", 1, 1)))() for number in range(3)]
+        assert [wait > 0 for wait in waits] == [False, False, True]
+
+    asyncio.run(main())
+
+
 @given(takes=st.lists(st.tuples(st.booleans(), st.floats(0, 0.3)), max_size=100))
 def test_to_take_at_once_and_to_take_one_by_one_are_the_same(takes: list[tuple[bool, float]]):
     async def main() -> None:

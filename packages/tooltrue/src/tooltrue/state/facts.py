@@ -257,17 +257,20 @@ class _Arrivals:
         return now if arrival is None else arrival.at
 
     def find(self, key: str, now: int) -> _Arrival:
+        """Return the arrival of a key, which is not dropped at this time."""
         arrival = self._entries.get(key)
         if arrival is None:
             if len(self._entries) > _FEW:
                 self._bury(now)
                 self._bury(now)
             arrival = self._entries[key] = _Arrival(now)
+        elif arrival.at < now:
+            arrival.at = now
         return arrival
 
     def _bury(self, now: int) -> None:
         oldest = next(iter(self._entries))
-        if self._entries[oldest].at <= now:
+        if self._entries[oldest].at < now:
             self._entries.pop(oldest).is_dropped = True
         else:
             self._entries.move_to_end(oldest)
