@@ -121,7 +121,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a probe does: in the layer gap ``place``, in ``part`` of the step, at the visit of this ``number``."""
+    """The action of a probe: in the layer gap ``place``, in ``part`` of the step, at the visit of this ``number``."""
 
     place: int
     part: str

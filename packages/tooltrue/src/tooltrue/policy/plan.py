@@ -61,7 +61,7 @@ PartT = TypeVar("PartT", bound=Callable[..., Any])
 
 
 class Step(Value, frozen=True):
-    """What one layer does for the calls of one tool and caller. A part that is ``None`` does nothing."""
+    """The work of one layer for the calls of one tool and caller. A part that is ``None`` does nothing."""
 
     before: Before | None = None
     after: After | None = None
