@@ -237,7 +237,7 @@ class Channel(Machine):
 
     @invariant()
     def it_knows_what_runs(self) -> None:
-        assert self.session.busy == bool(self.open or self.listening)
+        assert self.session.is_busy() == bool(self.open or self.listening)
 
     def teardown(self) -> None:
         async def main() -> None:

@@ -137,7 +137,7 @@ def test_a_modern_question_leaves_no_state_at_the_server():
         for _ in range(3):
             asked = await channel.modern("ask")
             assert asked["result"]["inputRequests"] == {"sure": SURE.request}
-            assert not channel.session.busy
+            assert not channel.session.is_busy()
 
     talk(server.connect, test)
 

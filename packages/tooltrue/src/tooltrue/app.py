@@ -54,7 +54,7 @@ from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import combined
 from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
-from tooltrue.transport import stdio
+from tooltrue.transport import event_loop, stdio
 from tooltrue.transport.carrier import Carrier
 from tooltrue.wording import LANGUAGES, SETTING_INVALID, Worded, alternatives, coded_sentence, sentence
 
@@ -324,7 +324,7 @@ class Server:
         self._name_instance()
         self._explain_waiting()
         try:
-            asyncio.run(self.serve_stdio())
+            event_loop.run(self.serve_stdio())
         except ConfigurationError as error:
             sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
             sys.exit(_WRONG_SETTING)

@@ -42,14 +42,14 @@ class Deadline(Alarm):
     __slots__ = ("_before", "_fired", "_task")
 
     def __init__(self, seconds: float) -> None:
-        task = current_task()
+        loop = asyncio.get_running_loop()
+        task = current_task(loop)
         if task is None:
             raise RuntimeError("there is no task that could be cancelled")
         self._task = task
         self._before = task.cancelling()
         self._fired = False
         # As in `Alarm`, whose call would cost as much as all of this.
-        loop = task.get_loop()
         line = _lines.get(seconds)
         if line is None or line.loop is not loop:
             line = _new_line(loop, seconds)

@@ -258,8 +258,10 @@ class Peer:
 
     def _reply(self, answer: bytes) -> None:
         """Send an answer. A connection that is gone needs none: nobody waits for it there."""
-        with contextlib.suppress(TransportError):
+        try:  # noqa: SIM105 - each answer comes here, and `suppress` is an object for each
             self._write(answer)
+        except TransportError:
+            pass
 
     def _undecoded(self, error: ParseError, frame: bytes) -> None:
         """Fail the pending requests whose answers the frame holds, as far as their ids can be recognized."""
@@ -439,9 +441,8 @@ class Peer:
         """Whether a request of the other end for this method is waiting or running."""
         return any(call.method == method for call in self._running.values())
 
-    @property
-    def busy(self) -> bool:
-        """Whether requests of the other end are running."""
+    def is_busy(self) -> bool:
+        """Whether requests of the other end are running, so that more answers are due."""
         return bool(self._running)
 
     def _owned(self) -> tuple[asyncio.Task[None], ...]:

@@ -55,8 +55,7 @@ def read_call(frame: bytes) -> PlainCall | None:
         outer = _decode_frame(frame)
         params, id = outer.params, outer.id
         raw, meta, name = bytes(params.arguments), bytes(params.meta), params.name
-        id_size = len(b"%d" % id) if type(id) is int else len(encode(id))
-        if len(frame) != _FIXED + id_size + len(name) + len(raw) + len(meta) or outer.jsonrpc != "2.0":
+        if len(frame) != _FIXED + len(encode(id)) + len(name) + len(raw) + len(meta) or outer.jsonrpc != "2.0":
             return None
         if len(raw) > _SHALLOW and raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
             return None

@@ -89,15 +89,7 @@ class Meter:
 
     def counter(self, method: str, name: str) -> Callable[[str, float], None]:
         """Return the function that counts the operations of one name, by outcome and seconds."""
-        series: _Series | None = None
-
-        def count(outcome: str, seconds: float) -> None:
-            nonlocal series
-            if series is None:
-                series = self._series.get((method, name)) or self._begin(method, name)
-            series.count(outcome, seconds)
-
-        return count
+        return (self._series.get((method, name)) or self._begin(method, name)).count
 
     def _begin(self, method: str, name: str) -> _Series:
         key = (method, name if len(self._series) < _MAX_NAMES else _OTHER)

@@ -254,10 +254,8 @@ class Planned(Wrapper, frozen=True):
                 left = await plan.proceed(call)
                 for part in plan.afters:
                     waits = part(call, left)
-                    if waits.__class__ is CallToolResult or isinstance(waits, _OUTCOMES):
-                        left = cast("ToolOutcome", waits)
-                    else:
-                        left = await waits
+                    if waits is not left:
+                        left = waits if isinstance(waits, _OUTCOMES) else await waits
                 return left
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
             left = error

@@ -95,14 +95,12 @@ class Handlers:
         self.modern = ModernHandler(served)
         self.legacy = LegacyHandler(served)
         self._tracing: Tracing | None = None
+        self.traces = False
 
     def open(self) -> None:
         """Call before the first request of a channel or an application: tracing has been set up by then."""
         self._tracing = tracing()
-
-    @property
-    def traces(self) -> bool:
-        return self._tracing is not None
+        self.traces = self._tracing is not None
 
     def traced(
         self, request: RpcRequest, carrier: Carrier, session: LegacySession | None = None
@@ -147,8 +145,8 @@ class ServerConnection:
 
     @property
     def _principal(self) -> Principal:
-        conversation, principal = _SPEAKER.get() or (None, self._opened_by)
-        return principal if conversation is self else self._opened_by
+        speaker = _SPEAKER.get()
+        return self._opened_by if speaker is None or speaker[0] is not self else speaker[1]
 
     @contextlib.contextmanager
     def spoken_by(self, principal: Principal) -> Generator[None]:

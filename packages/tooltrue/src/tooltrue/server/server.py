@@ -53,6 +53,7 @@ class ServerSession:
         self._peer = connection.peer = Peer(write, connection, language=language, begin_plain=connection.begin_plain)
         self.feed = self._peer.feed
         self.hold = self._peer.hold
+        self.is_busy = self._peer.is_busy
 
     def feed_from(self, principal: Principal, frame: bytes) -> None:
         """Like ``feed``, for channels whose messages have a sender each: the requests in it are those of
@@ -60,11 +61,6 @@ class ServerSession:
         """
         with self._conversation.spoken_by(principal):
             self.feed(frame)
-
-    @property
-    def busy(self) -> bool:
-        """Whether more answers are due soon, so that it pays to send them together."""
-        return self._peer.busy
 
     def too_long(self) -> None:
         """Answer a line over the limit; the connection ends."""

@@ -213,9 +213,11 @@ class LocalToolset(NoLibrary):
         return self._find(name, context).tool
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        bound = self._find(call.name, call.context)
-        if call.tool is not None and call.tool.input is not bound.tool.input:
-            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        bound = self._bound.get(call.name)
+        if bound is None or bound.visible is not None or bound.tool is not call.tool:
+            bound = self._find(call.name, call.context)
+            if call.tool is not None and call.tool.input is not bound.tool.input:
+                raise UnknownTool(call.name)  # exchanged since its arguments were checked
         return await bound.run(call)
 
     def _find(self, name: str, context: RequestContext) -> Bound:

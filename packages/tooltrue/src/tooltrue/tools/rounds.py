@@ -248,12 +248,13 @@ def _leaves(error: BaseException) -> list[BaseException]:
 class Rounds:
     """One round of a call: the answers so far, and the client's new responses.
 
+    ``number`` is that of earlier rounds: 0 for the call itself, which is when it is counted and recorded.
     ``responses`` are the client's, in any shape: they are checked when the body asks for them. ``state`` identifies the
     state in which the client returned the memory; empty if it never left. ``is_taken``: they belong to a call already;
     a nested call of its tool gets them by :meth:`within`.
     """
 
-    __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "responses", "state")
+    __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "number", "responses", "state")
 
     def __init__(
         self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None, state: str = ""
@@ -261,6 +262,7 @@ class Rounds:
         self._memory = memory
         self._once: dict[str, tuple[bool, bytes]] | None = None
         self._unnamed = 0
+        self.number = 0 if memory is None else memory.round
         self.is_taken = False
         self.responses: Mapping[str, Json] = responses or {}
         self.state = state
@@ -268,11 +270,6 @@ class Rounds:
     def within(self, scope: str) -> Rounds:
         """Return the rounds for a nested call, whose keys all begin with ``scope``."""
         return _Within(self, scope)
-
-    @property
-    def number(self) -> int:
-        """The number of earlier rounds: 0 for the call itself, which is when it is counted and recorded."""
-        return 0 if self._memory is None else self._memory.round
 
     @property
     def own(self) -> str | None:
@@ -372,10 +369,7 @@ class _Within(Rounds):
         super().__init__(None, outer.responses, outer.state)
         self._outer = outer
         self._scope = scope
-
-    @property
-    def number(self) -> int:
-        return self._outer.number
+        self.number = outer.number
 
     @property
     def own(self) -> str | None:

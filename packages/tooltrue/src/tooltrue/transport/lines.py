@@ -24,6 +24,9 @@ class LineSplitter:
     def feed(self, data: bytes) -> None:
         if self._is_cut:
             return
+        if not self._rest and data.find(b"\n") == len(data) - 1:  # one whole line, as a client waits for its answer
+            self._take(data[:-1])
+            return
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._end(line)
@@ -50,11 +53,14 @@ class LineSplitter:
     def _end(self, last: bytes) -> None:
         if self._is_cut:
             return
-        too_long = self._size + len(last) > self._limit
-        line = b"".join((*self._rest, last)) if self._rest else last
-        self._rest.clear()
-        self._size = 0
-        if too_long:
+        if self._rest:
+            last = b"".join((*self._rest, last))
+            self._rest.clear()
+            self._size = 0
+        self._take(last)
+
+    def _take(self, line: bytes) -> None:
+        if len(line) > self._limit:
             self._overflow()
         elif line and not line.isspace():
             self._line(line.removesuffix(b"\r"))

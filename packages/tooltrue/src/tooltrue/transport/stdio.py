@@ -39,8 +39,7 @@ _FAREWELL_SECONDS = 0.2
 class StdioSession(Protocol):
     """A served session: it accepts lines and can be ended."""
 
-    @property
-    def busy(self) -> bool: ...
+    def is_busy(self) -> bool: ...
 
     def feed(self, frame: bytes) -> None: ...
 
@@ -90,6 +89,9 @@ class _Output:
 
     def write(self, frame: bytes) -> None:
         """Send now, or together with answers that are about to follow."""
+        if not (self._pending or self._scheduled or self.more_to_come()):
+            self._send(frame + b"\n")
+            return
         self._pending += (frame, b"\n")
         self._size += len(frame)
         if self._size > _CHUNK or not (self._scheduled or self.more_to_come()):
@@ -103,11 +105,13 @@ class _Output:
         self._flush()
 
     def _flush(self) -> None:
-        if not self._pending:
-            return
-        data = b"".join(self._pending)
-        self._pending.clear()
-        self._size = 0
+        if self._pending:
+            data = b"".join(self._pending)
+            self._pending.clear()
+            self._size = 0
+            self._send(data)
+
+    def _send(self, data: bytes) -> None:
         if self._gone:
             return
         if self._rest or self._backlog:
@@ -262,7 +266,7 @@ async def serve(make: Callable[[Callable[[bytes], None]], StdioSession]) -> None
     output = _Output(target)
     output.open(finished.set)
     session = make(output.write)
-    output.more_to_come = lambda: session.busy
+    output.more_to_come = session.is_busy
     splitter = LineSplitter(session.feed, lambda: (session.too_long(), finished.set()))
     reading = _read(source, splitter.feed, lambda: (splitter.end(), finished.set()))
 

@@ -7,13 +7,14 @@ and could get is a challenge. Any other denial is reported to the model, with th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.rules.decision import required_only, strictest
-from tooltrue.policy.rules.rule import ALLOW, Allow, Ask, Decide, Deny, Subject, Verdict
+from tooltrue.policy.rules.rule import Allow, Ask, Decide, Deny, Subject, Verdict
 from tooltrue.policy.wording import (
     AUTHORIZATION_UNDECIDABLE,
     REASON_NEEDS_PERSON,
@@ -71,21 +72,22 @@ class _Required(StepLayer, frozen=True):
     """The check that remains without hidden subjects and conditions on arguments: the scopes that a tool requires."""
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
-        return _decided_by(required_only if tool.requires else _allow, tool)
+        return _decided_by(required_only, tool) if tool.requires else Step(partial(_found, tool))
 
 
-def _allow(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-    return ALLOW
+def _found(tool: Tool, call: ToolCall) -> None:
+    """Every layer below may take the tool of a call to be found."""
+    call.tool = tool
+    if call.context.trail is not None:
+        call.context.trail.tool = tool
 
 
 def _decided_by(decide: Decide, tool: Tool) -> Step:
-    """Return the step that decides about a tool, which every layer below may take to be found."""
+    """Return the step that decides about a tool."""
 
     def before(call: ToolCall) -> None:
         context = call.context
-        call.tool = tool
-        if context.trail is not None:
-            context.trail.tool = tool
+        _found(tool, call)
         if isinstance(verdict := decide(tool, context, None), Deny):
             _note(context, verdict)
             raise _refused(verdict, call)

@@ -37,7 +37,7 @@ class _Sizes(StepLayer, frozen=True):
         limit = tool.max_argument_bytes or self.max_bytes
 
         def before(call: ToolCall) -> None:
-            if (size := len(call.own_text())) > limit:
+            if (size := len(call.text or call.own_text())) > limit:
                 raise InvalidArguments.of(ARGUMENTS_TOO_LARGE, tool=tool.name, size=size, limit=limit)
 
         return Step(before)

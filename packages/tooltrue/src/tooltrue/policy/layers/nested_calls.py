@@ -26,7 +26,11 @@ class _NestedCalls(Wrapper, frozen=True):
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         def before(call: ToolCall) -> None:
-            call.context = _own_context(call)
+            rounds = call.context.rounds
+            if rounds is None or rounds.is_taken or call.context.agreed:
+                call.context = _own_context(call)
+            else:
+                rounds.is_taken = True
 
         return Step(before)
 
