@@ -15,14 +15,15 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
-from harness import http_client, wire
-from harness.callgrind import CannotCount, Count, CountedServer, check_tools, counted
-from harness.process import Command, ServerFailed
+from harness import http_client, sides, wire
+from harness.callgrind import CannotCount, Count, CountedProcess, check_tools, counted
+from harness.process import Command, ServerFailed, running
 from harness.sides import ROOT
 from harness.stdio_client import Pipes
 from harness.wire import MODERN, Message, WrongAnswer, verified
 
 _MORE = 1.05
+_LONGEST = 900.0  # a server of the counted client runs as long as that
 _PATIENCE = 120.0  # for a server to open its port, under callgrind
 _FAILED, _NOT_MEASURED = 1, 2
 _SERVERS = ROOT / "bench" / "servers" / "counted"
@@ -30,7 +31,10 @@ _SERVERS = ROOT / "bench" / "servers" / "counted"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A row: `count` calls of `server` are counted after `warm_up` others."""
+    """A row: `count` calls of `server` are counted after `warm_up` others.
+
+    `is_client` says that the client is counted, while the server runs outside of valgrind.
+    """
 
     key: str
     title: str
@@ -39,6 +43,7 @@ class Call:
     warm_up: int = 300
     count: int = 200
     is_http: bool = False
+    is_client: bool = False
 
 
 CALLS = (
@@ -48,6 +53,8 @@ CALLS = (
     Call("1mb", "stdio, 1 MB of prose", "calls", wire.larges("large_prose", MODERN), 10, 10),
     Call("many", "stdio, one at a time, of 1,000 tools", "many", wire.notes(MODERN)[:50]),  # each tool is warm
     Call("http", "HTTP, 1 connection, `async def`", "calls", wire.echoes("echo", MODERN), is_http=True),
+    Call("client", "client, stdio", "calls", (), is_client=True),
+    Call("client-http", "client, HTTP", "calls", (), is_http=True, is_client=True),
 )
 
 
@@ -99,15 +106,15 @@ def _report(calls: Sequence[Call], base: str | None) -> int:
 
 
 def _groups(calls: Sequence[Call]) -> list[list[Call]]:
-    """The calls that share a server process."""
-    groups: dict[tuple[str, bool], list[Call]] = {}
+    """The calls that share a counted process."""
+    groups: dict[tuple[str, bool, bool], list[Call]] = {}
     for call in calls:
-        groups.setdefault((call.server, call.is_http), []).append(call)
+        groups.setdefault((call.server, call.is_http, call.is_client), []).append(call)
     return list(groups.values())
 
 
 def _count_base(group: Sequence[Call], tree: Path) -> dict[str, Count]:
-    """Raises CannotCount if a server of the base does not answer: that is no fault of this checkout."""
+    """Raises CannotCount if a process of the base does not answer: that is no fault of this checkout."""
     try:
         return _count(group, tree)
     except (ServerFailed, WrongAnswer) as error:
@@ -115,18 +122,39 @@ def _count_base(group: Sequence[Call], tree: Path) -> dict[str, Count]:
 
 
 def _count(group: Sequence[Call], tree: Path) -> dict[str, Count]:
-    """Count each of these calls, on one server with the packages of `tree`."""
+    """Count each of these calls, in one process with the packages of `tree`."""
     port = http_client.free_port() if group[0].is_http else None
-    with counted(_command(group[0].server, port), _environment(tree)) as server, ExitStack() as stack:
+    with ExitStack() as stack:
+        command = _client(group[0].server, port, stack) if group[0].is_client else _command(group[0].server, port)
+        process = stack.enter_context(counted(command, _environment(tree)))
         counts: dict[str, Count] = {}
         for call in group:
-            make_calls = _caller(call, server, port, stack)
+            make_calls = partial(_have_called, process) if call.is_client else _caller(call, process, port, stack)
             make_calls(call.warm_up)
-            counts[call.key] = server.count(partial(make_calls, call.count)).per(call.count)
+            counts[call.key] = process.count(partial(make_calls, call.count)).per(call.count)
         return counts
 
 
-def _caller(call: Call, server: CountedServer, port: int | None, stack: ExitStack) -> Callable[[int], object]:
+def _client(server: str, port: int | None, stack: ExitStack) -> Command:
+    """The command of a client with its target: a server of this checkout, which it starts, or one that runs."""
+    client = (sys.executable, str(ROOT / "bench" / "clients" / "counted.py"))
+    side = sides.ours()
+    if port is None:
+        return (*client, *side.script(server))
+    process = stack.enter_context(running(side.http(server, port), longest=_LONGEST))
+    http_client.wait_until_open(port, lambda: process.poll() is None, _PATIENCE)
+    return (*client, f"http://127.0.0.1:{port}/mcp")
+
+
+def _have_called(client: CountedProcess, count: int) -> None:
+    assert client.process.stdin is not None
+    assert client.process.stdout is not None
+    client.process.stdin.write(b"%d\n" % count)
+    if not client.process.stdout.readline():
+        raise EOFError("the client has ended")
+
+
+def _caller(call: Call, server: CountedProcess, port: int | None, stack: ExitStack) -> Callable[[int], object]:
     """A function that makes a number of calls, one at a time."""
     if port is None:
         return partial(_ask, Pipes(server.process, MODERN), cycle(call.messages))

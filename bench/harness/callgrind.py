@@ -1,4 +1,4 @@
-"""Instructions of a server process, counted by valgrind's callgrind, thread by thread.
+"""Instructions of a process, counted by valgrind's callgrind, thread by thread.
 
 A count depends neither on the load nor on the clock rate of the machine, and `perf` counters are not needed, which
 virtual machines often lack.
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from harness.process import Command, cpu_ticks, running
 
-_LONGEST = 900.0  # callgrind makes a server more than a hundred times as slow
+_LONGEST = 900.0  # callgrind makes a process more than a hundred times as slow
 _PATIENCE = 60.0
-_QUIET = 0.3  # a server without work for so many seconds has finished it
+_QUIET = 0.3  # a process without work for so many seconds has finished it
 _TOTALS = re.compile(r"^totals: (\d+)", re.MULTILINE)
 
 
@@ -48,8 +48,8 @@ def check_tools() -> None:
         raise CannotCount("valgrind is not on the path: install the package valgrind")
 
 
-class CountedServer:
-    """A server under callgrind. It is counted only within `count`."""
+class CountedProcess:
+    """A server or a client under callgrind. It is counted only within `count`."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         self.process = process
@@ -66,7 +66,7 @@ class CountedServer:
         return take_dump(self._folder)
 
     def _let_time_pass(self) -> None:
-        """End the timed waits in the server (`signalled_waits.py`), and wait until it has no more work."""
+        """End the timed waits in the process (`signalled_waits.py`), and wait until it has no more work."""
         self.process.send_signal(signal.SIGUSR1)
         wait_until_idle(self.process.pid)
 
@@ -94,8 +94,8 @@ def take_dump(folder: Path) -> Count:
 
 
 @contextmanager
-def counted(command: Command, environment: Mapping[str, str]) -> Iterator[CountedServer]:
-    """The server of `command` under callgrind, with a fixed hash seed and a state folder of its own."""
+def counted(command: Command, environment: Mapping[str, str]) -> Iterator[CountedProcess]:
+    """The process of `command` under callgrind, with a fixed hash seed and a state folder of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         valgrind = (
@@ -108,7 +108,7 @@ def counted(command: Command, environment: Mapping[str, str]) -> Iterator[Counte
         )
         fixed = {"PYTHONHASHSEED": "0", "XDG_STATE_HOME": str(folder / "state")}
         with running([*valgrind, *command], {**environment, **fixed}, longest=_LONGEST) as process:
-            yield CountedServer(process, folder)
+            yield CountedProcess(process, folder)
 
 
 def wait_until_idle(pid: int) -> None:
@@ -121,7 +121,7 @@ def wait_until_idle(pid: int) -> None:
         elif time.monotonic() - since >= _QUIET:
             return
         time.sleep(0.02)
-    raise CannotCount("the server does not come to rest")
+    raise CannotCount("the process does not come to rest")
 
 
 def _is_busy(pid: int) -> bool:
