@@ -10,7 +10,7 @@ import asyncio
 import functools
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -256,12 +256,12 @@ class Client:
         self._known_tools.check(name, result)
         return result
 
-    async def _call(
+    def _call(
         self, params: dict[str, Json], timeout: float | None, total: float | None, progress: Progress | None
-    ) -> dict[str, Json]:
+    ) -> Coroutine[Any, Any, dict[str, Json]]:
         era = self._connection.settled()
         headers = self._known_tools.headers(params) if era.mirrors_parameters else None
-        return await self._connection.request(
+        return self._connection.request(
             "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
         )
 

@@ -10,9 +10,10 @@ import contextlib
 import functools
 import logging
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from tooltrue.client.answers import Answers
 from tooltrue.client.eras import Era, ServerFacts
@@ -46,7 +47,7 @@ from tooltrue.errors import (
     fact_of,
 )
 from tooltrue.jsonrpc.deadlines import Deadlines
-from tooltrue.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
+from tooltrue.jsonrpc.messages import EncodedJson, Id, Json, decode, encode_notification, is_array, is_object
 from tooltrue.jsonrpc.peer import Peer, internal_error
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TOTAL_TIMEOUT, SERVER_RESPONSE_INVALID
 from tooltrue.observe.setup import tracing
@@ -63,6 +64,7 @@ __all__ = ["ClientConnection", "ConnectionSettings"]
 
 _log = logging.getLogger("tooltrue")
 
+_NO_HEADERS: Mapping[str, str] = {}
 _MAX_SKIPPED = 100
 _MAX_ROUNDS = 32
 _RECONNECT_SECONDS = 1.0
@@ -117,7 +119,7 @@ class Outgoing(Value, frozen=True):
     timeout: float | None
     total: float = math.inf
     token: Id | None = None
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = _NO_HEADERS
     on_sent: Callable[[Id], None] | None = None
 
 
@@ -242,6 +244,7 @@ class ClientConnection:
         Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``. A request that is lost with its session is sent
         again in a new one if the server has not processed it, or if it is repeatable.
         """
+        era = self.settled()
         token = None if progress is None else self._router.expect(progress)
         settings = self._settings
         outgoing = Outgoing(
@@ -250,20 +253,23 @@ class ClientConnection:
             settings.timeout if timeout is None else timeout,
             settings.total if total is None else total,
             token,
-            headers or {},
+            headers or _NO_HEADERS,
         )
+        since = asyncio.get_running_loop().time()
         try:
-            return await self._rounds(outgoing)
+            result = await self._safely(outgoing)
+            if era.asks(result):
+                return await self._rounds(era, outgoing, result, since)
+            return era.finished(result, method)
         finally:
             if token is not None:
                 self._router.forget(token)
 
-    async def _rounds(self, outgoing: Outgoing) -> dict[str, Json]:
-        era = self.settled()
+    async def _rounds(self, era: Era, outgoing: Outgoing, result: Json, since: float) -> dict[str, Json]:
+        """Answer the questions of ``result``, which the round that began at ``since`` has brought, and of those that
+        follow."""
         remaining = outgoing.total
         clock = asyncio.get_running_loop().time
-        since = clock()
-        result = await self._safely(outgoing)
         for _ in range(_MAX_ROUNDS):
             if not era.asks(result):
                 return era.finished(result, outgoing.method)
@@ -361,54 +367,53 @@ class ClientConnection:
 
     async def _ask(self, era: Era | None, method: str, params: dict[str, Json], timeout: float | None) -> Json:
         """Send a request of the connection's own: a handshake, or one that a session begins with."""
-        return await self._send(era, Outgoing(method, params, timeout))
+        if era is not None:
+            return await self._send(era, Outgoing(method, params, timeout))
+        ids: list[Id] = []
+        result = await self._send(None, Outgoing(method, params, timeout, on_sent=ids.append))
+        self._link.opened(ids[0])  # the handshake has succeeded
+        return result
 
-    async def _send(self, era: Era | None, outgoing: Outgoing) -> Json:
+    def _send(self, era: Era | None, outgoing: Outgoing) -> Coroutine[Any, Any, Json]:
+        """Send one request in the form of the era; the coroutine returns its result."""
         params = outgoing.params if era is None else era.params(outgoing.params, outgoing.token)
         if self._tracing is None:
-            return await self._exchange(era, outgoing, params)
+            return self._exchange(era, outgoing, params)
+        return self._traced(self._tracing, era, outgoing, params)
+
+    async def _traced(self, tracing: Tracing, era: Era | None, outgoing: Outgoing, params: dict[str, Json]) -> Json:
         facts = {} if era is None else {"mcp.protocol.version": era.revision}
-        with self._tracing.request(outgoing.method, outgoing.params, facts) as traced:
+        with tracing.request(outgoing.method, outgoing.params, facts) as traced:
             result = await self._exchange(era, outgoing, _carrying(params, traced.carried))
             traced.record_answer(is_error=is_object(result) and result.get("isError") is True)
             return result
 
-    async def _exchange(self, era: Era | None, outgoing: Outgoing, params: Json) -> Json:
-        """Send one request with ``params`` in the form of the era, and return its result."""
-        ids: list[Id] = []
-
-        def send(frame: bytes, id: Id) -> None:
-            ids.append(id)
-            if outgoing.token is not None:
-                self._router.runs_as(outgoing.token, id)
-            if outgoing.on_sent is not None:
-                outgoing.on_sent(id)
-            headers = {} if era is None else era.headers(outgoing.method, outgoing.params)
-            resumable = era is not None and not era.cancels_by_closing
-            self._link.send(frame, id, {**headers, **outgoing.headers}, resumable=resumable)
-
-        with self._may_ask(outgoing.method):
-            result = await self._peer.request(
+    async def _exchange(self, era: Era | None, outgoing: Outgoing, params: dict[str, Json]) -> Json:
+        counts = outgoing.method in ASKING
+        self._open_requests += counts
+        try:
+            return await self._peer.request(
                 outgoing.method,
                 params,
                 timeout=outgoing.timeout,
                 total=outgoing.total,
-                send=send,
-                abandoned=lambda id: self._abandon(era, id),
+                send=functools.partial(self._transmit, era, outgoing),
+                abandoned=functools.partial(self._abandon, era),
             )
-        if era is None:  # a handshake, and it has succeeded
-            self._link.opened(ids[0])
-        return result
-
-    @contextlib.contextmanager
-    def _may_ask(self, method: str) -> Generator[None]:
-        """Count a request of ours as open within the context."""
-        counts = method in ASKING
-        self._open_requests += counts
-        try:
-            yield
         finally:
             self._open_requests -= counts
+
+    def _transmit(self, era: Era | None, outgoing: Outgoing, frame: bytes, id: Id) -> None:
+        if outgoing.token is not None:
+            self._router.runs_as(outgoing.token, id)
+        if outgoing.on_sent is not None:
+            outgoing.on_sent(id)
+        if self._link.shared:
+            self._link.send(frame, id, _NO_HEADERS)
+            return
+        headers = _NO_HEADERS if era is None else era.headers(outgoing.method, outgoing.params)
+        resumable = era is not None and not era.cancels_by_closing
+        self._link.send(frame, id, {**headers, **outgoing.headers}, resumable=resumable)
 
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
@@ -614,4 +619,7 @@ def _has(facts: ServerFacts, capability: str, part: str) -> bool:
 
 def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:
     """Add the trace context to ``_meta`` (basic "_meta")."""
-    return {**params, "_meta": {**params.get("_meta", {}), **carried}} if carried else params
+    if not carried:
+        return params
+    meta: Json = params.get("_meta", {})
+    return {**params, "_meta": {**(decode(bytes(meta)) if isinstance(meta, EncodedJson) else meta), **carried}}

@@ -13,7 +13,7 @@ import msgspec
 
 from tooltrue.client.wording import REASON_RESULT_NO_OBJECT, REASON_RESULT_TYPE_UNKNOWN
 from tooltrue.errors import InvalidAnswer
-from tooltrue.jsonrpc.messages import Id, Json, is_object
+from tooltrue.jsonrpc.messages import EncodedJson, Id, Json, encode, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import headers, modern
 from tooltrue.protocol.types import Implementation
@@ -44,7 +44,8 @@ class Era(Protocol):
     def revision(self) -> str: ...
 
     def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
-        """Return the parameters of a request with the additions of the era; ``token`` asks for progress."""
+        """Return the parameters of a request with the additions of the era; ``token`` asks for progress. A ``_meta``
+        may be encoded already."""
         ...
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]: ...
@@ -94,13 +95,23 @@ class Modern:
     mirrors_parameters: bool = True
     sign_of_life: str = "server/discover"
 
+    _facts: EncodedJson = field(
+        init=False, repr=False, compare=False
+    )  # the `_meta` of all requests that ask for no progress
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_facts", EncodedJson(encode(self._meta(None))))
+
     def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        return {**params, "_meta": self._facts if token is None else self._meta(token)}
+
+    def _meta(self, token: Id | None) -> dict[str, Json]:
         meta = modern.request_meta(self.revision, CLIENT, self.capabilities)
         if token is not None:
             meta["progressToken"] = token
         if self.log_level is not None:
             meta[modern.LOG_LEVEL] = self.log_level
-        return {**params, "_meta": meta}
+        return meta
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
         return headers.request_headers(method, params, self.revision)

@@ -75,6 +75,7 @@ from tooltrue.jsonrpc.messages import (
     encode_notification,
     encode_request,
     is_array,
+    is_object,
     parse,
 )
 from tooltrue.jsonrpc.tool_calls import PlainCall, read_call
@@ -247,7 +248,7 @@ class Peer:
             value = decode(frame)
             if is_array(value):
                 self._begin_batch(value)
-            else:
+            elif not self._settle_plain(value):
                 self._take(parse(value), self._reply)
         except ParseError as error:
             self._undecoded(error, frame)
@@ -373,6 +374,18 @@ class Peer:
             waiting.future.set_result(result)
         else:
             waiting.future.set_exception(error)
+
+    def _settle_plain(self, value: Json) -> bool:
+        """Settle a pending request by a result with an id and no other member, as nearly every answer is. Returns
+        whether it did; everything else takes the longer way, by ``parse``."""
+        if not is_object(value) or len(value) != 3 or value.get("jsonrpc") != "2.0" or "result" not in value:
+            return False
+        id = value.get("id")
+        waiting = self._waiting.get(id) if type(id) is int else None
+        if waiting is None or waiting.future.done():
+            return False
+        waiting.future.set_result(value["result"])
+        return True
 
     def _unmatched(self, id: Id | None, error: RpcError | None) -> None:
         """Handle an answer that matches no pending request. Fails the one whose id differs in type only."""
