@@ -7,17 +7,19 @@ import contextlib
 import math
 from collections.abc import Callable, Generator
 
+from tooltrue._internal.deadline import Alarm
+
 __all__ = ["Deadlines", "RequestDeadline"]
 
 
-class RequestDeadline:
+class RequestDeadline(Alarm):
     """Calls ``late`` after ``seconds`` without a sign of life, or after ``total`` seconds in any case.
 
     Paused time does not count. After :meth:`end`, ``late`` is not called. Its argument tells whether ``total`` was
     reached.
     """
 
-    __slots__ = ("_late", "_limits", "_remaining", "_seconds", "_since", "_timer", "_whole")
+    __slots__ = ("_late", "_limits", "_remaining", "_runs", "_seconds", "_since", "_whole")
 
     def __init__(
         self, seconds: float, total: float, late: Callable[[bool], None], limits: set[RequestDeadline]
@@ -27,26 +29,29 @@ class RequestDeadline:
         self._late = late
         self._limits = limits
         self._since = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._runs = False
         limits.add(self)
 
     def go_on(self) -> None:
         loop = asyncio.get_running_loop()
-        is_total = self._remaining < self._seconds
         self._since = loop.time()
-        self._timer = loop.call_later(self._remaining if is_total else self._seconds, self._late, is_total)
+        self._runs = True
+        super().__init__(self._remaining if self._remaining < self._seconds else self._seconds, loop)
+
+    def ring(self) -> None:
+        self._late(self._remaining < self._seconds)
 
     def stand_still(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._runs:
+            self._runs = False
+            super().end()
             spent = asyncio.get_running_loop().time() - self._since
             self._seconds = max(0.0, self._seconds - spent)
             self._remaining = max(0.0, self._remaining - spent)
 
     def begin_anew(self) -> None:
         """Restart ``seconds`` after a sign of life from the other end."""
-        runs = self._timer is not None
+        runs = self._runs
         self.stand_still()
         self._seconds = self._whole
         if runs:
@@ -54,8 +59,9 @@ class RequestDeadline:
 
     def end(self) -> None:
         self._limits.discard(self)
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._runs:
+            self._runs = False
+            super().end()
 
 
 class Deadlines:
