@@ -171,6 +171,42 @@ def test_a_server_inherits_no_descriptor_of_its_client(tmp_path: Path) -> None:
     assert b"ours" not in heard
 
 
+class Listener(Ear):
+    """Waits for the loss of the connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = asyncio.Event()
+        self.error: Exception | None = None
+
+    def lose(self, error: Exception) -> None:
+        self.error = self.error or error
+        self.lost.set()
+
+
+async def loss(code: str) -> str:
+    """What is told of the loss of a server that runs this code."""
+    listener = Listener()
+    link = StdioLink([sys.executable, "-c", f"import os, sys; {code}"])
+    async with asyncio.timeout(LIMIT):
+        await link.open(listener)
+        await listener.lost.wait()
+        await link.close()
+    return str(listener.error)
+
+
+def test_the_loss_of_a_server_that_has_ended_quotes_its_last_words():
+    assert "the last words" in asyncio.run(loss("sys.exit('the last words')"))
+
+
+@pytest.mark.parametrize("more", ["", "os.close(2); "])
+def test_the_loss_of_a_server_that_has_closed_its_output_quotes_its_last_words(more: str):
+    code = f"os.close(1); sys.stderr.write('the last words'); sys.stderr.flush(); {more}sys.stdin.read()"
+    # A child of uvloop has its standard output twice, so that closing it has no effect.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        assert "the last words" in runner.run(loss(code))
+
+
 ENDLESS = """
 import sys
 while True:
@@ -181,16 +217,6 @@ while True:
 @pytest.mark.attack("B13")
 @pytest.mark.parametrize("before", ["", "{}", "no message"])
 def test_b13_a_line_that_never_ends_is_given_up_at_the_cap(before: str):
-    class Listener(Ear):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lost = asyncio.Event()
-            self.error: Exception | None = None
-
-        def lose(self, error: Exception) -> None:
-            self.error = self.error or error
-            self.lost.set()
-
     async def main() -> Exception | None:
         listener = Listener()
         link = StdioLink([sys.executable, "-c", f"print({before!r})" + ENDLESS])

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from tooltrue.transport import processes
 from tooltrue.transport.lines import LineSplitter
+from tooltrue.transport.pipes import PipeInput
 from tooltrue.transport.wording import STDOUT_NOT_WRITABLE
 from tooltrue.wording import coded_sentence
 
@@ -205,43 +206,6 @@ class _Input(Protocol):
     def close(self) -> None: ...
 
 
-class _PipeInput:
-    """Reads a pipe, socket or terminal when the loop tells that there is something to read."""
-
-    def __init__(self, source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
-        self._source = source
-        self._feed = feed
-        self._on_end = on_end
-        self._loop = asyncio.get_running_loop()
-        self._has_ended = False
-        os.set_blocking(source, False)
-        self.resume()
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._source, _CHUNK)
-        except BlockingIOError:
-            return
-        except OSError:  # the other end is gone
-            data = b""
-        if data:
-            self._feed(data)
-        else:
-            self.close()
-            self._on_end()
-
-    def pause(self) -> None:
-        self._loop.remove_reader(self._source)
-
-    def resume(self) -> None:
-        if not self._has_ended:
-            self._loop.add_reader(self._source, self._read)
-
-    def close(self) -> None:
-        self._has_ended = True
-        self._loop.remove_reader(self._source)
-
-
 def _take_descriptors() -> tuple[int, int]:
     """Private copies of standard input and output; 0 becomes empty and 1 becomes standard error, also for children."""
     sys.stdout.flush()
@@ -330,7 +294,7 @@ def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], objec
     if not _can_wait_for(source):
         return _FileInput(source, feed, on_end)
     threading.Thread(target=_watch_end, args=(source,), name="tooltrue-end", daemon=True).start()
-    return _PipeInput(source, feed, on_end)
+    return PipeInput(source, feed, on_end)
 
 
 def _watch_end(source: int) -> None:

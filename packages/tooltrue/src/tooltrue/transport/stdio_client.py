@@ -13,7 +13,6 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from tooltrue._internal.child_descriptors import keep_descriptors
 from tooltrue._internal.processes import MARK, descendants, kill_strays, mark, starts
@@ -22,6 +21,7 @@ from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.lines import LineSplitter
+from tooltrue.transport.pipes import PipeInput, PipeOutput
 from tooltrue.transport.wording import (
     LABEL_NO_OUTPUT,
     SERVER_COMMAND_EXITED,
@@ -58,6 +58,7 @@ class StdioLink:
         self._cwd = None if cwd is None else str(cwd)
         self._transport: asyncio.SubprocessTransport | None = None
         self._child: _ServerProcess | None = None
+        self._input: PipeOutput | None = None
         self._name, self._mark = mark()
 
     @property
@@ -65,16 +66,8 @@ class StdioLink:
         return json.dumps([self._command, self._cwd, sorted(self._env.items())])
 
     async def open(self, receiver: Receiver) -> None:
-        loop = asyncio.get_running_loop()
-        keep_descriptors()
         try:
-            self._transport, self._child = await loop.subprocess_exec(
-                lambda: _ServerProcess(receiver, self._command[0]),
-                *self._command,
-                env={**self._env, MARK: self._mark},
-                cwd=self._cwd,
-                start_new_session=True,
-            )
+            await self._start(receiver)
         except OSError as error:
             raise ConnectionLost.of(
                 SERVER_COMMAND_START_FAILED,
@@ -82,12 +75,34 @@ class StdioLink:
                 problem=error.strerror or Worded(REASON_UNKNOWN, {}),
             ) from None
 
+    async def _start(self, receiver: Receiver) -> None:
+        child = _ServerProcess(receiver, self._command[0])
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            for_child, target = os.pipe()
+            theirs.callback(os.close, for_child)
+            ours.callback(os.close, target)
+            source, by_child = os.pipe()
+            theirs.callback(os.close, by_child)
+            ours.callback(os.close, source)
+            keep_descriptors()
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: child,
+                *self._command,
+                stdin=for_child,
+                stdout=by_child,
+                env={**self._env, MARK: self._mark},
+                cwd=self._cwd,
+                start_new_session=True,
+            )
+            ours.pop_all()
+        self._transport, self._child, self._input = transport, child, PipeOutput(target)
+        child.read(source)
+
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
-        pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
-        if pipe is None or pipe.is_closing():
+        pipe = self._input
+        if pipe is None or pipe.is_closing:
             raise ConnectionLost.of(CONNECTION_CLOSED)
-        pipe = cast("asyncio.WriteTransport", pipe)  # uvloop's is no subclass of it
-        if pipe.get_write_buffer_size() > _MAX_UNREAD:
+        if pipe.unread > _MAX_UNREAD:
             raise ConnectionLost.of(SERVER_INPUT_NOT_READ, command=self._command[0])
         pipe.write(frame + b"\n")
 
@@ -121,9 +136,10 @@ class StdioLink:
 
     async def end_input(self) -> bool:
         """Close the child's input; return whether the child ends within the time that :meth:`close` allows."""
-        if self._transport is None or self._child is None:
+        if self._child is None or self._input is None:
             return True
-        return await _end_input(self._transport, self._child)
+        self._input.close()
+        return await self._child.ended_within(_PATIENCE_SECONDS)
 
     async def close(self) -> None:
         """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio),
@@ -133,20 +149,17 @@ class StdioLink:
         transport, self._transport = self._transport, None
         family = starts(descendants(transport.get_pid()))
         try:
-            if not await _end_input(transport, self._child):
+            if not await self.end_input():
                 _signal_group(transport.get_pid(), signal.SIGTERM)
                 await self._child.ended_within(_PATIENCE_SECONDS)
         finally:
             _signal_group(transport.get_pid(), signal.SIGKILL)  # also processes that the child has left behind
             kill_strays(self._name, family)
+            self._child.stop_reading()
+            if self._input is not None:
+                self._input.abort()
             await self._child.ended_within(_PATIENCE_SECONDS)
             transport.close()
-
-
-async def _end_input(transport: asyncio.SubprocessTransport, child: _ServerProcess) -> bool:
-    if (pipe := transport.get_pipe_transport(0)) is not None:
-        pipe.close()
-    return await child.ended_within(_PATIENCE_SECONDS)
 
 
 def _signal_group(group: int, number: int) -> None:
@@ -159,33 +172,48 @@ class _ServerProcess(asyncio.SubprocessProtocol):
         self._receiver = receiver
         self._name = name
         self._lines = LineSplitter(receiver.feed, self._too_long)
-        self._transport: asyncio.SubprocessTransport | None = None
+        self._output: PipeInput | None = None
+        self._source = -1
         self._exited = asyncio.Event()
         self._stderr = b""
+        self._has_ended_stdout = self._has_ended_stderr = False
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.SubprocessTransport", transport)  # uvloop's is no subclass of it
+    def read(self, source: int) -> None:
+        """Read its standard output from this descriptor, and close that in the end."""
+        self._source = source
+        self._output = PipeInput(source, self._lines.feed, self._stdout_ended)
+
+    def stop_reading(self) -> None:
+        if self._output is not None:
+            self._output.close()
+            self._output = None
+            os.close(self._source)
 
     def _too_long(self) -> None:
         """Give up the connection and stop reading: the line may be endless."""
         self._receiver.lose(ConnectionLost.of(SERVER_LINE_TOO_LONG))
-        if self._transport is not None and (pipe := self._transport.get_pipe_transport(1)) is not None:
-            pipe.close()
+        self.stop_reading()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 1:
-            self._lines.feed(data)
-        else:
-            self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
+        self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._has_ended_stderr = True
+        if self._has_ended_stdout:
+            self._lost()
 
     def process_exited(self) -> None:
         self._exited.set()
         # Its last output is still to be read; a grandchild may keep the pipe open, so the wait is limited.
         asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
 
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:
+    def _stdout_ended(self) -> None:
+        self._has_ended_stdout = True
+        self.stop_reading()
+        if self._has_ended_stderr:
             self._lost()
+        else:  # what it has written to standard error is still to be read
+            asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
 
     @property
     def stderr(self) -> str:
