@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import itertools
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +21,9 @@ import httpx2
 from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
-from tooltrue.protocol.headers import METHOD_HEADER
+from tooltrue.protocol.headers import METHOD_HEADER, PARAM_PREFIX
 from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
-from tooltrue.transport.http_connection import Broken, ConnectionPool, HttpResponse
+from tooltrue.transport.http_connection import Broken, Connection, ConnectionPool, HttpResponse
 from tooltrue.transport.urls import joined
 from tooltrue.transport.wording import (
     HTTP_ERROR_STATUS,
@@ -51,6 +53,8 @@ _PAUSE_SECONDS = 1.0
 _SHORTEST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 60.0
 _MAX_BREAKS = 5
+_MAX_HEADS = 256
+_MAX_HEAD_BYTES = 4_096
 
 Unreadable = httpx2.HTTPError
 """A malformed event stream, or one with an event that is too large."""
@@ -217,6 +221,8 @@ class HttpLink:
         self._named: tuple[Id, str] | None = None  # a request, and the session id in its answer
         self._get_stream: asyncio.Task[None] | None = None
         self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
+        self._plain: dict[Id, Connection] = {}  # requests whose connection is in the hands of no task
+        self._heads: dict[tuple[tuple[str, str], ...], bytes] = {}
         self._receiver: Receiver | None = None
         self._connections: ConnectionPool | None = None
 
@@ -232,9 +238,60 @@ class HttpLink:
             raise ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=fact_of(error)) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
-        self._start(
-            id, self._post_notification(frame, headers) if id is None else self._post(frame, id, headers, resumable)
+        if id is None:
+            self._start(None, self._post_notification(frame, headers))
+        elif resumable or not self._send_plain(frame, id, headers):
+            self._start(id, self._post(frame, id, headers, resumable))
+
+    def _send_plain(self, frame: bytes, id: Id, headers: Mapping[str, str]) -> bool:
+        """Send a request on an idle connection, without a task. Returns whether it was sent: not without such a
+        connection, nor in a session, nor with an authorizer, which may have to wait."""
+        connections = self._connections
+        if connections is None or self._session is not None or self.target.authorize is not None:
+            return False
+        try:
+            head = self._head(connections, headers)
+        except Broken:
+            return False
+        connection = connections.take_idle()
+        if connection is None:
+            return False
+        self._plain[id] = connection
+        # What the answer causes runs in the context of the caller, as it would in a task.
+        context = contextvars.copy_context()
+        connection.send(
+            b"%b%d\r\n\r\n%b" % (head, len(frame), frame),
+            lambda: context.run(self._arrived, connections, connection, id),
         )
+        return True
+
+    def _head(self, connections: ConnectionPool, headers: Mapping[str, str]) -> bytes:
+        """The head of a POST up to its length. It is remembered, unless it repeats arguments of a call."""
+        key = tuple(headers.items())
+        head = self._heads.get(key)
+        if head is None:
+            kinds = {"content-type": "application/json", "accept": _ACCEPT}
+            head = connections.head_of_post({**self.target.headers, **kinds, **headers})
+            if len(head) <= _MAX_HEAD_BYTES and not any(name.startswith(PARAM_PREFIX) for name in headers):
+                if len(self._heads) >= _MAX_HEADS:
+                    self._heads.clear()
+                self._heads[key] = head
+        return head
+
+    def _arrived(self, connections: ConnectionPool, connection: Connection, id: Id) -> None:
+        """Pass on the answer to a request without a task. A task reads it unless it is JSON and all of it is there."""
+        if id not in self._plain:  # given up
+            return
+        answer = connection.whole_answer()
+        if answer is None or answer.status != 200 or _SESSION in answer.headers or _kind(answer) != "application/json":
+            self._start(id, self._receive_rest(connections, connection, id))
+            return
+        del self._plain[id]
+        body = connection.whole_body()
+        connections.give_back(connection)
+        problem = self._feed(body)
+        if self._awaits(id):  # the only response to the request does not answer it
+            self._fail(id, self._not_an_answer(problem))
 
     async def flush(self) -> None:
         if sending := self._tasks.get(None, set()) - {self._get_stream}:
@@ -273,15 +330,27 @@ class HttpLink:
         if not tasks:
             del self._tasks[id]
 
+    async def _receive_rest(self, connections: ConnectionPool, connection: Connection, id: Id) -> None:
+        del self._plain[id]  # not before: a task that is cancelled before it begins closes no connection
+        await self._receive(connections.answer_on(connection), id, {}, False)
+
     async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str], resumable: bool) -> None:
+        kinds = {"content-type": "application/json", "accept": _ACCEPT}
+        await self._receive(self._stream("POST", frame, {**kinds, **headers}), id, headers, resumable)
+
+    async def _receive(
+        self,
+        response: AbstractAsyncContextManager[HttpResponse],
+        id: Id | None,
+        headers: Mapping[str, str],
+        resumable: bool,
+    ) -> None:
         reading, session = _StreamPosition(), self._session
         try:
             with contextlib.ExitStack() as broken:
                 if resumable:
                     broken.enter_context(_forgiven(reading))
-                async with self._stream(
-                    "POST", frame, {"content-type": "application/json", "accept": _ACCEPT, **headers}
-                ) as answer:
+                async with response as answer:
                     if id is not None and self._session is None and _SESSION in answer.headers:
                         self._named = id, answer.headers[_SESSION]
                     await self._read(answer, id, reading)
@@ -376,6 +445,8 @@ class HttpLink:
 
     def abandon(self, id: Id) -> None:
         """Close the stream of a request; a stateless server takes that as a cancellation."""
+        if (connection := self._plain.pop(id, None)) is not None:
+            connection.close()
         for task in tuple(self._tasks.get(id, ())):
             task.cancel()
 
@@ -410,6 +481,8 @@ class HttpLink:
     async def close(self) -> None:
         """Close every stream, and end the session if there is one."""
         connections, self._connections = self._connections, None
+        for id in tuple(self._plain):
+            self.abandon(id)
         for tasks in tuple(self._tasks.values()):
             for task in tuple(tasks):
                 task.cancel()

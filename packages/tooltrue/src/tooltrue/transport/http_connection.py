@@ -12,7 +12,7 @@ import contextlib
 import re
 import ssl
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any, cast
 from urllib.parse import quote, unquote, urlsplit
 
@@ -29,7 +29,7 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["Broken", "ConnectionPool", "HttpResponse"]
+__all__ = ["Broken", "Connection", "ConnectionPool", "HttpResponse"]
 
 _CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 4.0  # shorter than servers keep idle connections open
@@ -38,6 +38,7 @@ _MAX_HEAD_BYTES = 64 * 1024
 _UNREAD_BYTES = 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _SAFE = "%/:=&?~#+!$,;'@()*[]"
+_END_OF_HEAD = b"\r\n\r\n"
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
@@ -49,7 +50,7 @@ class Broken(ConnectionError):
 class HttpResponse:
     """Status and headers (lower-case names) of an answer; :meth:`parts` reads its body, once."""
 
-    def __init__(self, connection: _Connection, status: int, headers: dict[str, str]) -> None:
+    def __init__(self, connection: Connection, status: int, headers: dict[str, str]) -> None:
         self.status = status
         self.headers = headers
         self._connection = connection
@@ -85,18 +86,26 @@ class ConnectionPool:
             login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self._own["authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
-        self._idle: deque[_Connection] = deque()
+        self._idle: deque[Connection] = deque()
 
     @contextlib.asynccontextmanager
     async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[HttpResponse]:
         """Send one request. Its connection is closed at the end unless the whole answer has been read."""
         head = self._head(verb, body, headers)
-        connection = self._take() or await self._open()
+        connection = self.take_idle() or await self._open()
         try:
             connection.send(head if body is None else head + body)
             yield await connection.answer()
         finally:
-            self._give_back(connection)
+            self.give_back(connection)
+
+    @contextlib.asynccontextmanager
+    async def answer_on(self, connection: Connection) -> AsyncGenerator[HttpResponse]:
+        """The answer to a request that has been sent already; otherwise like :meth:`request`."""
+        try:
+            yield await connection.answer()
+        finally:
+            self.give_back(connection)
 
     def close(self) -> None:
         while self._idle:
@@ -106,13 +115,24 @@ class ConnectionPool:
         fields = self._own | {name.lower(): value for name, value in headers.items()}
         if body is not None:
             fields["content-length"] = str(len(body))
+        return self._encoded(verb, fields)
+
+    def head_of_post(self, headers: Mapping[str, str]) -> bytes:
+        """The head of a POST with any body, up to the number that is its length. Raises :class:`Broken` for headers
+        that cannot be sent."""
+        fields = self._own | {name.lower(): value for name, value in headers.items()}
+        fields.pop("content-length", None)
+        return self._encoded("POST", {**fields, "content-length": ""}).removesuffix(_END_OF_HEAD)
+
+    def _encoded(self, verb: str, fields: Mapping[str, str]) -> bytes:
         for name, value in fields.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
                 raise Broken(Worded(REASON_HEADER_INVALID, {"name": name}))
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         return f"{verb} {self._target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
 
-    def _take(self) -> _Connection | None:
+    def take_idle(self) -> Connection | None:
+        """An open connection without a request, if there is one."""
         oldest = asyncio.get_running_loop().time() - _IDLE_SECONDS
         while self._idle:
             connection = self._idle.pop()
@@ -121,19 +141,20 @@ class ConnectionPool:
             connection.close()
         return None
 
-    async def _open(self) -> _Connection:
+    async def _open(self) -> Connection:
         loop = asyncio.get_running_loop()
         name = self._host if self._tls is not None else None
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, connection = await loop.create_connection(
-                    _Connection, self._host, self._port, ssl=self._tls, server_hostname=name
+                    Connection, self._host, self._port, ssl=self._tls, server_hostname=name
                 )
         except TimeoutError:
             raise Broken(Worded(REASON_CONNECT_TIMEOUT, {"seconds": _CONNECT_SECONDS})) from None
         return connection
 
-    def _give_back(self, connection: _Connection) -> None:
+    def give_back(self, connection: Connection) -> None:
+        """Keep a connection for the next request, or close it unless the whole answer has been read."""
         if connection.can_be_used_again:
             connection.idle_since = asyncio.get_running_loop().time()
             self._idle.append(connection)
@@ -143,12 +164,13 @@ class ConnectionPool:
             connection.close()
 
 
-class _Connection(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection, with one answer at a time."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._on_arrival: Callable[[], None] | None = None
         self._lost: Exception | None = None
         self.peer: str | None = None
         self.idle_since = 0.0
@@ -167,15 +189,34 @@ class _Connection(asyncio.Protocol):
 
     # --- calls by the client -----------------------------------------------------------------------------------------
 
-    def send(self, request: bytes) -> None:
+    def send(self, request: bytes, on_arrival: Callable[[], None] | None = None) -> None:
+        """Send a request. ``on_arrival`` is called once: when a part of the answer is there, or the connection is
+        lost."""
         self._begin()
         self._has_been_asked = True
+        self._on_arrival = on_arrival
         if self._transport is not None and self.is_open:  # uvloop raises for a closed one; `answer` tells the reason
             self._transport.write(request)
 
     async def answer(self) -> HttpResponse:
         while not self._has_head:
             await self._more()
+        return self._response()
+
+    def whole_answer(self) -> HttpResponse | None:
+        """The answer, if all of it is there, with a body that has not been read."""
+        if not self._is_whole or self._lost is not None or not 0 < self._unread <= _UNREAD_BYTES:
+            return None
+        return self._response()
+
+    def whole_body(self) -> bytes:
+        """Read the body of a whole answer."""
+        body = b"".join(self._parts)
+        self._parts.clear()
+        self._unread = 0
+        return body
+
+    def _response(self) -> HttpResponse:
         return HttpResponse(self, self._parser.get_status_code(), self._headers)
 
     async def part(self) -> bytes | None:
@@ -253,6 +294,9 @@ class _Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+        if self._on_arrival is not None:
+            on_arrival, self._on_arrival = self._on_arrival, None
+            on_arrival()
 
     # --- callbacks of the parser -------------------------------------------------------------------------------------
 
