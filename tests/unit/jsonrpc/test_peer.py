@@ -15,7 +15,13 @@ import pytest
 from support.growth import grows_in_proportion
 from tooltrue.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
 from tooltrue.jsonrpc.messages import Notification, RpcRequest, answered_ids, encode
-from tooltrue.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, NotificationChannel, Peer
+from tooltrue.jsonrpc.peer import (
+    MAX_BATCH,
+    MAX_RUNNING,
+    NotificationChannel,
+    Peer,
+    _Wait,  # pyright: ignore[reportPrivateUsage]
+)
 from tooltrue.testing.state import LIMIT
 
 
@@ -521,6 +527,25 @@ def test_the_text_of_a_timeout_quotes_the_frame_that_came_instead_of_a_response(
 
 
 @pytest.mark.requirement("LIFE-14")
+def test_an_answered_request_leaves_nothing_to_the_garbage_collector():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("answered", {}, timeout=LIMIT))
+        await turns()
+        assert len(waits()) == 1
+        peer.feed(encode({"jsonrpc": "2.0", "id": 1, "result": {}}))
+        await asked
+        assert waits() == []
+
+    def waits() -> list[object]:
+        return [one for one in gc.get_objects() if type(one) is _Wait and one.method == "answered"]
+
+    gc.disable()
+    try:
+        conversation(test)
+    finally:
+        gc.enable()
+
+
 def test_no_id_is_used_for_two_requests():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         for count in range(1, 4):

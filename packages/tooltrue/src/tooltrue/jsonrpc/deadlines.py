@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 from tooltrue._internal.deadline import Alarm
 
@@ -13,24 +13,22 @@ __all__ = ["Deadlines", "RequestDeadline"]
 
 
 class RequestDeadline(Alarm):
-    """Calls ``late`` after ``seconds`` without a sign of life, or after ``total`` seconds in any case.
+    """Calls :meth:`late` of a subclass after ``seconds`` without a sign of life, or after ``total`` in any case.
 
-    Paused time does not count. After :meth:`end`, ``late`` is not called. Its argument tells whether ``total`` was
-    reached.
+    It holds from ``start`` to ``end`` of :class:`Deadlines`. Paused time does not count.
     """
 
-    __slots__ = ("_late", "_limits", "_remaining", "_runs", "_seconds", "_since", "_whole")
+    __slots__ = ("_remaining", "_runs", "_seconds", "_since", "_whole")
 
-    def __init__(
-        self, seconds: float, total: float, late: Callable[[bool], None], limits: set[RequestDeadline]
-    ) -> None:
+    def __init__(self, seconds: float, total: float = math.inf) -> None:
         self._whole = self._seconds = seconds
         self._remaining = total
-        self._late = late
-        self._limits = limits
         self._since = 0.0
         self._runs = False
-        limits.add(self)
+
+    def late(self, is_total: bool) -> None:
+        """The time is over; ``is_total`` tells whether that of ``total`` is."""
+        raise NotImplementedError
 
     def go_on(self) -> None:
         loop = asyncio.get_running_loop()
@@ -39,12 +37,11 @@ class RequestDeadline(Alarm):
         super().__init__(self._remaining if self._remaining < self._seconds else self._seconds, loop)
 
     def ring(self) -> None:
-        self._late(self._remaining < self._seconds)
+        self.late(self._remaining < self._seconds)
 
     def stand_still(self) -> None:
         if self._runs:
-            self._runs = False
-            super().end()
+            self.end()
             spent = asyncio.get_running_loop().time() - self._since
             self._seconds = max(0.0, self._seconds - spent)
             self._remaining = max(0.0, self._remaining - spent)
@@ -58,7 +55,6 @@ class RequestDeadline(Alarm):
             self.go_on()
 
     def end(self) -> None:
-        self._limits.discard(self)
         if self._runs:
             self._runs = False
             super().end()
@@ -71,11 +67,15 @@ class Deadlines:
         self._limits: set[RequestDeadline] = set()
         self._pauses = 0
 
-    def limit(self, seconds: float, late: Callable[[bool], None], total: float = math.inf) -> RequestDeadline:
-        limit = RequestDeadline(seconds, total, late, self._limits)
+    def start(self, limit: RequestDeadline) -> None:
+        self._limits.add(limit)
         if not self._pauses:
             limit.go_on()
-        return limit
+
+    def end(self, limit: RequestDeadline) -> None:
+        """End a limit, whether it has been started or not: it will not be late."""
+        self._limits.discard(limit)
+        limit.end()
 
     @contextlib.contextmanager
     def paused(self) -> Generator[None]:

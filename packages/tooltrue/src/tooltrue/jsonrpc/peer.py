@@ -40,7 +40,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import math
 import secrets
@@ -168,15 +167,33 @@ class Dropped(NamedTuple):
     last: str = ""
 
 
-class _Wait:
-    """A pending request for ``method``; ``limit`` bounds the wait, if set."""
+class _Wait(RequestDeadline):
+    """A pending request for ``method``, and the limits of the wait, which it has once it is started."""
 
-    __slots__ = ("future", "limit", "method")
+    __slots__ = ("_dropped_before", "_peer", "_timeout", "_total", "future", "method")
 
-    def __init__(self, future: asyncio.Future[Json], method: str) -> None:
-        self.future = future
+    def __init__(
+        self, peer: Peer, method: str, future: asyncio.Future[Json], timeout: float | None, total: float
+    ) -> None:
+        super().__init__(math.inf if timeout is None else timeout, total)
+        self._peer = peer
+        self._timeout = timeout
+        self._total = total
+        self._dropped_before = peer.dropped.messages
         self.method = method
-        self.limit: RequestDeadline | None = None
+        self.future = future
+
+    def late(self, is_total: bool) -> None:
+        if self.future.done():
+            return
+        code, seconds = (REQUEST_TOTAL_TIMEOUT, self._total) if is_total else (REQUEST_TIMEOUT, self._timeout)
+        late = RequestTimeout.of(code, method=self.method, seconds=seconds)
+        dropped = self._peer.dropped
+        if count := dropped.messages - self._dropped_before:
+            late = RequestTimeout.of(
+                TIMEOUT_WITH_DROPPED_MESSAGES, problem=fact_of(late, is_clause=False), count=count, last=dropped.last
+            )
+        self.future.set_exception(late)
 
 
 class _Call:
@@ -487,10 +504,9 @@ class Peer:
         self._last_id += 1
         id = self._last_id
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        wait = self._waiting[id] = _Wait(future, method)
+        wait = self._waiting[id] = _Wait(self, method, future, timeout, total)
         if timeout is not None:
-            late = functools.partial(self._late, wait, timeout, total, self.dropped.messages)
-            wait.limit = self.patience.limit(timeout, late, total)
+            self.patience.start(wait)
         try:
             frame = encode_request(id, method, params)
             send(frame, id) if send is not None else self._write(frame)
@@ -501,23 +517,8 @@ class Peer:
                     abandoned(id)
             raise
         finally:
-            if wait.limit is not None:
-                wait.limit.end()
+            self.patience.end(wait)
             del self._waiting[id]
-
-    def _late(self, wait: _Wait, seconds: float, total: float, dropped_before: int, is_total: bool) -> None:
-        if wait.future.done():
-            return
-        code, limit = (REQUEST_TOTAL_TIMEOUT, total) if is_total else (REQUEST_TIMEOUT, seconds)
-        late = RequestTimeout.of(code, method=wait.method, seconds=limit)
-        if count := self.dropped.messages - dropped_before:
-            late = RequestTimeout.of(
-                TIMEOUT_WITH_DROPPED_MESSAGES,
-                problem=fact_of(late, is_clause=False),
-                count=count,
-                last=self.dropped.last,
-            )
-        wait.future.set_exception(late)
 
     def awaits(self, id: Id) -> bool:
         """Whether a caller still waits for the answer to this request."""
@@ -527,8 +528,8 @@ class Peer:
     def extend_deadline(self, id: Id) -> None:
         """Restart the timeout of a request that the other end is working on; the limit ``total`` continues."""
         waiting = self._waiting.get(id)
-        if waiting is not None and waiting.limit is not None:
-            waiting.limit.begin_anew()
+        if waiting is not None:
+            waiting.begin_anew()
 
     def fail(self, id: Id, error: Exception) -> None:
         """Fail a request for which the transport could not get an answer."""
