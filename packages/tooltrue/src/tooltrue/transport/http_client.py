@@ -164,6 +164,11 @@ def _instead(answer: HttpResponse) -> str:
     return f"{kind[:100]} came, and no JSON-RPC message" if kind else "nothing came of which the type is said"
 
 
+def _is_plain(answer: HttpResponse) -> bool:
+    """Whether an answer is one JSON-RPC message and no more."""
+    return answer.status == 200 and _kind(answer) == "application/json" and _SESSION not in answer.headers
+
+
 def is_stream(answer: HttpResponse) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
 
@@ -259,10 +264,8 @@ class HttpLink:
         self._plain[id] = connection
         # What the answer causes runs in the context of the caller, as it would in a task.
         context = contextvars.copy_context()
-        connection.send(
-            b"%b%d\r\n\r\n%b" % (head, len(frame), frame),
-            lambda: context.run(self._arrived, connections, connection, id),
-        )
+        connection.on_arrival = lambda: context.run(self._arrived, connections, connection, id)
+        connection.send(b"%b%d\r\n\r\n%b" % (head, len(frame), frame))
         return True
 
     def _head(self, connections: ConnectionPool, headers: Mapping[str, str]) -> bytes:
@@ -279,11 +282,15 @@ class HttpLink:
         return head
 
     def _arrived(self, connections: ConnectionPool, connection: Connection, id: Id) -> None:
-        """Pass on the answer to a request without a task. A task reads it unless it is JSON and all of it is there."""
+        """Pass on the answer to a request without a task once all of it is there. A task reads any but a plain one."""
+        answer = connection.answer_so_far()
+        is_plain = answer is None or _is_plain(answer)
+        if is_plain and connection.has_more_to_come:
+            return
+        connection.on_arrival = None
         if id not in self._plain:  # given up
             return
-        answer = connection.whole_answer()
-        if answer is None or answer.status != 200 or _SESSION in answer.headers or _kind(answer) != "application/json":
+        if not (is_plain and connection.has_whole_body):
             self._start(id, self._receive_rest(connections, connection, id))
             return
         del self._plain[id]

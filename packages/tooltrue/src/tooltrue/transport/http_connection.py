@@ -170,7 +170,8 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._on_arrival: Callable[[], None] | None = None
+        self.on_arrival: Callable[[], None] | None = None
+        """Called when more of the answer is there, or the connection is lost."""
         self._lost: Exception | None = None
         self.peer: str | None = None
         self.idle_since = 0.0
@@ -189,12 +190,9 @@ class Connection(asyncio.Protocol):
 
     # --- calls by the client -----------------------------------------------------------------------------------------
 
-    def send(self, request: bytes, on_arrival: Callable[[], None] | None = None) -> None:
-        """Send a request. ``on_arrival`` is called once: when a part of the answer is there, or the connection is
-        lost."""
+    def send(self, request: bytes) -> None:
         self._begin()
         self._has_been_asked = True
-        self._on_arrival = on_arrival
         if self._transport is not None and self.is_open:  # uvloop raises for a closed one; `answer` tells the reason
             self._transport.write(request)
 
@@ -203,14 +201,22 @@ class Connection(asyncio.Protocol):
             await self._more()
         return self._response()
 
-    def whole_answer(self) -> HttpResponse | None:
-        """The answer, if all of it is there, with a body that has not been read."""
-        if not self._is_whole or self._lost is not None or not 0 < self._unread <= _UNREAD_BYTES:
-            return None
-        return self._response()
+    def answer_so_far(self) -> HttpResponse | None:
+        """The answer, if its head is there."""
+        return self._response() if self._has_head else None
+
+    @property
+    def has_more_to_come(self) -> bool:
+        """Whether the rest of the answer comes without being waited for, since little of it is unread."""
+        return not self._is_whole and self._lost is None and self._unread <= _UNREAD_BYTES
+
+    @property
+    def has_whole_body(self) -> bool:
+        """Whether all of a body is there, and nothing of it has been read."""
+        return self._is_whole and self._lost is None and 0 < self._unread <= _UNREAD_BYTES
 
     def whole_body(self) -> bytes:
-        """Read the body of a whole answer."""
+        """Read the whole body."""
         body = b"".join(self._parts)
         self._parts.clear()
         self._unread = 0
@@ -294,9 +300,8 @@ class Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-        if self._on_arrival is not None:
-            on_arrival, self._on_arrival = self._on_arrival, None
-            on_arrival()
+        if self.on_arrival is not None:
+            self.on_arrival()
 
     # --- callbacks of the parser -------------------------------------------------------------------------------------
 
@@ -308,7 +313,8 @@ class Connection(asyncio.Protocol):
         if self._is_whole or self._has_head:  # fields after the body (trailers) do not change the headers
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+        headers = self._headers
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
     def on_headers_complete(self) -> None:
         if self._is_whole:
