@@ -1,4 +1,4 @@
-"""`make bench-instructions`: instructions of a call in tooltrue, counted by callgrind (`docs/performance.md`).
+"""`make bench-instructions`: instructions of a call and of a start, counted by callgrind (`docs/performance.md`).
 
 `--base REV` counts another commit too, in turn, and fails when the checkout needs more than 5 % more instructions.
 """
@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from harness import http_client, sides, wire
-from harness.callgrind import CannotCount, Count, CountedProcess, check_tools, counted
+from harness.callgrind import CannotCount, Count, CountedProcess, check_tools, count_process, counted
 from harness.process import Command, ServerFailed, running
 from harness.sides import ROOT
 from harness.stdio_client import Pipes
@@ -26,7 +26,12 @@ _MORE = 1.05
 _LONGEST = 900.0  # a server of the counted client runs as long as that
 _PATIENCE = 120.0  # for a server to open its port, under callgrind
 _FAILED, _NOT_MEASURED = 1, 2
-_SERVERS = ROOT / "bench" / "servers" / "counted"
+_SERVERS = ROOT / "bench" / "servers"
+
+
+def _lists(tools: int) -> wire.Expect:
+    """Whether a result lists so many tools."""
+    return lambda result: len(result["tools"]) == tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +51,35 @@ class Call:
     is_client: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A row: the whole process of `server`, which lists its tools once and ends with its input."""
+
+    key: str
+    title: str
+    server: str
+    tools: int
+
+
+Row = Call | Start
+
 CALLS = (
     Call("echo", "stdio, one at a time, `async def`", "calls", wire.echoes("echo", MODERN)),
     Call("inline", "stdio, one at a time, `def`, `blocking=False`", "calls", wire.echoes("echo_inline", MODERN)),
     Call("rows", "stdio, validated call, 20 rows", "calls", wire.searches(MODERN), 150, 100),
     Call("1mb", "stdio, 1 MB of prose", "calls", wire.larges("large_prose", MODERN), 10, 10),
     Call("many", "stdio, one at a time, of 1,000 tools", "many", wire.notes(MODERN)[:50]),  # each tool is warm
+    Call("list", "stdio, list of 1,000 tools", "many", [wire.tool_list(1, _lists(1_000), MODERN)], 50, 20),
     Call("http", "HTTP, 1 connection, `async def`", "calls", wire.echoes("echo", MODERN), is_http=True),
     Call("client", "client, stdio", "calls", (), is_client=True),
     Call("client-http", "client, HTTP", "calls", (), is_http=True, is_client=True),
 )
+STARTS = (
+    Start("start", "start and end, 7 typed tools", "seven", 7),
+    Start("start-raw", "start and end, 7 tools of a JSON Schema", "raw", 7),
+    Start("start-1000", "start and end, 1,000 tools", "many", 1_000),
+)
+ROWS: tuple[Row, ...] = (*CALLS, *STARTS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,46 +98,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/instructions.py", description=__doc__)
-    keys = ", ".join(call.key for call in CALLS)
-    parser.add_argument("--only", type=_calls, default=CALLS, metavar="ROW,…", help=keys)
+    keys = ", ".join(row.key for row in ROWS)
+    parser.add_argument("--only", type=_rows, default=ROWS, metavar="ROW,…", help=keys)
     parser.add_argument("--base", metavar="REV", help="also count this commit, and fail with 5 %% more than it")
     return parser.parse_args(arguments)
 
 
-def _calls(text: str) -> tuple[Call, ...]:
+def _rows(text: str) -> tuple[Row, ...]:
     wanted = text.split(",")
-    if unknown := set(wanted) - {call.key for call in CALLS}:
+    if unknown := set(wanted) - {row.key for row in ROWS}:
         raise argparse.ArgumentTypeError(f"no row {', '.join(sorted(unknown))}")
-    return tuple(call for call in CALLS if call.key in wanted)
+    return tuple(row for row in ROWS if row.key in wanted)
 
 
 # -- counting ----------------------------------------------------------------------------------------------------------
 
 
-def _report(calls: Sequence[Call], base: str | None) -> int:
+def _report(rows: Sequence[Row], base: str | None) -> int:
     with ExitStack() as stack:
         trees = {"": ROOT} if base is None else {"base: ": stack.enter_context(_worktree(base)), "": ROOT}
         counts = {name: dict[str, Count]() for name in trees}
-        for group in _groups(calls):
+        for group in _groups(rows):
             for name, tree in trees.items():
-                _say(f"{name}{', '.join(call.key for call in group)}")
+                _say(f"{name}{', '.join(row.key for row in group)}")
                 counts[name] |= _count_base(group, tree) if tree != ROOT else _count(group, tree)
-    print(_table(calls, counts))
-    more = [call.key for call in calls if base is not None and _ratio(call, counts) > _MORE]
+    print(_table(rows, counts))
+    more = [row.key for row in rows if base is not None and _ratio(row, counts) > _MORE]
     if more:
         print(f"\nmore than 5 % above the base: {', '.join(more)}")
     return _FAILED if more else 0
 
 
-def _groups(calls: Sequence[Call]) -> list[list[Call]]:
-    """The calls that share a counted process."""
-    groups: dict[tuple[str, bool, bool], list[Call]] = {}
-    for call in calls:
-        groups.setdefault((call.server, call.is_http, call.is_client), []).append(call)
-    return list(groups.values())
+Group = Sequence[Call] | Sequence[Start]
 
 
-def _count_base(group: Sequence[Call], tree: Path) -> dict[str, Count]:
+def _groups(rows: Sequence[Row]) -> list[Group]:
+    """The calls that share a counted process, and each start alone."""
+    calls: dict[tuple[str, bool, bool], list[Call]] = {}
+    for row in rows:
+        if isinstance(row, Call):
+            calls.setdefault((row.server, row.is_http, row.is_client), []).append(row)
+    return [*calls.values(), *([row] for row in rows if isinstance(row, Start))]
+
+
+def _count_base(group: Group, tree: Path) -> dict[str, Count]:
     """Raises CannotCount if a process of the base does not answer: that is no fault of this checkout."""
     try:
         return _count(group, tree)
@@ -121,14 +149,40 @@ def _count_base(group: Sequence[Call], tree: Path) -> dict[str, Count]:
         raise CannotCount(f"the base does not run here: {error}") from error
 
 
-def _count(group: Sequence[Call], tree: Path) -> dict[str, Count]:
-    """Count each of these calls, in one process with the packages of `tree`."""
-    port = http_client.free_port() if group[0].is_http else None
+def _count(group: Group, tree: Path) -> dict[str, Count]:
+    """Count each of these rows with the packages of `tree`."""
+    environment = _environment(tree)
+    counts: dict[str, Count] = {}
+    calls: list[Call] = []
+    for row in group:
+        if isinstance(row, Start):
+            counts[row.key] = _count_start(row, environment)
+        else:
+            calls.append(row)
+    return {**counts, **(_count_calls(calls, environment) if calls else {})}
+
+
+def _count_start(start: Start, environment: Mapping[str, str]) -> Count:
+    """Count the second start: the first one may compile byte code."""
+    command = (sys.executable, str(_SERVERS / "ours" / f"{start.server}.py"))
+    with running(command, environment) as process:
+        _list(start, process)
+    return count_process(command, environment, partial(_list, start))
+
+
+def _list(start: Start, process: subprocess.Popen[bytes]) -> None:
+    message = wire.tool_list(1, _lists(start.tools), MODERN)
+    verified(message, Pipes(process, MODERN).ask(message))
+
+
+def _count_calls(calls: Sequence[Call], environment: Mapping[str, str]) -> dict[str, Count]:
+    """Count each of these calls in one process."""
+    port = http_client.free_port() if calls[0].is_http else None
     with ExitStack() as stack:
-        command = _client(group[0].server, port, stack) if group[0].is_client else _command(group[0].server, port)
-        process = stack.enter_context(counted(command, _environment(tree)))
+        command = _client(calls[0].server, port, stack) if calls[0].is_client else _command(calls[0].server, port)
+        process = stack.enter_context(counted(command, environment))
         counts: dict[str, Count] = {}
-        for call in group:
+        for call in calls:
             make_calls = partial(_have_called, process) if call.is_client else _caller(call, process, port, stack)
             make_calls(call.warm_up)
             counts[call.key] = process.count(partial(make_calls, call.count)).per(call.count)
@@ -168,7 +222,7 @@ def _ask(pipes: Pipes, messages: Iterator[Message], count: int) -> None:
 
 
 def _command(server: str, port: int | None) -> Command:
-    script = str(_SERVERS / f"{server}.py")
+    script = str(_SERVERS / "counted" / f"{server}.py")
     if port is None:
         return (sys.executable, script)
     return (sys.executable, str(Path(sys.prefix) / "bin" / "tooltrue"), "serve", script, "--http", f"127.0.0.1:{port}")
@@ -205,15 +259,15 @@ def _environment(tree: Path) -> dict[str, str]:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _table(calls: Sequence[Call], counts: Mapping[str, Mapping[str, Count]]) -> str:
-    """Thousands of instructions of a call."""
+def _table(rows: Sequence[Row], counts: Mapping[str, Mapping[str, Count]]) -> str:
+    """Thousands of instructions of a call, or of a process."""
     columns = [f"{name}{part}" for name in counts for part in ("loop", "other threads", "sum")]
     ratios = ["ratio"] if len(counts) > 1 else []
     lines = [["thousand instructions", *columns, *ratios]]
     lines.append(["---"] * len(lines[0]))
-    for call in calls:
-        cells = [_number(part) for of in counts.values() for part in _parts(of[call.key])]
-        lines.append([call.title, *cells, *([f"{_ratio(call, counts):.3f}"] if ratios else [])])
+    for row in rows:
+        cells = [_number(part) for of in counts.values() for part in _parts(of[row.key])]
+        lines.append([row.title, *cells, *([f"{_ratio(row, counts):.3f}"] if ratios else [])])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -225,8 +279,8 @@ def _number(instructions: float) -> str:
     return f"{instructions / 1_000:,.1f}"
 
 
-def _ratio(call: Call, counts: Mapping[str, Mapping[str, Count]]) -> float:
-    return counts[""][call.key].total / counts["base: "][call.key].total
+def _ratio(row: Row, counts: Mapping[str, Mapping[str, Count]]) -> float:
+    return counts[""][row.key].total / counts["base: "][row.key].total
 
 
 def _say(text: str) -> None:

@@ -84,7 +84,7 @@ def take_dump(folder: Path) -> Count:
     """Read the newest dump in the folder, a file for each thread, and delete it. The first thread runs the event
     loop."""
     by_thread: dict[int, int] = {}
-    for file in folder.glob("callgrind.*-*"):
+    for file in folder.glob("callgrind*-*"):
         if match := _TOTALS.search(file.read_text()):
             by_thread[int(file.name.rpartition("-")[2])] = int(match[1])
         file.unlink()
@@ -96,19 +96,39 @@ def take_dump(folder: Path) -> Count:
 @contextmanager
 def counted(command: Command, environment: Mapping[str, str]) -> Iterator[CountedProcess]:
     """The process of `command` under callgrind, with a fixed hash seed and a state folder of its own."""
+    with _valgrind(command, environment, "--instr-atstart=no") as (process, folder):
+        yield CountedProcess(process, folder)
+
+
+def count_process(
+    command: Command, environment: Mapping[str, str], work: Callable[[subprocess.Popen[bytes]], None]
+) -> Count:
+    """The instructions of the process of `command`, from its start to its end: after `work`, its stdin is closed."""
+    with _valgrind(command, environment) as (process, folder):
+        work(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(_PATIENCE)
+        return take_dump(folder)
+
+
+@contextmanager
+def _valgrind(
+    command: Command, environment: Mapping[str, str], *options: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         valgrind = (
             "valgrind",
             "--quiet",
             "--tool=callgrind",
-            "--instr-atstart=no",
+            *options,
             "--separate-threads=yes",
             f"--callgrind-out-file={folder / 'callgrind'}",
         )
         fixed = {"PYTHONHASHSEED": "0", "XDG_STATE_HOME": str(folder / "state")}
         with running([*valgrind, *command], {**environment, **fixed}, longest=_LONGEST) as process:
-            yield CountedProcess(process, folder)
+            yield process, folder
 
 
 def wait_until_idle(pid: int) -> None:
