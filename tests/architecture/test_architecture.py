@@ -276,6 +276,7 @@ CACHED = {
     "tooltrue_toolbox/rooted_paths.py:_table": "settings of the operator",
     "tooltrue_toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
     "tooltrue_toolbox/tables/notation.py:_pattern": "a sign and a currency",
+    "tools/binding/arguments.py:by_adapter": "no key",
     "tools/binding/forms.py:_of_type": "types of the author",
 }
 

@@ -21,8 +21,8 @@ from typing_extensions import TypeAliasType, TypedDict
 from tooltrue import Client, Completes, Context, Form, Server
 from tooltrue.errors import DefinitionError, RpcError
 from tooltrue.testing.state import LIMIT
-from tooltrue.tools.binding import TextFunction
 from tooltrue.tools.binding.signature import MISSING
+from tooltrue.tools.binding.text_functions import TextFunction
 from tooltrue.tools.binding.tool_options import Depends
 from tooltrue.tools.threads import ThreadPool
 

@@ -16,7 +16,8 @@ from tooltrue import Client, Server
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Annotations, Icon, replaced
 from tooltrue.server.service import SILENT
-from tooltrue.tools.binding import TextFunction, ToolOptions, bind
+from tooltrue.tools.binding import ToolOptions, bind
+from tooltrue.tools.binding.text_functions import TextFunction
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings
 from tooltrue.tools.local import LocalToolset, ToolSettings

@@ -62,6 +62,21 @@ def test_every_name_in_an_all_is_there():
     assert missing == []
 
 
+PLAIN = """
+from typing import Literal
+from tooltrue import Server
+server = Server("s")
+@server.tool(effect="read")
+def note(key: str, kind: Literal["a", "b"] = "a", count: int = 1, rows: list[float] | None = None) -> dict[str, str]:
+    '''Read a note.
+
+    Args:
+        key: Its name.
+    '''
+    return {key: kind}
+server.add_raw_tool("raw", {"type": "object"}, lambda arguments: "", effect="read")
+"""
+
 HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
 
 
@@ -73,9 +88,10 @@ HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", 
         ("from tooltrue import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
         ("from tooltrue import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
         ("from tooltrue import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
+        (PLAIN, ["pydantic", "pydantic_core"]),
     ],
 )
 def test_an_import_does_not_load_unused_modules(statement: str, unwanted: list[str]):
-    code = f"{statement}; import sys; print(*(name for name in {unwanted!r} if name in sys.modules))"
+    code = f"{statement}\nimport sys; print(*(name for name in {unwanted!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == []

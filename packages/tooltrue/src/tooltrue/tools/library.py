@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
 
@@ -19,7 +19,6 @@ from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
 from tooltrue.protocol.uris import Template, is_template, is_uri, read_template
 from tooltrue.protocol.wording import URI_NOT_ABSOLUTE
-from tooltrue.tools.binding import TextFunction
 from tooltrue.tools.library_content import prompt_result, resource_result
 from tooltrue.tools.null import NoTools
 from tooltrue.tools.threads import ThreadPool
@@ -50,6 +49,9 @@ from tooltrue.tools.wording import (
     UNKNOWN_DEFINITION_SETTING,
 )
 from tooltrue.wording import Worded
+
+if TYPE_CHECKING:  # a server without resources and prompts does not need it
+    from tooltrue.tools.binding.text_functions import TextFunction
 
 __all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]
 
@@ -167,7 +169,7 @@ class LocalLibrary(NoTools):
         """
         _check_uri(uri)
         _check_settings(settings, ResourceSettings)
-        bound = TextFunction(function, f"resource {uri!r}", self.pool, blocking=settings.get("blocking", True))
+        bound = self._text_function(function, f"resource {uri!r}", settings)
         about = _about(settings, _name_of(function) or uri, bound)
         about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
         is_untrusted = settings.get("untrusted", False)
@@ -216,12 +218,17 @@ class LocalLibrary(NoTools):
         name = settings.get("name") or _name_of(function)
         if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
             raise DefinitionError.of(PROMPT_NAME_INVALID, name=name)
-        bound = TextFunction(function, f"prompt {name!r}", self.pool, blocking=settings.get("blocking", True))
+        bound = self._text_function(function, f"prompt {name!r}", settings)
         arguments = [
             wire.PromptArgument(one.name, one.title, one.description, one.required) for one in bound.arguments.values()
         ]
         prompt = wire.Prompt(arguments=arguments or None, **_about(settings, name, bound))
         self._put(self._prompts, name, _Prompt(prompt, bound), "prompts", _offered("prompts", bound))
+
+    def _text_function(self, function: Callable[..., Any], what: str, settings: Mapping[str, Any]) -> TextFunction:
+        from tooltrue.tools.binding.text_functions import TextFunction  # noqa: PLC0415 - most servers have tools alone
+
+        return TextFunction(function, what, self.pool, blocking=settings.get("blocking", True))
 
     def _put(self, shelf: dict[str, Any], key: str, entry: object, kind: Kind, offers: frozenset[str]) -> None:
         with self._lock:

@@ -10,8 +10,7 @@ text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -35,6 +34,7 @@ __all__ = [
     "SchemaProblem",
     "compile_schema",
     "explain",
+    "sound_schema",
 ]
 
 
@@ -49,10 +49,16 @@ def compile_schema(
     dialect = dialect_of(root.get("$schema"))
     targets = survey(root, dialect, bounds)
     whole = compiled(root, dialect, targets, bounds, assert_formats)
-    return Schema(root, dialect.name, whole.is_valid, whole)
+    return Schema(root, dialect.name, whole)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def sound_schema(definition: dict[str, Any]) -> Schema:
+    """A schema of our own making, within the bounds ``OWN`` and of the newest dialect, which is sure to compile: it is
+    compiled at its first use.
+    """
+    return Schema(definition, dialect_of(None).name, None)
+
+
 class Schema:
     """A compiled schema. ``definition`` is the published schema; it must not be changed.
 
@@ -60,15 +66,24 @@ class Schema:
     that created the value enforces the limit.
     """
 
-    definition: dict[str, Any]
-    dialect: str
-    _is_valid: Callable[[Any], bool] = field(repr=False)
-    _compiled: Compiled = field(repr=False)
+    __slots__ = ("_is_valid", "_whole", "definition", "dialect")
+
+    def __init__(self, definition: dict[str, Any], dialect: str, whole: Compiled | None) -> None:
+        self.definition = definition
+        self.dialect = dialect
+        self._whole = whole
+        self._is_valid = None if whole is None else whole.is_valid
+
+    def _compiled(self) -> Compiled:
+        if self._whole is None:
+            self._whole = compile_schema(self.definition, bounds=OWN)._compiled()
+            self._is_valid = self._whole.is_valid
+        return self._whole
 
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` is valid. Values outside JSON (bytes, sets, lone surrogates) are never valid."""
         try:
-            return self._is_valid(value)
+            return (self._is_valid or self._compiled().is_valid)(value)
         except ValueError:
             return False
 
@@ -79,11 +94,11 @@ class Schema:
         cleaned.
         """
         try:
-            if self._is_valid(value):
+            if self._compiled().is_valid(value):
                 return ()
         except ValueError:
             return (SchemaProblem("$", "json", Worded(PROBLEM_NOT_JSON, {})),)
-        problems = tuple(islice(search(self._compiled, value), max(1, limit)))
+        problems = tuple(islice(search(self._compiled(), value), max(1, limit)))
         # A failed format explains more than a pattern on the same value, which only narrows it.
         formats = {one.path for one in problems if one.rule == "format"}
         return tuple(one for one in problems if one.rule != "pattern" or one.path not in formats)

@@ -6,21 +6,20 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
-import pydantic
-
-from tooltrue.errors import DefinitionError, InvalidArguments
-from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
+from tooltrue.errors import DefinitionError
+from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
 from tooltrue.protocol.headers import find_mirrors
 from tooltrue.protocol.name_rules import check_meta, is_name
-from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.protocol.schema import OWN, Schema, compile_schema, sound_schema
 from tooltrue.protocol.types import ToolOutcome, Value, replaced
+from tooltrue.tools.binding.arguments import Convert, arguments_of, own
 from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
-from tooltrue.tools.binding.return_values import Output, is_json_type
-from tooltrue.tools.binding.schemas import arguments_adapter, input_schema, integral
+from tooltrue.tools.binding.plain_types import fits
+from tooltrue.tools.binding.return_values import Output
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import present, structured
@@ -33,14 +32,12 @@ from tooltrue.tools.wording import (
     DEFINITION_SETTING_INVALID,
     EXAMPLE_VIOLATES_SCHEMA,
     INPUT_SCHEMA_ROOT_NOT_OBJECT,
-    LABEL_CORRECT_AND_REPEAT,
     LABEL_LEFT_OUT_ISOLATED,
     LABEL_LEFT_OUT_NO_FUNCTION,
     RAW_HANDLER_SIGNATURE_INVALID,
     READ_WHEN_UNKNOWN_ARGUMENT,
     RETURN_TYPE_WITHOUT_JSON_FORM,
     TOOL_ALIAS_IS_OWN_NAME,
-    TOOL_ARGUMENTS_INVALID,
     TOOL_NAME_INVALID,
     TYPE_WITHOUT_JSON_FORM,
     UNKNOWN_TOOL_EFFECT,
@@ -68,16 +65,27 @@ def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) 
     name = settings.name or getattr(function, "__name__", "")
     with located(f"Tool {name!r}", function):
         signature = read_signature(function)
-        adapter = arguments_adapter(signature)
-        schema = input_schema(adapter, signature)
-        output = _output(signature.returns)
-        definition = _definition(name, settings, signature.description, schema, output.schema)
+        arguments, output = arguments_of(name, signature), _output(signature.returns)
+        definition = _definition(name, settings, signature.description, arguments.schema, output.schema)
+        plain = _Plain(arguments.is_plain and not settings.examples, output.is_plain)
         if settings.isolation is not None:
-            return _isolated(function, definition, settings, signature, pool)
+            return _isolated(function, definition, plain, settings, signature, pool)
         threads = pool.lane(name, settings.at_once) if settings.blocking else None
         lane = None if signature.is_async else threads
-        tool = _tool(function, definition, settings, lane, pool)
-        return Bound(tool, _runner(function, name, signature, adapter, output, threads), settings.visible, lane)
+        tool = _tool(function, definition, plain, settings, lane, pool)
+        return Bound(tool, _runner(function, signature, arguments.convert, output, threads), settings.visible, lane)
+
+
+class _Plain(Value, frozen=True):
+    """Which schemas are of plain types, and so are sure to compile."""
+
+    input: bool = False
+    output: bool = False
+
+
+def _compiled(schema: dict[str, Any], is_plain: bool) -> Schema:
+    """Compile a schema; a plain one at its first use."""
+    return sound_schema(schema) if is_plain else compile_schema(schema, bounds=OWN)
 
 
 def _output(returns: Any) -> Output:
@@ -92,6 +100,7 @@ def _output(returns: Any) -> Output:
 def _isolated(
     function: Callable[..., Any],
     definition: wire.ToolDefinition,
+    plain: _Plain,
     settings: ToolOptions,
     signature: Signature,
     pool: ThreadPool,
@@ -103,7 +112,7 @@ def _isolated(
         )
     check_isolated(function)
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
-    tool = replaced(_tool(function, definition, settings, lane, pool), stoppable=True)
+    tool = replaced(_tool(function, definition, plain, settings, lane, pool), stoppable=True)
     call = isolated(function, definition.name, lane)
     return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
 
@@ -122,14 +131,14 @@ def bind_raw(
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
-        tool = _tool(handler, made, settings, lane, pool)
+        tool = _tool(handler, made, _Plain(), settings, lane, pool)
         with_context = _takes_context(handler)
     call = caller(handler, is_async, lane)
 
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
             value = await (
-                call(_own(call_.arguments), for_author(call_.context)) if with_context else call(call_.arguments)
+                call(own(call_.arguments), for_author(call_.context)) if with_context else call(call_.arguments)
             )
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -190,19 +199,21 @@ def _described(description: str | None, deprecated: str) -> str | None:
 def _tool(
     function: Callable[..., Any],
     definition: wire.ToolDefinition,
+    plain: _Plain,
     settings: ToolOptions,
     lane: Lane | None,
     pool: ThreadPool,
 ) -> Tool:
     if definition.inputSchema.get("type") != "object":
         raise DefinitionError.of(INPUT_SCHEMA_ROOT_NOT_OBJECT)
-    input_schema = compile_schema(definition.inputSchema, bounds=OWN)
+    input_schema = _compiled(definition.inputSchema, plain.input)
     properties: dict[str, Any] = definition.inputSchema.get("properties", {})
     defaults = {name: inner["default"] for name, inner in properties.items() if is_object(inner) and "default" in inner}
     for example in settings.examples:
         if not input_schema.accepts(dict(example)):
             raise DefinitionError.of(EXAMPLE_VIOLATES_SCHEMA, problem=input_schema.problems(dict(example))[0])
-    _check_defaults(properties, defaults, definition.inputSchema.get("$defs"))
+    unsure = {name: value for name, value in defaults.items() if not (plain.input and fits(properties[name], value))}
+    _check_defaults(properties, unsure, definition.inputSchema.get("$defs"))
     for name in settings.read_when:
         if name not in properties:
             raise DefinitionError.of(READ_WHEN_UNKNOWN_ARGUMENT, name=name)
@@ -210,7 +221,7 @@ def _tool(
         definition,
         settings.effect or "write",
         input_schema,
-        compile_schema(definition.outputSchema, bounds=OWN) if definition.outputSchema is not None else None,
+        _compiled(definition.outputSchema, plain.output) if definition.outputSchema is not None else None,
         defaults,
         find_mirrors(definition.inputSchema),
         settings.seconds,
@@ -269,15 +280,9 @@ def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None
 
 
 def _runner(
-    function: Callable[..., Any],
-    name: str,
-    signature: Signature,
-    adapter: pydantic.TypeAdapter[dict[str, Any]],
-    output: Output,
-    threads: Threads | None,
+    function: Callable[..., Any], signature: Signature, convert: Convert, output: Output, threads: Threads | None
 ) -> Run:
     call = caller(standing_alone(function, signature), signature.is_async, None if signature.is_async else threads)
-    convert = _converter(name, signature, adapter)
     inject = injector(signature, threads)
     present = output.present
 
@@ -291,55 +296,6 @@ def _runner(
             return how_it_ended(error)
 
     return run
-
-
-def _converter(
-    name: str, signature: Signature, adapter: pydantic.TypeAdapter[dict[str, Any]]
-) -> Callable[[dict[str, Json]], dict[str, Any]]:
-    if all(is_json_type(parameter.type) and _never_integral(parameter.type) for parameter in signature.parameters):
-        # The function takes JSON values as they are.
-        return dict if signature.context is None and not signature.depends else _own
-
-    def convert(arguments: dict[str, Json]) -> dict[str, Any]:
-        try:
-            return adapter.validate_json(encode(arguments), strict=True)
-        except pydantic.ValidationError:
-            pass
-        try:
-            # To JSON Schema 5.0 is an integer; to pydantic, in strict mode, it is not.
-            return adapter.validate_json(encode(integral(arguments)), strict=True)
-        except pydantic.ValidationError as error:
-            raise _invalid(name, error) from None
-
-    return convert
-
-
-def _own(arguments: dict[str, Json]) -> dict[str, Json]:
-    """Copy the arguments, because the function may ask: the next round begins with the caller's arguments,
-    unmodified.
-    """
-    if any(isinstance(value, dict | list) for value in arguments.values()):
-        return decode(encode(arguments))
-    return dict(arguments)
-
-
-def _never_integral(annotation: Any) -> bool:
-    """Whether 5.0 can never stand for an int here; otherwise conversion would have to make it one."""
-    return annotation is not int and all(map(_never_integral, get_args(annotation)))
-
-
-def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
-    """Report the errors of the author's own validators, without the values themselves."""
-    lines = [
-        "- $." + ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
-        for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
-    ]
-    return InvalidArguments.of(
-        TOOL_ARGUMENTS_INVALID,
-        tool=name,
-        problems="\n".join(lines)[:400],
-        next=Worded(LABEL_CORRECT_AND_REPEAT, {}),
-    )
 
 
 def _takes_context(handler: Callable[..., Any]) -> bool:

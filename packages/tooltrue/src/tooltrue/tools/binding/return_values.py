@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
-
-import pydantic
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tooltrue.errors import InvalidResult
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import ToolOutcome
-from tooltrue.tools.binding.schemas import adapter_of, write_schema
+from tooltrue.tools.binding.plain_types import schema_of
 from tooltrue.tools.binding.signature import MISSING
 from tooltrue.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
 from tooltrue.tools.wording import (
@@ -28,6 +25,9 @@ from tooltrue.tools.wording import (
 )
 from tooltrue.wording import Worded
 
+if TYPE_CHECKING:  # loaded for values that are not JSON already
+    import pydantic
+
 __all__ = ["Output", "is_json_type", "json_text"]
 
 
@@ -35,19 +35,24 @@ T = TypeVar("T")
 
 
 class Output:
-    """Turns returned values into content, as the return annotation decides."""
+    """Turns returned values into content, as the return annotation decides. ``is_plain``: the schema is sure to
+    compile.
+    """
 
     def __init__(self, returns: Any) -> None:
         self.schema: dict[str, Any] | None = None
+        self.is_plain = False
         self.present: Callable[[Any], ToolOutcome] = _present_anything
         shape = _beside_outcomes(returns)
         if _has_schema(shape):
-            adapter = adapter_of(shape)
-            self.schema = write_schema(adapter, "serialization")
-            if is_json_type(shape):
-                self.present = _present_json
-            else:
-                self.present = functools.partial(_present_converted, adapter)
+            adapter = functools.cache(functools.partial(_adapter, shape))
+            self.schema = schema_of(shape)
+            self.is_plain = self.schema is not None
+            if self.schema is None:
+                from tooltrue.tools.binding import schemas  # noqa: PLC0415 - plain types do not need pydantic
+
+                self.schema = schemas.write_schema(adapter(), "serialization")
+            self.present = _present_json if is_json_type(shape) else functools.partial(_present_converted, adapter)
         elif get_origin(returns) is list:
             self.present = _present_blocks
 
@@ -97,6 +102,18 @@ def is_json_type(annotation: Any) -> bool:
     return origin is Literal and all(isinstance(value, str | int | bool) for value in inner)
 
 
+def _adapter(shape: Any) -> pydantic.TypeAdapter[Any]:
+    from tooltrue.tools.binding import schemas  # noqa: PLC0415 - plain types do not need pydantic
+
+    return schemas.adapter_of(shape)
+
+
+def _jsonable(value: Any) -> Any:
+    from pydantic_core import to_jsonable_python  # noqa: PLC0415 - values that are JSON already do not need it
+
+    return to_jsonable_python(value)
+
+
 def _present_json(value: Any) -> ToolOutcome:
     try:
         return _with_numbers(structured, value)
@@ -110,8 +127,8 @@ def _present_anything(value: Any) -> ToolOutcome:
     if _is_mixed(value):
         return present(_blocks(value))
     try:
-        return _with_numbers(lambda it: present(to_jsonable_python(it) if _needs_conversion(it) else it), value)
-    except _UNWRITABLE as error:
+        return _with_numbers(lambda it: present(_jsonable(it) if _needs_conversion(it) else it), value)
+    except _unwritable() as error:
         raise _unfit(value, error) from error
     except _ENDLESS as error:
         raise _not_json(value, error) from error
@@ -135,7 +152,17 @@ def _blocks(value: Sequence[Any]) -> list[Any]:
     return [wire.TextContent(text=item) if isinstance(item, str) else item for item in value]
 
 
-_UNWRITABLE = (PydanticSerializationError, UnicodeDecodeError, InvalidResult)
+def _unwritable() -> tuple[type[Exception], ...]:
+    """Return the errors for values without a JSON form. It is evaluated only when there is an error."""
+    return (_serialization_error(), UnicodeDecodeError, InvalidResult)
+
+
+def _serialization_error() -> type[Exception]:
+    from pydantic_core import PydanticSerializationError  # noqa: PLC0415 - most values need no pydantic
+
+    return PydanticSerializationError
+
+
 _ENDLESS = (ValueError, RecursionError)  # of pydantic, for a value that contains itself or is nested too deep
 _DEEPEST = 64  # the search depth for values that cannot be written
 
@@ -145,7 +172,7 @@ def _with_numbers(write: Callable[[Any], T], value: Any) -> T:
     value = _scalar(value)
     try:
         return write(value)
-    except _UNWRITABLE:
+    except _unwritable():
         return write(_numbers(value, _DEEPEST))
 
 
@@ -219,14 +246,14 @@ _OUTCOMES = (wire.CallToolResult, wire.InputRequiredResult)
 _READY = (str, *_OUTCOMES, *BLOCKS)
 
 
-def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOutcome:
+def _present_converted(adapter: Callable[[], pydantic.TypeAdapter[Any]], value: Any) -> ToolOutcome:
     if isinstance(value, _OUTCOMES):
         return structured(value)
     try:
         return _with_numbers(
-            lambda it: structured(adapter.dump_python(it, mode="json", by_alias=True, warnings="error")), value
+            lambda it: structured(adapter().dump_python(it, mode="json", by_alias=True, warnings="error")), value
         )
-    except (PydanticSerializationError, UnicodeDecodeError) as error:
+    except (_serialization_error(), UnicodeDecodeError) as error:
         if isinstance(value, str | int | float | list | dict | None):  # JSON, but not of the annotated type
             raise _library_value_error(value) or InvalidResult.of(
                 RESULT_VIOLATES_DECLARED_TYPE, problem=error
@@ -239,8 +266,8 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
 def json_text(value: Any) -> str:
     """Return the JSON of any value that has a JSON form. Raises ``InvalidResult`` for others."""
     try:
-        return _with_numbers(lambda it: encoded_value(to_jsonable_python(it)), value).decode()
-    except _UNWRITABLE as error:
+        return _with_numbers(lambda it: encoded_value(_jsonable(it)), value).decode()
+    except _unwritable() as error:
         raise _unfit(value, error) from error
     except _ENDLESS as error:
         raise _not_json(value, error) from error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NotRequired
 
 import pydantic
 from pydantic.errors import PydanticInvalidForJsonSchema
@@ -10,17 +11,20 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
-from tooltrue.errors import DefinitionError
-from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.errors import DefinitionError, InvalidArguments
+from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, is_depends
 from tooltrue.tools.wording import (
     DEPENDS_WITHIN_TYPE,
+    LABEL_CORRECT_AND_REPEAT,
     PARAMETER_TYPE_BYTES,
     PARAMETER_TYPE_WITHOUT_JSON_FORM,
+    TOOL_ARGUMENTS_INVALID,
     TYPE_WITHOUT_JSON_FORM,
 )
+from tooltrue.wording import Worded
 
-__all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write_schema"]
+__all__ = ["adapter_of", "arguments_adapter", "arguments_converter", "input_schema", "integral", "write_schema"]
 
 
 class _SchemaWriter(GenerateJsonSchema):
@@ -65,7 +69,7 @@ class _SchemaWriter(GenerateJsonSchema):
 def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, Any]]:
     """Return the adapter for the arguments as one closed object, the keyword arguments of the function."""
     fields: dict[str, Any] = {
-        parameter.name: parameter.type if parameter.default is MISSING else NotRequired[parameter.type]
+        parameter.name: _described(parameter) if parameter.default is MISSING else NotRequired[_described(parameter)]
         for parameter in signature.parameters
     }
     shape = TypedDict("Arguments", fields)  # pyright: ignore[reportGeneralTypeIssues, reportArgumentType]
@@ -76,6 +80,12 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
         for parameter in signature.parameters:
             _check_type(parameter)
         raise
+
+
+def _described(parameter: FunctionParameter) -> Any:
+    if parameter.description is None:
+        return parameter.type
+    return Annotated[parameter.type, pydantic.Field(description=parameter.description)]
 
 
 def _check_type(parameter: FunctionParameter) -> None:
@@ -116,6 +126,41 @@ def _defaults_to_dependency(schema: Any) -> bool:
     if any(is_depends(schema.get(key)) for key in ("default", "default_factory")):
         return True
     return any(_defaults_to_dependency(inner) for key, inner in schema.items() if key not in _NOT_SCHEMAS)
+
+
+def arguments_converter(
+    tool: str, adapter: pydantic.TypeAdapter[dict[str, Any]]
+) -> Callable[[dict[str, Json]], dict[str, Any]]:
+    """Return the function that converts the arguments of a tool, and raises ``InvalidArguments`` if the author's own
+    validators refuse them.
+    """
+
+    def convert(arguments: dict[str, Json]) -> dict[str, Any]:
+        try:
+            return adapter.validate_json(encode(arguments), strict=True)
+        except pydantic.ValidationError:
+            pass
+        try:
+            # To JSON Schema 5.0 is an integer; to pydantic, in strict mode, it is not.
+            return adapter.validate_json(encode(integral(arguments)), strict=True)
+        except pydantic.ValidationError as error:
+            raise _invalid(tool, error) from None
+
+    return convert
+
+
+def _invalid(tool: str, error: pydantic.ValidationError) -> InvalidArguments:
+    """Report the errors of the author's own validators, without the values themselves."""
+    lines = [
+        "- $." + ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+        for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
+    ]
+    return InvalidArguments.of(
+        TOOL_ARGUMENTS_INVALID,
+        tool=tool,
+        problems="\n".join(lines)[:400],
+        next=Worded(LABEL_CORRECT_AND_REPEAT, {}),
+    )
 
 
 def integral(value: Json) -> Json:

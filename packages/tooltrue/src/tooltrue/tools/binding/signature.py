@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-import pydantic
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 from typing_extensions import TypeAliasType
 
 from tooltrue.errors import DefinitionError
@@ -30,11 +28,15 @@ from tooltrue.tools.wording import (
     UNBOUND_METHOD_AS_TOOL,
 )
 
+if TYPE_CHECKING:  # a function without pydantic's types is read without pydantic
+    from pydantic.fields import FieldInfo
+
 __all__ = [
     "MISSING",
     "FunctionParameter",
     "Signature",
     "dependency_of",
+    "field_info",
     "is_context",
     "is_depends",
     "parameter_hints",
@@ -48,12 +50,13 @@ MISSING = inspect.Parameter.empty
 
 
 class FunctionParameter(Value, frozen=True):
-    """``key`` is the name on the wire: the alias, if there is one."""
+    """``key`` is the name on the wire: the alias, if there is one. ``description`` is in addition to ``type``."""
 
     name: str
     key: str
     type: Any
     default: Any
+    description: str | None = None
 
 
 class Signature(Value, frozen=True):
@@ -182,9 +185,16 @@ def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | No
     return dependencies[0]
 
 
+def field_info(item: Any) -> FieldInfo | None:
+    """Return ``item`` if it is a ``Field`` of pydantic, which nothing is before pydantic is imported."""
+    fields = sys.modules.get("pydantic.fields")
+    return item if fields is not None and isinstance(item, fields.FieldInfo) else None
+
+
 def _defaults(default: Any) -> tuple[Any, ...]:
     """Return the default and the default factory, also within a ``Field``."""
-    return (default.default, default.default_factory) if isinstance(default, FieldInfo) else (default,)
+    field = field_info(default)
+    return (default,) if field is None else (field.default, field.default_factory)
 
 
 def _metadata(annotation: Any) -> list[Any]:
@@ -198,7 +208,7 @@ def _metadata(annotation: Any) -> list[Any]:
 
 
 def _defaults_of_field(item: Any) -> tuple[Any, ...]:
-    return (*_defaults(item), *item.metadata) if isinstance(item, FieldInfo) else ()
+    return () if (field := field_info(item)) is None else (*_defaults(field), *field.metadata)
 
 
 def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> FunctionParameter:
@@ -207,18 +217,18 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
         annotation, *metadata = get_args(annotation)
     metadata += _words_within(annotation)
     default = parameter.default
-    if isinstance(default, FieldInfo):  # written x: int = Field(5, ge=1)
-        metadata.append(default)
-        default = MISSING if default.default in (PydanticUndefined, ...) else default.default
+    if (field := field_info(default)) is not None:  # written x: int = Field(5, ge=1)
+        metadata.append(field)
+        default = field.default if _has_default(field) and field.default is not ... else MISSING
     texts = [item for item in metadata if isinstance(item, str)]
     rest = [item for item in metadata if not isinstance(item, str)]
     description = texts[0] if texts else described
-    if description and not any(isinstance(item, FieldInfo) and item.description for item in rest):
-        rest.append(pydantic.Field(description=description))
+    if not description or any(field.description for field in map(field_info, rest) if field is not None):
+        description = None
     parts = [part for item in rest for part in _without_default(item)]
     type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
-    key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
-    return FunctionParameter(parameter.name, key, type_, default)
+    key = next((field.alias for field in map(field_info, parts) if field is not None and field.alias), parameter.name)
+    return FunctionParameter(parameter.name, key, type_, default, description)
 
 
 def _words_within(annotation: Any) -> list[str]:
@@ -229,12 +239,19 @@ def _words_within(annotation: Any) -> list[str]:
 
 def _without_default(item: Any) -> Sequence[Any]:
     """Make a parameter's metadata fit a TypedDict: its default is published from the signature instead."""
-    if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
+    field = field_info(item)
+    if field is None or not _has_default(field):
         return (item,)
-    field_info = pydantic.Field(
-        title=item.title, description=item.description, examples=item.examples, alias=item.alias
-    )
-    return (*item.metadata, field_info)
+    from pydantic import Field  # noqa: PLC0415 - the author has imported it
+
+    bare = Field(title=field.title, description=field.description, examples=field.examples, alias=field.alias)
+    return (*field.metadata, bare)
+
+
+def _has_default(field: FieldInfo) -> bool:
+    from pydantic_core import PydanticUndefined  # noqa: PLC0415 - the author has imported it
+
+    return field.default is not PydanticUndefined
 
 
 def required(function: Callable[..., Any]) -> list[inspect.Parameter]:
