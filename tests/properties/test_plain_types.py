@@ -41,6 +41,13 @@ TYPES = st.recursive(
     ),
     max_leaves=5,
 )
+
+
+def constrained(pair: tuple[Any, dict[str, Any]]) -> Any:
+    type_, members = pair
+    return Annotated[type_, Field(**members)]
+
+
 BOUNDS = st.fixed_dictionaries(
     {}, optional={"ge": NUMBERS, "gt": NUMBERS, "le": NUMBERS, "lt": NUMBERS, "description": TEXTS}
 )
@@ -50,8 +57,8 @@ LENGTHS = st.fixed_dictionaries(
 OTHERS = st.sampled_from([{"title": "T"}, {"strict": True}, {"pattern": "^a"}, {"examples": ["a"]}, {"alias": "b"}])
 ANNOTATED = st.one_of(
     TYPES,
-    st.tuples(st.sampled_from([int, float]), BOUNDS).map(lambda both: Annotated[both[0], Field(**both[1])]),
-    st.tuples(st.just(str), LENGTHS | OTHERS).map(lambda both: Annotated[both[0], Field(**both[1])]),
+    st.tuples(st.sampled_from([int, float]), BOUNDS).map(constrained),
+    st.tuples(st.just(str), LENGTHS | OTHERS).map(constrained),
     TYPES.map(lambda type_: Annotated[type_, Field(description="described")]),
 )
 
