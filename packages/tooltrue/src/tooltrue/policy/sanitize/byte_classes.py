@@ -38,4 +38,4 @@ def classes_of(data: bytes) -> str:
     The result is text, because CPython finds text in text several times faster than bytes in bytes, which might be a
     number.
     """
-    return data.translate(CLASSES).decode("latin-1")
+    return data.translate(CLASSES).decode("ascii")

@@ -16,15 +16,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tooltrue.policy.sanitize.byte_classes import RUN
+from tooltrue.policy.sanitize.byte_classes import RUN, classes_of
 from tooltrue.policy.sanitize.prefixes import FLAT, PAIRS, PrefixSearch, long_runs
 from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPattern, without_edges
 
 __all__ = [
+    "LONG_TEXT",
+    "Part",
     "Token",
     "can_be_multiline",
+    "divided_parts",
     "may_be_multiline",
     "multiline_runs",
+    "part_around",
     "patterns_across",
     "put_together",
     "tokens",
@@ -77,7 +81,9 @@ def may_be_multiline(byte_classes: str, data: bytes, text: str, *, is_long: bool
     ):
         return False
     # Without all separators, and the characters beside them, a divided token is a long run.
-    return is_long or RUN in data.translate(FLAT, _DIVIDES).decode("ascii") or _is_numbered(text)
+    return (
+        is_long or len(data) > LONG_TEXT or RUN in data.translate(FLAT, _DIVIDES).decode("ascii") or _is_numbered(text)
+    )
 
 
 _DIVIDES = b" \t\r\n\\\"'`=+&|:."
@@ -142,6 +148,85 @@ def put_together(data: bytes, byte_classes: str, text: str, *, is_long: bool) ->
     return b"".join(lines), lines
 
 
+# --- parts of a long text ---------------------------------------------------------------------------------------------
+
+LONG_TEXT = 4_000
+"""A text of more bytes is not read as a whole if a few parts of it decide."""
+_BYTES_FOR_A_PART = 10_000
+_RAW_BEFORE, _RAW_BEHIND = 400, 1_600
+_JOINED_BEFORE, _JOINED_BEHIND = 200, 800
+"""How much joined text around a place decides whether a divided secret stands there."""
+_BESIDE_END = " =\\\\\"'`+&|"
+
+
+class Part(NamedTuple):
+    """A part of a text, from ``start`` to ``stop``, that decides about the place from ``begin`` to ``end`` in it."""
+
+    start: int
+    begin: int
+    end: int
+    stop: int
+
+    def put_together(self, data: bytes) -> tuple[bytes, list[bytes]]:
+        return _put_plain_together(data[self.start : self.stop])
+
+    def is_enough(self, data: bytes) -> bool:
+        """Return whether the part has enough joined text on both sides of its place."""
+        before, _ = _put_plain_together(data[self.start : self.begin])
+        behind, _ = _put_plain_together(data[self.end : self.stop])
+        return (self.start == 0 or len(before) >= _JOINED_BEFORE) and (
+            self.stop == len(data) or len(behind) >= _JOINED_BEHIND
+        )
+
+
+def _put_plain_together(data: bytes) -> tuple[bytes, list[bytes]]:
+    return put_together(data, classes_of(data), data.decode("latin-1"), is_long=False)
+
+
+def divided_parts(byte_classes: str, text: str, *, is_long: bool) -> list[Part] | None:
+    """Return the parts of a long text that decide whether it holds a divided secret; ``None`` if they would be much of
+    the text, or if strings may be joined in it."""
+    is_escaped = "\\" in byte_classes and ("\\n" in text or "\\t" in text)
+    has_other_ends = "!" in byte_classes and any(map(text.__contains__, _OTHER_ENDS))
+    has_breaks = "<" in byte_classes and "<wbr" in text
+    if is_escaped or has_other_ends or has_breaks or _is_added(byte_classes, text, is_long=is_long):
+        return None
+    most = len(text) // _BYTES_FOR_A_PART
+    places = list(itertools.islice(_places(byte_classes, text), most + 1))
+    if len(places) > most or sum(end - begin for begin, end in places) > len(text) // 4:
+        return None
+    return [part_around(begin, end, len(text)) for begin, end in places]
+
+
+def _places(byte_classes: str, text: str) -> Iterator[tuple[int, int]]:
+    for end in "\n\r\t":
+        if end in text:
+            yield from map(re.Match[str].span, _removed_beside(end).finditer(text))
+    # With the end of a line as a token character, a divided token is a long run.
+    merged = byte_classes.replace("\n", "a")
+    at = merged.find(RUN)
+    while at >= 0 and (run := _run().match(merged, at)):
+        yield run.span()
+        at = merged.find(RUN, run.end())
+
+
+@functools.cache
+def _removed_beside(end: str) -> re.Pattern[str]:
+    """Return the pattern of an end of a line with something beside it that is removed too. A text is searched for a
+    known first character many times faster."""
+    number = r"[0-9]{1,7} {0,3}[:|\t\xe2]|[^\s:]{1,100}:[0-9]"
+    return re.compile(f"{end}(?:[{_BESIDE_END}]|(?<=[{_BESIDE_END}]{end})|{number})")
+
+
+@functools.cache
+def _run() -> re.Pattern[str]:
+    return re.compile("a+")
+
+
+def part_around(begin: int, end: int, size: int) -> Part:
+    return Part(max(0, begin - _RAW_BEFORE), begin, end, min(size, end + _RAW_BEHIND))
+
+
 MultilineRun = tuple[int, bytes, list[int]]
 """The position of a run of token characters in the joined text, the run, and the positions of separators."""
 
@@ -149,7 +234,7 @@ MultilineRun = tuple[int, bytes, list[int]]
 def multiline_runs(together: bytes, lines: list[bytes]) -> list[MultilineRun]:
     """Return the long runs with a separator inside, or close enough behind them to lie in the same token."""
     multiline = list[MultilineRun]()
-    if runs := long_runs(together):
+    if runs := long_runs(together, together.translate(FLAT).decode("ascii")):
         joints = [*itertools.accumulate(map(len, lines)), sys.maxsize]
         first = 0
         for at, run in runs:

@@ -22,7 +22,6 @@ _HEX_DIGITS = b"0123456789abcdefABCDEF-"  # with the hyphens of ids
 
 _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 FLAT = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
-_START = " " + RUN
 _DIGITS = b"0123456789"
 _GLUED = LONGEST_GLUE + 20  # with the longest prefix
 _HEX_TOKEN = 32
@@ -93,16 +92,15 @@ def _tree(prefixes: tuple[bytes, ...], depth: int = 3) -> bytes:
     return b"|".join([*branches, b""] if b"" in rows else branches)
 
 
-def long_runs(data: bytes) -> Runs:
-    """Return the runs of 20 or more token characters, with their positions."""
-    flat = f" {data.translate(FLAT).decode('ascii')} "  # a blank at ``i`` here stands before byte ``i`` of ``data``
-    find, runs = flat.find, Runs()
-    at = find(_START)
-    while at >= 0:
-        end = find(" ", at + 20) - 1
-        runs.append((at, data[at:end]))
-        at = find(_START, end)
-    return runs
+def long_runs(data: bytes, byte_classes: str) -> Runs:
+    """Return the runs of 20 or more token characters, with their positions. ``byte_classes`` has an ``a`` for each
+    token character of ``data``."""
+    return [(at, data[at:end]) for at, end in map(re.Match[str].span, _long_run().finditer(byte_classes))]
+
+
+@functools.cache
+def _long_run() -> re.Pattern[str]:
+    return re.compile(RUN + "a*")
 
 
 def is_hex(digits: bytes) -> bool:

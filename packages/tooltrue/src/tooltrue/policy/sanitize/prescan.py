@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tooltrue.policy.sanitize.byte_classes import CLASSES, RUN, classes_of
+from tooltrue.policy.sanitize.byte_classes import RUN, classes_of
 from tooltrue.policy.sanitize.personal_data import may_hold
 from tooltrue.policy.sanitize.secret_patterns import SecretPattern
-from tooltrue.policy.sanitize.secrets import ORDINARY, SHORTEST, is_plain, suspects
+from tooltrue.policy.sanitize.secrets import SHORTEST, SIGNS, is_plain, suspects
 from tooltrue.protocol.characters import ESCAPE, may_hide
 from tooltrue.protocol.types import Value
 
@@ -55,13 +55,12 @@ def prescan(data: bytes, secrets: bool, personal: bool = False) -> PrescanResult
     Clean data takes a single pass.
     """
     size = len(data)
-    odd = data.translate(None, ORDINARY) if size < _LONG else b"!"
-    if not odd and size < len(RUN) and not personal:
-        return CLEAN
-    byte_classes = data.translate(CLASSES).decode("latin-1")
-    is_ordinary = not (personal or RUN in byte_classes or (odd and odd.strip(b":@")))
-    if is_ordinary and ((size < _SHORT and not odd) or is_plain(data, odd)):
-        return CLEAN
+    if size < _LONG and not personal:
+        signs = data.translate(SIGNS).decode("ascii")
+        is_ordinary = "!" not in signs and RUN not in signs
+        if is_ordinary and ((size < _SHORT and ":" not in signs) or is_plain(data, signs)):
+            return CLEAN
+    byte_classes = classes_of(data)
     hidden = ("!" in byte_classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
         data.decode()
     )

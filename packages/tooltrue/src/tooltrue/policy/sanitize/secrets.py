@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from tooltrue.policy.sanitize.byte_classes import RUN, classes_of
+from tooltrue.policy.sanitize.byte_classes import CLASSES, RUN, classes_of
 from tooltrue.policy.sanitize.encodings import (
     digits_at,
     is_text,
@@ -31,7 +31,10 @@ from tooltrue.policy.sanitize.encodings import (
     text_in,
 )
 from tooltrue.policy.sanitize.multiline_secrets import (
+    LONG_TEXT,
+    Part,
     can_be_multiline,
+    divided_parts,
     may_be_multiline,
     multiline_runs,
     patterns_across,
@@ -43,8 +46,8 @@ from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPatt
 from tooltrue.policy.sanitize.spellings import may_be_respelled, read_spellings, read_word_spellings
 
 __all__ = [
-    "ORDINARY",
     "SHORTEST",
+    "SIGNS",
     "WORDS",
     "SecretCut",
     "cuts",
@@ -73,8 +76,8 @@ _DEPTH = 3
 """How deep text within text is read: base64 of base64 of compressed data."""
 
 
-Words = dict[str, list[tuple[str, SecretPattern]]]
-"""Words that secrets stand beside. The key is a part of them in lower case: without it, none of them is there."""
+Words = list[tuple[str, list[tuple[str, SecretPattern]]]]
+"""Words that secrets stand beside, after a part of them: without it, none of them is there."""
 
 
 def _with(*parts: str) -> Words:
@@ -84,21 +87,22 @@ def _with(*parts: str) -> Words:
         for word in secret_pattern.words
         if secret_pattern is not _AT
     ]
-    return {part: [(word, secret_pattern) for word, secret_pattern in words if part in word.lower()] for part in parts}
+    return [(part, [(word, secret_pattern) for word, secret_pattern in words if part in word]) for part in parts]
 
 
-_ALWAYS = _with("ccess", "assword", "uthorization")
-_EQUAL = _with("ccountkey=", "assphrase", "passwd")
-_LONG = _with("ookie")  # if there is a long run anywhere
-_LONG_MIXED = _with("private key", "private-lines")  # if one is not of hexadecimal digits
-_BESIDE = _with("hook", "$", "_authtoken")  # if there is one beside the word
-_BESIDE_MIXED = _with("tlasv1", "~", "azdo", "1//0", "-us")
+_ALWAYS = _with("AccessKey", "assword", "ASSWORD", "uthorization", "UTHORIZATION")
+_UNDERSCORE = _with("ccess_", "CCESS_KEY")
+_EQUAL = _with("ccountKey=", "assphrase", "passwd")
+_LONG = _with("ookie", "COOKIE")  # if there is a long run anywhere
+_LONG_ANY = [*_LONG, *_with("PRIVATE KEY", "Private-Lines:")]  # if one is not of hexadecimal digits
+_BESIDE = _with("hook", "$", "_authToken")  # if there is one beside the word
+_BESIDE_ANY = [*_BESIDE, *_with("tlasv1", "~", "AZDO", "1//0", "-us")]
 _WIDE = tuple(
     (word, secret_pattern) for secret_pattern in SECRET_PATTERNS for word in secret_pattern.words if not word.isascii()
 )
 WORDS = (
     *_WIDE,
-    *(row for words in (_ALWAYS, _EQUAL, _LONG, _LONG_MIXED, _BESIDE, _BESIDE_MIXED) for row in chain(*words.values())),
+    *chain(*(row for words in (_ALWAYS, _UNDERSCORE, _EQUAL, _LONG_ANY, _BESIDE_ANY) for _, row in words)),
 )
 """All words that are searched, except those of addresses."""
 _WIDE_BYTES = tuple((word.encode().decode("latin-1"), secret_pattern) for word, secret_pattern in _WIDE)
@@ -108,15 +112,24 @@ _SOME = frozenset({"mailchimp-key", "azure-secret", "azure-token", "google-token
 # --- where to look ----------------------------------------------------------------------------------------------------
 
 
-ORDINARY = bytes(sign for sign in range(32, 127) if classes_of(bytes((sign,))) in 'a "' and sign != ord(":"))
-"""Characters that play no part in hiding or escaping text, or between a name and its secret."""
+def _sign_of(byte: int) -> int:
+    byte_class = CLASSES[byte]
+    if byte in b":@":
+        return ord(":")
+    is_ordinary = byte_class in b'a "' and byte < 0x80
+    return ord("!") if not is_ordinary else byte_class if byte_class == ord("a") else ord(" ")
 
 
-def is_plain(data: bytes, odd: bytes) -> bool:
-    """Return whether a few quick checks rule out a secret in ``data``, which has no long run. ``odd`` are the
-    characters of it that are not ordinary: colons and at signs alone."""
+SIGNS = bytes(map(_sign_of, range(256)))
+"""Fewer byte classes: token characters, ``:`` also for at signs, spaces for what plays no part in hiding or escaping
+text, and ``!`` for all others."""
+
+
+def is_plain(data: bytes, signs: str) -> bool:
+    """Return whether a few quick checks rule out a secret in ``data``, which has no long run. ``signs`` are its bytes
+    by :data:`SIGNS`, without any ``!``."""
     text = data.decode("ascii")
-    if odd and ("assword" in text or "uthorization" in text or ("://" in text and "@" in text)):
+    if ":" in signs and ("assword" in text or "uthorization" in text or ("://" in text and "@" in text)):
         return False
     return "ccess" not in text and "CCESS" not in text and not may_be_pairs(data)
 
@@ -124,23 +137,26 @@ def is_plain(data: bytes, odd: bytes) -> bool:
 def suspects(data: bytes, byte_classes: str, depth: int = _DEPTH) -> tuple[SecretPattern, ...]:
     """Return the patterns of secrets that may be in ``data``: text as UTF-8, plain or within JSON. ``byte_classes`` are
     its bytes by class."""
-    text, candidates = data.decode("latin-1"), dict[SecretPattern, None]()
-    is_ascii = text.isascii()
-    small = text.lower() if is_ascii else data.lower().decode("latin-1")
-    if "ccess" in small or "assword" in small or "uthorization" in small:
-        _add(candidates, _ALWAYS, text, small)
-    if not is_ascii:
+    candidates = dict[SecretPattern, None]()
+    try:
+        text = data.decode("ascii")  # half the time of the other, which looks for the widest character first
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    _add(candidates, _ALWAYS, text)
+    if "_" in text:
+        _add(candidates, _UNDERSCORE, text)
+    if not text.isascii():
         _add_wide(candidates, text)
     if "=" in byte_classes:
-        _add(candidates, _EQUAL, text, small)
+        _add(candidates, _EQUAL, text)
     if "@" in byte_classes and "/" in text and "://" in text:
         candidates[_AT] = None
     pairs, starts = pairs_in(data, byte_classes) if depth and may_be_pairs(data) else (), list[int]()
     if is_long := RUN in byte_classes:
-        runs = long_runs(data)
+        runs = long_runs(data, byte_classes)
         digits = b"".join([run for _, run in runs])
         is_mixed = not is_hex(digits)
-        _in_runs(candidates, data, text, small, runs, is_mixed=is_mixed)
+        _in_runs(candidates, data, text, runs, is_mixed=is_mixed)
         starts = likely_runs(data, runs, digits, is_mixed=is_mixed) if depth else []
     if (starts or pairs) and _holds_encoded(text, starts, pairs, depth):
         candidates[_ENCODED] = None
@@ -153,25 +169,20 @@ def suspects(data: bytes, byte_classes: str, depth: int = _DEPTH) -> tuple[Secre
     return tuple(candidates)
 
 
-def _in_runs(
-    candidates: dict[SecretPattern, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool
-) -> None:
+def _in_runs(candidates: dict[SecretPattern, None], data: bytes, text: str, runs: Runs, *, is_mixed: bool) -> None:
     """Add the patterns of secrets that may stand in long runs of token characters, and beside them."""
     near = beside(data, runs)
-    near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
-    if "ookie" in small:
-        _add(candidates, _LONG, text, small)
-    if "hook" in near_small or "$" in near_small or "_authtoken" in near_small:
-        _add(candidates, _BESIDE, near_text, near_small)
+    near_text = text if near is data else near.decode("latin-1")
+    _add(candidates, _LONG_ANY if is_mixed else _LONG, text)
+    _add(candidates, _BESIDE_ANY if is_mixed else _BESIDE, near_text)
     if is_mixed or "." in text:
         search = PrefixSearch(data, _holds)
         search.behind_dots(runs)
         if is_mixed:
             search.in_runs(runs)
-            _add(candidates, _LONG_MIXED, text, small)
-            _add(candidates, _BESIDE_MIXED, near_text, near_small)
         candidates.update(dict.fromkeys(search.patterns))
-    if ("key" in near_small or "oken" in near_small or "ecret" in near_small) and _has_named_key(text, runs):
+    small = near.lower()
+    if (b"key" in small or b"oken" in small or b"ecret" in small) and _has_named_key(text, runs):
         candidates[_NAMED_KEY] = None
 
 
@@ -181,9 +192,9 @@ def _add_wide(candidates: dict[SecretPattern, None], text: str) -> None:
             candidates[secret_pattern] = None
 
 
-def _add(candidates: dict[SecretPattern, None], words: Words, text: str, small: str) -> None:
-    for part, row in words.items():
-        if part in small:
+def _add(candidates: dict[SecretPattern, None], words: Words, text: str) -> None:
+    for part, row in words:
+        if part in text:
             for word, secret_pattern in row:
                 if secret_pattern not in candidates and word in text and _stands_in(secret_pattern, word, text):
                     candidates[secret_pattern] = None
@@ -247,18 +258,32 @@ def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]
 
 def _multiline_patterns(data: bytes, byte_classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
     """Yield the patterns of secrets that may stand in several pieces, which are put together."""
-    together, lines = put_together(data, byte_classes, text, is_long=is_long)
+    if len(data) > LONG_TEXT:
+        parts = divided_parts(byte_classes, text, is_long=is_long)
+        if parts is not None and not any(_is_multiline(data, part) for part in parts):
+            return
+    yield from _patterns_across(*put_together(data, byte_classes, text, is_long=is_long))
+
+
+def _is_multiline(data: bytes, part: Part) -> bool:
+    """Return whether this part may hold a secret in several pieces, or has too little text to tell."""
+    if not part.is_enough(data):
+        return True
+    return next(_patterns_across(*part.put_together(data)), None) is not None
+
+
+def _patterns_across(together: bytes, lines: list[bytes]) -> Iterator[SecretPattern]:
     if runs := multiline_runs(together, lines):
         candidates = dict.fromkeys(patterns_across(together, runs))
         near = beside(together, [(at, run) for at, run, _ in runs])
-        _add(candidates, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
+        _add(candidates, _BESIDE_DIVIDED, near.decode("latin-1"))
         yield from candidates
 
 
-_BESIDE_DIVIDED = {
-    part: [(word, secret_pattern) for word, secret_pattern in row if can_be_multiline(secret_pattern)]
-    for part, row in {**_BESIDE, **_BESIDE_MIXED}.items()
-}
+_BESIDE_DIVIDED = [
+    (part, [(word, secret_pattern) for word, secret_pattern in row if can_be_multiline(secret_pattern)])
+    for part, row in _BESIDE_ANY
+]
 
 
 # --- matches ----------------------------------------------------------------------------------------------------------
