@@ -25,7 +25,7 @@ OWNERS = {
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
-    "httptools": ("transport/http_connection.py",),
+    "httptools": ("transport/http_connection.py", "transport/http_protocol.py"),
     "click": ("cli/", "tooltrue_check/cli/"),
     "sqlite3": ("state/", "tooltrue_toolbox/database.py", "tooltrue_toolbox/sql/sqlite.py"),
     "sqlglot": ("tooltrue_toolbox/sql/statement.py",),

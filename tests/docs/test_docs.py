@@ -33,7 +33,7 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import described
 from tooltrue.protocol import versions
 from tooltrue.protocol.schema import SchemaError, compile_schema
-from tooltrue.transport.http_runner import HEAD_BYTES
+from tooltrue.transport.http_protocol import HEAD_BYTES
 from tooltrue_toolbox.command import read_text
 
 ROOT = Path(__file__).parents[2]

@@ -6,34 +6,13 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-import uvicorn
 from uvicorn.server import ServerState
 
+from support.http_pipe import Pipe
 from tooltrue.testing.state import LIMIT
-from tooltrue.transport import http_runner
+from tooltrue.transport import http_protocol, http_runner
 from tooltrue.transport.connection_limit import ConnectionLimit
-
-
-class Pipe(asyncio.Transport):
-    """The connection, as the protocol sees it."""
-
-    def __init__(self) -> None:
-        super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
-        self.closed = asyncio.Event()
-        self.written = b""
-
-    def close(self) -> None:
-        self.closed.set()
-
-    def is_closing(self) -> bool:
-        return self.closed.is_set()
-
-    def write(self, data: Any) -> None:
-        self.written += bytes(data)
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
+from tooltrue.transport.http_protocol import HttpProtocol
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -48,9 +27,8 @@ async def streaming(scope: Any, receive: Any, send: Any) -> None:
 
 
 def connected(app: Any = app) -> tuple[Any, Pipe]:
-    config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
     porter = http_runner._Porter(ConnectionLimit())  # pyright: ignore[reportPrivateUsage]
-    protocol = http_runner._Protocol(porter, config, ServerState(), {})  # pyright: ignore[reportPrivateUsage]
+    protocol = HttpProtocol(porter, app, ServerState(), keep_alive=30, app_state={})
     pipe = Pipe()
     protocol.connection_made(cast(Any, pipe))
     return protocol, pipe
@@ -58,7 +36,7 @@ def connected(app: Any = app) -> tuple[Any, Pipe]:
 
 @pytest.mark.parametrize("start", [b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nHost: lo"])
 def test_b54_a_head_that_does_not_come_is_given_up(start: bytes, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(http_runner, "_HEAD_SECONDS", 0.01)
+    monkeypatch.setattr(http_protocol, "_HEAD_SECONDS", 0.01)
 
     async def main() -> None:
         protocol, pipe = connected()
@@ -90,9 +68,9 @@ def test_b54_twin_a_head_in_pieces_and_a_second_request_are_served():
         for _ in range(2):
             for part in (b"GET / HTTP/1.1\r\nHost: a", b"\r\nX: " + b"y" * 8_000, b"\r\n\r\n"):
                 protocol.data_received(part)
-            await asyncio.gather(*protocol.tasks)
+            await asyncio.gather(*protocol.state.tasks)
         assert not pipe.closed.is_set()
-        assert protocol.server_state.total_requests == 2
+        assert protocol.state.total_requests == 2
         protocol.connection_lost(None)
 
     asyncio.run(main())
@@ -127,8 +105,8 @@ def test_b54_a_head_beyond_the_limit_is_closed_at_once_and_runs_nothing(shape: s
             if not pipe.closed.is_set():
                 protocol.data_received(head[start : start + piece])
         assert pipe.closed.is_set()
-        assert not protocol.tasks
-        assert protocol.server_state.total_requests == 0
+        assert not protocol.state.tasks
+        assert protocol.state.total_requests == 0
         protocol.connection_lost(None)
 
     asyncio.run(main())
@@ -142,8 +120,8 @@ def test_b54_twin_a_head_just_below_the_limit_is_served(shape: str, piece: int):
         head = head_of(65_400, shape)
         for start in range(0, len(head), piece):
             protocol.data_received(head[start : start + piece])
-        await asyncio.gather(*protocol.tasks)
-        assert protocol.server_state.total_requests == 1
+        await asyncio.gather(*protocol.state.tasks)
+        assert protocol.state.total_requests == 1
         assert not pipe.closed.is_set()
         protocol.connection_lost(None)
 
@@ -156,9 +134,9 @@ def test_b54_twin_a_head_that_begins_behind_a_large_body_is_not_taken_for_part_o
         protocol.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n")
         protocol.data_received(b"x" * 200_000 + b"GET / HTTP/1.1\r\nHost")
         protocol.data_received(b": a\r\n\r\n")
-        while protocol.tasks:
-            await asyncio.gather(*protocol.tasks)
-        assert protocol.server_state.total_requests == 2
+        while protocol.state.tasks:
+            await asyncio.gather(*protocol.state.tasks)
+        assert protocol.state.total_requests == 2
         assert not pipe.closed.is_set()
         protocol.connection_lost(None)
 
@@ -170,7 +148,7 @@ def test_a_stream_has_no_chunks_for_a_client_that_knows_none(version: str, chunk
     async def main() -> None:
         protocol, pipe = connected(streaming)
         protocol.data_received(f"GET / HTTP/{version}\r\nHost: a\r\n\r\n".encode())
-        await asyncio.gather(*protocol.tasks)
+        await asyncio.gather(*protocol.state.tasks)
         head, _, body = pipe.written.partition(b"\r\n\r\n")
         assert (b"transfer-encoding: chunked" in head) is chunked
         assert (b"connection: close" in head) is not chunked

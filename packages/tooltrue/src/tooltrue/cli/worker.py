@@ -16,7 +16,7 @@ from tooltrue.cli.targets import Spec, load_server
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.state.urls import open_facts
 from tooltrue.transport import processes
-from tooltrue.transport.http_server import AllowedHosts, HttpApp, Receive, Scope, Send
+from tooltrue.transport.http_server import AllowedHosts, Answerer, HttpApp, Receive, Scope, Send
 
 __all__ = ["Worker", "WorkerSettings", "begin"]
 
@@ -60,6 +60,9 @@ class Worker:
             await self._live(receive, send)
         elif self._app is not None:
             await self._app(scope, receive, send)
+
+    def answerer(self, scope: Scope) -> Answerer | None:
+        return None if self._app is None else self._app.answerer(scope)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()

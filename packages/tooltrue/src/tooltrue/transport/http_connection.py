@@ -1,4 +1,4 @@
-"""HTTP/1.1 connections to one origin, kept alive and reused; answers are streamed. Owns httptools.
+"""HTTP/1.1 connections to one origin, kept alive and reused; answers are streamed.
 
 Limited to the needs of an MCP client, because a general HTTP client costs more than the call itself: no redirects,
 proxies, cookies, compression or retries. All failures are an ``OSError``.

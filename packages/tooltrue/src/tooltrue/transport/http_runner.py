@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.supervisors import Multiprocess
 
@@ -24,7 +23,8 @@ from tooltrue.errors import ConfigurationError, InternalError
 from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.transport import processes
 from tooltrue.transport.connection_limit import ConnectionLimit
-from tooltrue.transport.http_server import LOOPBACK, UNTIL_CLOSE
+from tooltrue.transport.http_protocol import HttpProtocol, ServerState
+from tooltrue.transport.http_server import LOOPBACK
 from tooltrue.transport.wording import (
     CONNECTION_LIMIT_REACHED,
     LISTEN_ADDRESS_INVALID,
@@ -34,13 +34,9 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import coded_sentence
 
-__all__ = ["HEAD_BYTES", "Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
+__all__ = ["Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
 
 _GRACE_SECONDS = 1
-_HEAD_SECONDS = 10.0
-HEAD_BYTES = 65_536
-_REQUEST_LINE_BYTES = len("GET  HTTP/1.1\r\n")
-_FIELD_BYTES = len(": \r\n")
 _MAX_LEAVING = 100
 _LEAVING_SECONDS = 1.0
 _COMPLAIN_SECONDS = 30.0
@@ -166,102 +162,22 @@ def _no_room() -> bytes:
 _NO_ROOM = _no_room()
 
 
-class _Protocol(HttpToolsProtocol):
-    """uvicorn's protocol with a limit on connections, and limits on the size of a request head and the time it takes to
-    arrive. An HTTP/1.0 client gets no chunks.
-
-    Between two requests, uvicorn's keep-alive limit applies. A head that arrives in one piece needs no timer; most do.
-    """
-
-    _in_head = True
-    _received = 0  # bytes of an unfinished head
-    _head_size = 0  # bytes of a head, in the fields parsed so far
-    _follows = False  # the head began after another request, in the same piece
-    _timer: asyncio.TimerHandle | None = None
-    _caller: str | None = None
-
-    def __init__(self, porter: _Porter, *uvicorns: Any, **named: Any) -> None:
-        super().__init__(*uvicorns, **named)
-        self._porter = porter
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        self._caller = self._porter.enter(transport)
-        if self._caller is not None:
-            super().connection_made(transport)
-            self._timer = self.loop.call_later(_HEAD_SECONDS, transport.close)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._caller is not None:
-            self._porter.leave(self._caller)
-            self._disarm()
-            super().connection_lost(exc)
-
-    def on_message_begin(self) -> None:
-        self._in_head, self._received, self._head_size = True, 0, 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url) + _REQUEST_LINE_BYTES)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value) + _FIELD_BYTES)
-        super().on_header(name, value)
-
-    def _count(self, size: int) -> None:
-        self._head_size += size
-        if self._head_size > HEAD_BYTES:
-            self.transport.close()
-            raise _HeadTooLarge
-
-    def on_headers_complete(self) -> None:
-        self._in_head = False
-        self.scope["extensions"] = {UNTIL_CLOSE: {}}
-        super().on_headers_complete()
-        if self.scope["http_version"] == "1.0":
-            _send_until_close(self.cycle)
-
-    def on_message_complete(self) -> None:
-        self._follows = True
-        super().on_message_complete()
-
-    def data_received(self, data: bytes) -> None:
-        self._follows = False
-        super().data_received(data)
-        if not self._in_head:
-            self._disarm()
-            return
-        if not self._follows:
-            self._received += len(data)
-        if self._received > HEAD_BYTES:
-            self.transport.close()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
-
-    def send_400_response(self, msg: str) -> None:
-        if not self.transport.is_closing():
-            super().send_400_response(msg)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-class _HeadTooLarge(Exception):
-    """Stops the parser; the connection is closed already."""
-
-
-def _send_until_close(cycle: Any) -> None:
-    """Make uvicorn send an answer without chunks; it ends with the connection (RFC 9112, section 6.3)."""
-    send = cycle.send
-
-    async def unchunked(message: Any) -> None:
-        cycle.chunked_encoding = False
-        cycle.expected_content_length = len(message.get("body", b""))  # otherwise uvicorn would report a wrong length
-        await send(message)
-
-    cycle.send = unchunked
+def _connection(
+    porter: _Porter,
+    config: uvicorn.Config,
+    server_state: ServerState,
+    app_state: dict[str, Any],
+    _loop: asyncio.AbstractEventLoop | None = None,
+) -> HttpProtocol:
+    """Make the protocol of one connection, as uvicorn asks for it."""
+    return HttpProtocol(
+        porter,
+        cast(Any, config).loaded_app,
+        server_state,
+        keep_alive=config.timeout_keep_alive,
+        app_state=app_state,
+        root_path=config.root_path,
+    )
 
 
 def run(
@@ -276,7 +192,7 @@ def run(
         factory=True,
         workers=workers,
         interface="asgi3",
-        http=cast(Any, partial(_Protocol, porter)),
+        http=cast(Any, partial(_connection, porter)),
         ws="none",
         lifespan="on",
         access_log=False,

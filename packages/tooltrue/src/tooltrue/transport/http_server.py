@@ -46,12 +46,14 @@ __all__ = [
     "SSE_POSTS",
     "UNTIL_CLOSE",
     "AllowedHosts",
+    "Answerer",
     "HttpApp",
     "HttpHandler",
     "Page",
     "Reply",
     "SseHandler",
     "Stream",
+    "WholeExchange",
     "client_left",
     "needs_http_1_1",
 ]
@@ -66,6 +68,29 @@ UNTIL_CLOSE = "tooltrue.until_close"
 
 SSE_POSTS = "/messages"
 _SSE_PATH = "/sse"
+
+
+class WholeExchange(Protocol):
+    """A request that has come with the whole of its body, and its response; its head is known to the application."""
+
+    @property
+    def client(self) -> str | None:
+        """The IP address of the client."""
+        ...
+
+    def take_body(self) -> bytes: ...
+
+    def answer_json(self, body: bytes) -> bool:
+        """Send a complete response of 200 with a JSON body; ``False`` if only ``send`` can do so now."""
+        ...
+
+    async def receive(self) -> Event: ...
+
+    async def send(self, message: Event, /) -> None: ...
+
+
+Answerer: TypeAlias = Callable[[bytes, WholeExchange], Awaitable[None]]
+"""Answers a request with a known head and the given Content-Length."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -239,31 +264,72 @@ class HttpApp:
         if scope["type"] != "http":
             return await send({"type": "websocket.close"})
         headers, repeated = _read_headers(scope["headers"], self._once)
-        if repeated:
-            return await _send(send, self._reply(400, InvalidRequest.of(DUPLICATE_HEADER, header=repeated)))
-        if (reason := self._access.refusal(headers)) is not None:
-            return await _send(send, self._refusal(403, reason))
+        route = self._route(scope, headers, repeated)
+        if isinstance(route, Reply):
+            return await _send(send, route)
         client = scope.get("client")
         carrier = Carrier("http", headers, client[0] if client else None)
-        path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
-        if (page := self._pages.get(path)) is not None and scope["method"] in ("GET", "HEAD"):
-            return await _send(send, await page(carrier))
-        methods = self._routes.get(path)
-        if methods is None:
-            return await _send(send, self._refusal(404, Worded(REASON_PATH_UNKNOWN, {"path": self._path})))
-        handle = methods.get(scope["method"])
-        if handle is None:
-            return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
-        if _has_token(scope.get("query_string", b"")):
-            return await _send(send, self._reply(400, InvalidRequest.of(TOKEN_IN_URL)))
-        if not self._serves:
-            return await _send(send, self._reply(503, InternalError.of(SERVER_LIFESPAN_NOT_STARTED)))
-        caller = await self._endpoint.admit(carrier)
+        if isinstance(route, _PageRoute):
+            return await _send(send, await route.page(carrier))
+        caller = await self._admit(carrier)
         if isinstance(caller, Reply):
             return await _send(send, caller)
         for name in _CREDENTIALS:
             headers.pop(name, None)  # removed, so that no later code can pass them on
-        return await handle(_HttpRequest(caller, headers, scope, receive, send))
+        return await route(_HttpRequest(caller, headers, scope, receive, send))
+
+    def _route(self, scope: Scope, headers: dict[str, str], repeated: str | None) -> Reply | _PageRoute | _Handler:
+        """The handler of a request, or its refusal, as far as the head alone decides."""
+        if repeated:
+            return self._reply(400, InvalidRequest.of(DUPLICATE_HEADER, header=repeated))
+        if (reason := self._access.refusal(headers)) is not None:
+            return self._refusal(403, reason)
+        path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
+        if (page := self._pages.get(path)) is not None and scope["method"] in ("GET", "HEAD"):
+            return _PageRoute(page)
+        methods = self._routes.get(path)
+        if methods is None:
+            return self._refusal(404, Worded(REASON_PATH_UNKNOWN, {"path": self._path}))
+        handle = methods.get(scope["method"])
+        if handle is None:
+            return Reply(405, headers=(("allow", ", ".join(methods)),))
+        if _has_token(scope.get("query_string", b"")):
+            return self._reply(400, InvalidRequest.of(TOKEN_IN_URL))
+        return handle
+
+    async def _admit(self, carrier: Carrier) -> Any:
+        """The caller, or the refusal."""
+        if not self._serves:
+            return self._reply(503, InternalError.of(SERVER_LIFESPAN_NOT_STARTED))
+        return await self._endpoint.admit(carrier)
+
+    def answerer(self, scope: Scope) -> Answerer | None:
+        """Return the function that answers the POSTs to the endpoint with the head in ``scope``; ``None`` if there is
+        more to do than to admit the caller and to read a body. Their Content-Length may be another."""
+        headers, repeated = _read_headers(scope["headers"], self._once)
+        is_post = self._route(scope, headers, repeated) == self._post
+        if not is_post or self._unread(headers) is not None or _is_whole(scope):
+            return None
+        return partial(self._answer_known, headers, tuple(name for name in _CREDENTIALS if name in headers))
+
+    async def _answer_known(
+        self, known: dict[str, str], credentials: Sequence[str], length: bytes, exchange: WholeExchange
+    ) -> None:
+        headers = {**known, "content-length": length.decode("ascii")}
+        caller = await self._admit(Carrier("http", headers, exchange.client))
+        if isinstance(caller, Reply):
+            return await _send(exchange.send, caller)
+        for name in credentials:
+            headers.pop(name, None)
+        body = exchange.take_body()
+        if len(body) > self._max_body:
+            return await _send(exchange.send, self._too_large())
+        stream = Stream(exchange.send)
+        async with _ends_with_the_client(exchange.receive, stream, self._long, self._ending):
+            reply = await self._endpoint.post(body, caller, stream)
+            if stream.is_open or reply.status != 200 or reply.headers or not exchange.answer_json(reply.body):
+                await stream.finish(reply)
+        return None
 
     async def _post(self, request: _HttpRequest) -> None:
         body = await self._read(request)
@@ -276,12 +342,8 @@ class HttpApp:
     async def _read(self, request: _HttpRequest) -> bytes | None:
         """The body; ``None`` if the request has been answered already, or the client is gone."""
         headers = request.headers
-        if (reason := _unreadable(headers.get("content-type", ""))) is not None:
-            return await _send(request.send, self._refusal(415, reason))
-        if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
-            # The header distinguishes this 415 from one for a media type (RFC 9110, section 12.5.3).
-            reason = Worded(REASON_CODING_NOT_READ, {"coding": coding[:40]})
-            return await _send(request.send, self._refusal(415, reason, ("accept-encoding", "identity")))
+        if (refusal := self._unread(headers)) is not None:
+            return await _send(request.send, refusal)
         length = headers.get("content-length", "0")
         if not _DIGITS.fullmatch(length):
             return await _send(request.send, self._refusal(400, Worded(REASON_LENGTH_INVALID, {"length": length[:40]})))
@@ -294,10 +356,21 @@ class HttpApp:
         except ConnectionError:
             return None  # the client is gone
         if body is None:
-            return await _send(
-                request.send, self._refusal(413, Worded(REASON_BODY_TOO_LARGE, {"limit": self._max_body}))
-            )
+            return await _send(request.send, self._too_large())
         return body
+
+    def _unread(self, headers: Mapping[str, str]) -> Reply | None:
+        """The refusal of a body in another media type or coding."""
+        if (reason := _unreadable(headers.get("content-type", ""))) is not None:
+            return self._refusal(415, reason)
+        if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
+            # The header distinguishes this 415 from one for a media type (RFC 9110, section 12.5.3).
+            reason = Worded(REASON_CODING_NOT_READ, {"coding": coding[:40]})
+            return self._refusal(415, reason, ("accept-encoding", "identity"))
+        return None
+
+    def _too_large(self) -> Reply:
+        return self._refusal(413, Worded(REASON_BODY_TOO_LARGE, {"limit": self._max_body}))
 
     def _has_room_for(self, length: str) -> bool:
         digits = length.lstrip("0")
@@ -375,10 +448,18 @@ class _HttpRequest(Value, frozen=True):
     def whole(self) -> bool:
         """Whether the answer must be sent whole, with its length. HTTP/1.0 has no chunks (RFC 9112, section 6.1), and
         not every HTTP server omits them for such a client."""
-        return self.scope.get("http_version") == "1.0" and UNTIL_CLOSE not in (self.scope.get("extensions") or ())
+        return _is_whole(self.scope)
 
 
 _Handler: TypeAlias = Callable[[_HttpRequest], Awaitable[None]]
+
+
+class _PageRoute(Value, frozen=True):
+    page: Page
+
+
+def _is_whole(scope: Scope) -> bool:
+    return scope.get("http_version") == "1.0" and UNTIL_CLOSE not in (scope.get("extensions") or ())
 
 
 def _unreadable(content_type: str) -> Worded | None:
@@ -592,6 +673,11 @@ class Stream:
         while self.behind:
             self._drained.clear()
             await self._drained.wait()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the answer has become an event stream."""
+        return self._writer is not None
 
     @property
     def gone(self) -> bool:
