@@ -365,6 +365,28 @@ def test_calls_at_the_same_time_are_never_granted_more_than_the_limit(burst: int
     asyncio.run(main())
 
 
+@given(
+    bursts=st.lists(st.sampled_from([1, 60, 200, 1_000]), min_size=1, max_size=3),
+    pauses=st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.04, 0.1, 2.0]), max_size=200),
+)
+def test_a_prepared_taker_takes_as_the_method_does_and_at_once_where_it_can(bursts: list[int], pauses: list[float]):
+    async def main() -> None:
+        clock = Clock()
+        buckets = tuple(Bucket(str(number), 20, burst) for number, burst in enumerate(bursts))
+        prepared, plain = Counted(clock), Counted(clock)
+        take, leases = Leases(prepared, clock).taker(buckets), Leases(plain, clock)
+        for pause in pauses:
+            clock.now += pause
+            asked, taken = prepared.asked, take()
+            wait = taken if isinstance(taken, int | float) else await taken
+            assert wait == await leases.take(buckets)
+            assert (prepared.asked, prepared.granted) == (plain.asked, plain.granted)
+            if prepared.asked == asked and not wait:
+                assert taken == 0.0  # no coroutine for tokens that are here
+
+    asyncio.run(main())
+
+
 @given(calls=st.integers(20, 400))
 def test_a_busy_caller_reaches_the_store_seldom(calls: int):
     async def main() -> None:

@@ -13,8 +13,8 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
 from tooltrue.policy.layers.abuse_events import KINDS, AbuseEvent, AbuseEvents
@@ -189,7 +189,8 @@ def _bucket(key: str, rate: Rate) -> Bucket:
     return Bucket(key, rate.per_second, rate.burst)
 
 
-class _Lease(NamedTuple):
+@dataclass(slots=True)
+class _Lease:
     """``remaining`` of ``size`` calls may be made up to ``until``; ``waiting`` counts those that came meanwhile."""
 
     remaining: int
@@ -224,9 +225,22 @@ class Leases:
         self._leases: dict[str, _Lease] = {}
         self._pending: dict[str, _PendingLease] = {}
 
-    def taker(self, buckets: tuple[Bucket, ...]) -> Callable[[], Awaitable[float]]:
-        """Return a function that takes one token from each of these buckets."""
-        return partial(self.take, buckets)
+    def taker(self, buckets: tuple[Bucket, ...]) -> Take:
+        """Return a function that takes one token from each of these buckets, at once where all of them are on lease."""
+        keys = tuple(bucket.key for bucket in buckets)
+
+        def take() -> float | Awaitable[float]:
+            now, leases = self._clock(), list[_Lease]()
+            for key in keys:
+                lease = self._leases.get(key)
+                if lease is None or not lease.remaining or now >= lease.until:
+                    return self.take(buckets)
+                leases.append(lease)
+            for lease in leases:
+                lease.remaining -= 1
+            return 0.0
+
+        return take
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
         """Take one token from each bucket, the narrowest first: a caller that is over its own limit takes no token of
@@ -267,7 +281,7 @@ class Leases:
         lease = self._leases.get(key)
         if lease is None or not lease.remaining or self._clock() >= lease.until:
             return False
-        self._leases[key] = lease._replace(remaining=lease.remaining - 1)
+        lease.remaining -= 1
         return True
 
     async def _renew(self, bucket: Bucket, most: int) -> float:
@@ -295,7 +309,7 @@ class Leases:
         for bucket in buckets:
             lease = self._leases.get(bucket.key)
             if lease is not None and now < lease.until:
-                self._leases[bucket.key] = lease._replace(remaining=lease.remaining + 1)
+                lease.remaining += 1
             else:
                 self._keep(bucket, 1, 1, now)
 
