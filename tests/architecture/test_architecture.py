@@ -265,6 +265,7 @@ CACHED = {
     "contract/profile.py:profile": "only names of our own profiles have a result",
     "policy/sanitize/multiline_secrets.py:_bare": "our own shapes of secrets",
     "policy/sanitize/multiline_secrets.py:_compiled": "our own patterns",
+    "policy/sanitize/multiline_secrets.py:_removed_beside": "one of three ends of a line",
     "policy/sanitize/personal_data.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_patterns": "our own shapes of secrets",
