@@ -43,6 +43,14 @@ def test_no_value_becomes_anything_but_printable_ascii_without_blanks_at_its_end
 
 
 @settings(deadline=None)
+@given(st.lists(tricky, max_size=3).map("".join) | st.text(st.characters(max_codepoint=127), max_size=9))
+def test_a_value_is_encoded_only_if_it_has_to_be(value: str):
+    is_plain = re.fullmatch(r"[\x20-\x7e]*", value) and value == value.strip(" ")
+    is_sentinel = re.fullmatch(r"=\?base64\?.*\?=", value, re.DOTALL)
+    assert (encode_value(value) == value) == bool(is_plain and not is_sentinel)
+
+
+@settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=255), max_size=40))
 def test_any_header_decodes_or_is_a_mismatch(value: str):
     with contextlib.suppress(HeaderMismatch):

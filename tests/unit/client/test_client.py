@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -359,12 +360,22 @@ def test_a_modern_server_may_ask_nothing_and_is_not_answered():
     assert run(server, lambda client: asked_by_the_server(client, server)) == {}
 
 
-def test_a_number_that_json_does_not_have_is_not_sent():
+@pytest.mark.parametrize("value", [math.nan, [None, math.inf], {"a": ({"b": -math.inf},)}])
+def test_a_number_that_json_does_not_have_is_not_sent(value: Any):
     async def test(client: Client) -> None:
         with pytest.raises(ValueError, match="NaN"):
-            await client.call_tool("t", a=float("nan"))
+            await client.call_tool("t", a=value)
 
     run(Scripted(), test)
+
+
+def test_a_null_is_sent_as_it_is():
+    async def test(client: Client) -> None:
+        await client.call_tool("t", {"a": None, "b": ["null", 1.5]}, c=None)
+
+    server = Scripted(**{"tools/call": {"content": []}})
+    run(server, test)
+    assert server.heard[-1]["params"]["arguments"] == {"a": None, "b": ["null", 1.5], "c": None}
 
 
 @pytest.mark.parametrize("message", [{"id": 99, "result": {}}, {"result": 1}, {"method": "x/y"}, {"id": None}, {}])

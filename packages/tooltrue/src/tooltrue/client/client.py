@@ -26,7 +26,7 @@ from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, Notif
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
-from tooltrue.jsonrpc.messages import Json, is_array, is_finite, is_object
+from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_array, is_finite, is_object
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS
@@ -243,24 +243,31 @@ class Client:
         ``InvalidResult``, ``RequestTimeout`` or ``ConnectionLost``. A call is never sent twice if its tool may have
         run.
         """
-        params: dict[str, Json] = {"name": name, "arguments": {**(arguments or {}), **more}}
-        if not is_finite(params):
+        call = {**(arguments or {}), **more}
+        encoded = encode(call)
+        if b"null" in encoded and not is_finite(call):  # NaN and infinities are encoded as null
             raise ValueError("JSON has no NaN and no infinities")
+        params: dict[str, Json] = {"name": name, "arguments": EncodedJson(encoded)}
         try:
-            members = await self._call(params, timeout, total_timeout, progress)
+            members = await self._call(params, call, timeout, total_timeout, progress)
         except HeaderMismatch:
             # Parameters may have to be mirrored into headers, which only the tool's newest schema shows.
             await self.list_tools(refresh=True)
-            members = await self._call(params, timeout, total_timeout, progress)
+            members = await self._call(params, call, timeout, total_timeout, progress)
         result = result_of(name, members, returns)
         self._known_tools.check(name, result)
         return result
 
     def _call(
-        self, params: dict[str, Json], timeout: float | None, total: float | None, progress: Progress | None
+        self,
+        params: dict[str, Json],
+        arguments: Mapping[str, Json],
+        timeout: float | None,
+        total: float | None,
+        progress: Progress | None,
     ) -> Coroutine[Any, Any, dict[str, Json]]:
         era = self._connection.settled()
-        headers = self._known_tools.headers(params) if era.mirrors_parameters else None
+        headers = self._known_tools.headers(params["name"], arguments) if era.mirrors_parameters else None
         return self._connection.request(
             "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
         )

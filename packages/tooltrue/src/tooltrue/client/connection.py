@@ -412,8 +412,9 @@ class ClientConnection:
             self._link.send(frame, id, _NO_HEADERS)
             return
         headers = _NO_HEADERS if era is None else era.headers(outgoing.method, outgoing.params)
-        resumable = era is not None and not era.cancels_by_closing
-        self._link.send(frame, id, {**headers, **outgoing.headers}, resumable=resumable)
+        if outgoing.headers:
+            headers = {**headers, **outgoing.headers}
+        self._link.send(frame, id, headers, resumable=era is not None and not era.cancels_by_closing)
 
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).

@@ -52,10 +52,10 @@ class KnownTools:
         self._outputs.clear()
         self._schemas.clear()
 
-    def headers(self, params: Mapping[str, Json]) -> dict[str, str]:
-        """Return the headers that repeat arguments of a call with these parameters."""
-        mirrors = self._mirrors.get(params.get("name", ""))
-        return {} if mirrors is None else param_headers(mirrors, params.get("arguments", {}))
+    def headers(self, name: str, arguments: Mapping[str, Json]) -> dict[str, str]:
+        """Return the headers that repeat arguments of a call."""
+        mirrors = self._mirrors.get(name)
+        return {} if mirrors is None else param_headers(mirrors, arguments)
 
     def check(self, name: str, result: Result[Any]) -> None:
         """Raise ``InvalidResult``, which carries the result, if its tool's output schema does not allow it."""

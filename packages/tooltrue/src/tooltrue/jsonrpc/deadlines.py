@@ -57,7 +57,7 @@ class RequestDeadline(Alarm):
     def end(self) -> None:
         if self._runs:
             self._runs = False
-            super().end()
+            self._line.pop(self, None)  # as in `Alarm`
 
 
 class Deadlines:

@@ -395,11 +395,10 @@ class Peer:
     def _settle_plain(self, value: Json) -> bool:
         """Settle a pending request by a result with an id and no other member, as nearly every answer is. Returns
         whether it did; everything else takes the longer way, by ``parse``."""
-        if not is_object(value) or len(value) != 3 or value.get("jsonrpc") != "2.0" or "result" not in value:
+        if not is_object(value) or len(value) != 3 or type(id := value.get("id")) is not int:
             return False
-        id = value.get("id")
-        waiting = self._waiting.get(id) if type(id) is int else None
-        if waiting is None or waiting.future.done():
+        waiting = self._waiting.get(id)
+        if waiting is None or value.get("jsonrpc") != "2.0" or "result" not in value or waiting.future.done():
             return False
         waiting.future.set_result(value["result"])
         return True

@@ -65,7 +65,8 @@ _PLAIN = re.compile(r"[\x20-\x7e]*")
 
 def encode_value(value: str) -> str:
     """Encode a header value: ``value`` itself where that is safe, otherwise ``=?base64?…?=`` of its UTF-8."""
-    if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
+    is_plain = value.isascii() and value.isprintable() and value == value.strip()
+    if is_plain and not (value.startswith("=?base64?") and _SENTINEL.fullmatch(value)):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
