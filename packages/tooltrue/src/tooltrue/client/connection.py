@@ -142,7 +142,6 @@ class ClientConnection:
         self._is_between = False
         self._listening: asyncio.Task[None] | None = None
         self._listens = False
-        self._open_requests = 0  # open requests of ours during which a server may ask questions
         self._tracing: Tracing | None = None
         self.era: Era | None = None
         self.facts: ServerFacts | None = None
@@ -388,20 +387,15 @@ class ClientConnection:
             traced.record_answer(is_error=is_object(result) and result.get("isError") is True)
             return result
 
-    async def _exchange(self, era: Era | None, outgoing: Outgoing, params: dict[str, Json]) -> Json:
-        counts = outgoing.method in ASKING
-        self._open_requests += counts
-        try:
-            return await self._peer.request(
-                outgoing.method,
-                params,
-                timeout=outgoing.timeout,
-                total=outgoing.total,
-                send=functools.partial(self._transmit, era, outgoing),
-                abandoned=functools.partial(self._abandon, era),
-            )
-        finally:
-            self._open_requests -= counts
+    def _exchange(self, era: Era | None, outgoing: Outgoing, params: dict[str, Json]) -> Coroutine[Any, Any, Json]:
+        return self._peer.request(
+            outgoing.method,
+            params,
+            timeout=outgoing.timeout,
+            total=outgoing.total,
+            send=functools.partial(self._transmit, era, outgoing),
+            abandoned=functools.partial(self._abandon, era),
+        )
 
     def _transmit(self, era: Era | None, outgoing: Outgoing, frame: bytes, id: Id) -> None:
         if outgoing.token is not None:
@@ -446,7 +440,7 @@ class ClientConnection:
 
     def may_be_asked(self) -> bool:
         """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
-        return self._open_requests > 0 and self.era is not None and not self.era.listens_by_asking
+        return self.era is not None and not self.era.listens_by_asking and self._peer.is_asking(ASKING)
 
     def extend_deadline(self, id: Id) -> None:
         self._peer.extend_deadline(id)

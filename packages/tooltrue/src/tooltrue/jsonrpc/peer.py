@@ -43,7 +43,7 @@ import contextlib
 import logging
 import math
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tooltrue.errors import (
@@ -469,6 +469,10 @@ class Peer:
     def is_asked(self, method: str) -> bool:
         """Whether a request of the other end for this method is waiting or running."""
         return any(call.method == method for call in self._running.values())
+
+    def is_asking(self, methods: Collection[str]) -> bool:
+        """Whether a request of this end for one of these methods is pending."""
+        return any(waiting.method in methods for waiting in self._waiting.values())
 
     def is_busy(self) -> bool:
         """Whether requests of the other end are running, so that more answers are due."""
