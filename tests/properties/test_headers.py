@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooltrue.errors import HeaderMismatch
-from tooltrue.protocol.headers import check_params, decode_value, encode_value, find_mirrors, param_headers
+from tooltrue.protocol import versions
+from tooltrue.protocol.headers import (
+    check_call,
+    check_mirrored,
+    check_params,
+    check_present,
+    decode_value,
+    encode_value,
+    find_mirrors,
+    param_headers,
+)
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 tricky = texts | st.sampled_from(
@@ -32,6 +43,34 @@ SCHEMA = {
 @given(st.lists(tricky, max_size=3).map("".join))
 def test_a_value_comes_back_as_it_was(value: str):
     assert decode_value("X", encode_value(value)) == value
+
+
+def refusal(check: Callable[[], None]) -> tuple[str, str] | None:
+    try:
+        check()
+    except HeaderMismatch as error:
+        return error.code, str(error)
+    return None
+
+
+names = st.lists(tricky | st.sampled_from(["a", "b-c.d", "=?", "é"]), max_size=3).map("".join)
+
+
+@given(st.data(), names, st.sampled_from(versions.MODERN))
+def test_the_headers_of_a_call_are_checked_as_those_of_any_request(data: st.DataObject, name: str, version: str):
+    values = {
+        "mcp-name": [name, name, encode_value(name), f" {name}\t", name.upper(), ""],
+        "mcp-method": ["tools/call", "tools/call", " tools/call", "tools/list"],
+        "mcp-protocol-version": [version, version, f"{version}\t", "2025-06-18"],
+    }
+    headers = {header: data.draw(st.sampled_from(of)) for header, of in values.items()}
+    headers.pop(data.draw(st.sampled_from(["", "", "", *values])), None)
+
+    def one_by_one() -> None:
+        check_present(headers, "tools/call")
+        check_mirrored(headers, "tools/call", {"name": name}, version)
+
+    assert refusal(lambda: check_call(headers, name, version)) == refusal(one_by_one)
 
 
 @settings(deadline=None)

@@ -37,6 +37,7 @@ __all__ = [
     "PARAM_PREFIX",
     "VERSION_HEADER",
     "Mirrors",
+    "check_call",
     "check_mirrored",
     "check_params",
     "check_present",
@@ -103,6 +104,28 @@ def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str,
         name = params.get(NAMED[method])
         if isinstance(name, str):  # other types fail the validation of the parameters
             _same(NAME_HEADER, decode_value(_spelt(NAME_HEADER), headers[NAME_HEADER]), name)
+
+
+def check_call(headers: Mapping[str, str], name: str, version: str) -> None:
+    """Do as :func:`check_present` and :func:`check_mirrored` for a ``tools/call`` of a known version; quick if
+    all values are plainly equal."""
+    if (
+        headers.get(NAME_HEADER) == name
+        and headers.get(METHOD_HEADER) == _CALL
+        and headers.get(VERSION_HEADER) == version
+        and _is_literal(name)
+    ):
+        return
+    check_present(headers, _CALL)
+    check_mirrored(headers, _CALL, {"name": name}, version)
+
+
+def _is_literal(value: str) -> bool:
+    """Whether ``decode_value`` returns the same text; ``False`` also for some others that it does."""
+    return value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?")
+
+
+_CALL = "tools/call"
 
 
 def _same(header: str, got: str, expected: str) -> None:

@@ -127,9 +127,8 @@ class ModernHandler:
         ``carried`` are the headers of HTTP."""
         rounds, admit = Rounds(None, None), None
         if carried is not None:
-            headers.check_present(carried, "tools/call")
-            headers.check_mirrored(carried, "tools/call", {"name": plain.name}, facts.version)
-            admit = functools.partial(_admit, carried, Round(rounds), plain.arguments)
+            headers.check_call(carried, plain.name, facts.version)
+            admit = functools.partial(_check_params, carried, plain.arguments)
         context = RequestContext(
             principal,
             SILENT,
@@ -261,9 +260,14 @@ _KEPT_LISTS = 256
 
 def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[str, Any], tool: Tool) -> None:
     """Check once the tool is known: its mirrored parameters, and that its definition is that of the tool that asked."""
-    if carried is not None and tool.mirrors:
-        headers.check_params(carried, tool.mirrors, arguments)
+    if carried is not None:
+        _check_params(carried, arguments, tool)
     round.check(tool)
+
+
+def _check_params(carried: Mapping[str, str], arguments: Mapping[str, Any], tool: Tool) -> None:
+    if tool.mirrors:
+        headers.check_params(carried, tool.mirrors, arguments)
 
 
 class _ModernRequest:

@@ -271,7 +271,9 @@ class HttpApp:
         carrier = Carrier("http", headers, client[0] if client else None)
         if isinstance(route, _PageRoute):
             return await _send(send, await route.page(carrier))
-        caller = await self._admit(carrier)
+        if not self._serves:
+            return await _send(send, self._not_started())
+        caller = await self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
             return await _send(send, caller)
         for name in _CREDENTIALS:
@@ -297,11 +299,8 @@ class HttpApp:
             return self._reply(400, InvalidRequest.of(TOKEN_IN_URL))
         return handle
 
-    async def _admit(self, carrier: Carrier) -> Any:
-        """The caller, or the refusal."""
-        if not self._serves:
-            return self._reply(503, InternalError.of(SERVER_LIFESPAN_NOT_STARTED))
-        return await self._endpoint.admit(carrier)
+    def _not_started(self) -> Reply:
+        return self._reply(503, InternalError.of(SERVER_LIFESPAN_NOT_STARTED))
 
     def answerer(self, scope: Scope) -> Answerer | None:
         """Return the function that answers the POSTs to the endpoint with the head in ``scope``; ``None`` if there is
@@ -315,8 +314,10 @@ class HttpApp:
     async def _answer_known(
         self, known: dict[str, str], credentials: Sequence[str], length: bytes, exchange: WholeExchange
     ) -> None:
+        if not self._serves:
+            return await _send(exchange.send, self._not_started())
         headers = {**known, "content-length": length.decode("ascii")}
-        caller = await self._admit(Carrier("http", headers, exchange.client))
+        caller = await self._endpoint.admit(Carrier("http", headers, exchange.client))
         if isinstance(caller, Reply):
             return await _send(exchange.send, caller)
         for name in credentials:
@@ -569,7 +570,22 @@ class _ends_with_the_client(Alarm):
     finds them when the server is about to end; ``ending`` is the reply to those.
     """
 
+    __slots__ = (
+        "_ending",
+        "_ending_reply",
+        "_gone",
+        "_long",
+        "_loop",
+        "_receive",
+        "_request",
+        "_stream",
+        "_watcher",
+    )
+
     def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client], ending: Reply) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("there is no task that could be cancelled")
         self._receive = receive
         self._stream = stream
         self._long = long
@@ -577,28 +593,25 @@ class _ends_with_the_client(Alarm):
         self._watcher: asyncio.Task[None] | None = None
         self._gone = False
         self._ending = False
-        self._request = asyncio.current_task()
-        super().__init__(_WATCH_AFTER_SECONDS, asyncio.get_running_loop())
+        self._request = task
+        self._loop = task.get_loop()
+        super().__init__(_WATCH_AFTER_SECONDS, self._loop)
 
     async def __aenter__(self) -> None: ...
 
     def ring(self) -> None:
-        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+        self._watcher = self._loop.create_task(self._watch())
         self._long.add(self)
 
     async def _watch(self) -> None:
         if await client_left(self._receive):
             self._gone = True
-            self._cancel()
+            self._request.cancel()
 
     def dismiss(self) -> None:
         """Answer that the server is about to end, unless there is an answer already."""
         self._ending = True
-        self._cancel()
-
-    def _cancel(self) -> None:
-        if self._request is not None:
-            self._request.cancel()
+        self._request.cancel()
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         self.end()
