@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import inspect
 import subprocess
@@ -68,14 +69,32 @@ from tooltrue import Server
 server = Server("s")
 @server.tool(effect="read")
 def note(key: str, kind: Literal["a", "b"] = "a", count: int = 1, rows: list[float] | None = None) -> dict[str, str]:
-    '''Read a note.
-
-    Args:
-        key: Its name.
-    '''
+    '''Read a note.'''
     return {key: kind}
 server.add_raw_tool("raw", {"type": "object"}, lambda arguments: "", effect="read")
 """
+
+AUTHORS_TYPES = ["pydantic", "pydantic_core", "annotated_types"]
+NOT_AT_START = [
+    "cryptography",
+    "docstring_parser",
+    "httpx2",
+    "uvicorn",
+    *(
+        f"tooltrue.{name}"
+        for name in (
+            "policy.config",
+            "policy.sanitize.media",
+            "protocol.secret_requests",
+            "protocol.terminal",
+            "server.identity",
+            "server.oauth",
+            "tools.binding.forms",
+            "tools.binding.schemas",
+            "tools.binding.text_functions",
+        )
+    ),
+]
 
 HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
 
@@ -88,10 +107,43 @@ HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", 
         ("from tooltrue import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
         ("from tooltrue import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
         ("from tooltrue import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
-        (PLAIN, ["pydantic", "pydantic_core"]),
+        (PLAIN, [*AUTHORS_TYPES, *NOT_AT_START]),
     ],
 )
 def test_an_import_does_not_load_unused_modules(statement: str, unwanted: list[str]):
     code = f"{statement}\nimport sys; print(*(name for name in {unwanted!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("before", "after"), [("gc.enable()", "True"), ("gc.disable()", "False")])
+def test_an_import_leaves_the_garbage_collector_as_it_was(before: str, after: str):
+    code = f"import gc; {before}; from tooltrue import Server; print(gc.isenabled())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == [after]
+
+
+SERVED = (
+    PLAIN
+    + """
+import gc, sys
+@server.tool(effect="read")
+async def state() -> list[str]:
+    '''Tell what is loaded, and whether objects of the start are exempt from collections.'''
+    return [str(gc.get_freeze_count() > 0), *(name for name in sys.modules if name in UNWANTED)]
+server.run()
+"""
+)
+
+
+@pytest.mark.process
+def test_a_server_of_plain_tools_does_not_load_unused_modules_to_serve():
+    code = f"UNWANTED = {[*AUTHORS_TYPES, *NOT_AT_START, *HTTP]!r}\n{SERVED}"
+
+    async def ask() -> tuple[object, list[str]]:
+        async with tooltrue.Client([sys.executable, "-c", code]) as client:
+            result = await client.call_tool("state")
+            return result.structured, [tool.name for tool in await client.list_tools()]
+
+    assert asyncio.run(ask()) == (["True"], ["note", "raw", "state"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import gc
 import logging
 import os
 import sys
@@ -26,7 +27,6 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.pipeline import described, standard
 from tooltrue.policy.rules.rule import Decide, Rules
-from tooltrue.protocol.terminal import printable
 from tooltrue.protocol.types import Implementation, Value, replaced
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.sealed_tokens import Sealer, new_key
@@ -323,10 +323,12 @@ class Server:
         _refuse(RUN_TAKES_NO_SETTINGS, *others, *more)
         self._name_instance()
         self._explain_waiting()
+        # What exists now stays until the process ends, so that no collection needs to look at it.
+        gc.freeze()
         try:
             event_loop.run(self.serve_stdio())
         except ConfigurationError as error:
-            sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
+            _tell(error.say(self.settings.language))
             sys.exit(_WRONG_SETTING)
 
     def _explain_waiting(self) -> None:
@@ -334,7 +336,7 @@ class Server:
         script = sys.argv[0] if sys.argv else ""
         if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
             text = sentence(HINT_STDIO_SERVER_WAITING, self.settings.language, {"server": self.name, "target": script})
-            sys.stderr.write(f"{printable(text)}\n")
+            _tell(text)
 
     async def serve_stdio(self) -> None:
         """The same as :meth:`run`, within a running event loop."""
@@ -567,6 +569,12 @@ def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) 
 
 
 _AUDIT = "TOOLTRUE_AUDIT"
+
+
+def _tell(text: str) -> None:
+    from tooltrue.protocol.terminal import printable  # noqa: PLC0415 - most servers start without a sentence
+
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def _is_held_up() -> bool:

@@ -8,7 +8,6 @@ name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from tooltrue.policy.audit.recorder import Recorder
@@ -55,8 +54,7 @@ def _on(guard: Guard) -> str:
     return "on"
 
 
-@dataclass(frozen=True)
-class LayerRow:
+class LayerRow(Value, frozen=True):
     """A line on a layer, for people. ``does`` is its effect by default, ``shows`` describes it with the settings of a
     guard, and ``setting`` is the field of the guard that holds them."""
 
@@ -69,8 +67,7 @@ class LayerRow:
 PartsT = TypeVar("PartsT", contravariant=True)
 
 
-@dataclass(frozen=True)
-class Stage(Generic[PartsT]):
+class Stage(Value, Generic[PartsT], frozen=True):
     """One layer of a pipeline. ``make`` builds it from the shared parts, ``why`` is the reason for its place in the
     order, and ``page`` the page of the documentation on it. A layer with several settings has a row for each."""
 

@@ -16,7 +16,6 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.protocol.secret_requests import asks_for_a_secret
 from tooltrue.protocol.wording import (
     CLIENT_QUESTION_INVALID,
     ELICITATION_FORM_ASKS_SECRET,
@@ -182,6 +181,8 @@ def check_words(message: str, schema: Mapping[str, Json]) -> None:
     """Raise ``DefinitionError`` for a form that asks for a secret in any of its texts. The texts around the fields
     count only if a field takes free text or a number: a consent form shows the arguments of a call, and takes a
     choice."""
+    from tooltrue.protocol.secret_requests import asks_for_a_secret  # noqa: PLC0415 - most servers show no form
+
     properties = schema.get("properties")
     fields = properties if is_object(properties) else {}
     around = (message, _text(schema, "title"), _text(schema, "description"))
@@ -204,6 +205,8 @@ def _check_field(name: str, field: Json) -> None:
     cannot hold a secret."""
     if is_object(field) and field.get("type") == "boolean":
         return
+    from tooltrue.protocol.secret_requests import asks_for_a_secret  # noqa: PLC0415 - most servers show no form
+
     if any(map(asks_for_a_secret, (name, *_texts(field)))):
         raise DefinitionError.of(ELICITATION_FORM_ASKS_SECRET, name=name)
 

@@ -22,7 +22,7 @@ LAYOUT = 2
 """The newest layout version that this release knows. A file's ``user_version`` is the newest of its tables."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SqliteSettings:
     """Settings of a thread for its file.
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 
-import docstring_parser
-
 __all__ = ["read_docstring"]
 
 
@@ -19,6 +17,8 @@ def read_docstring(text: str | None) -> tuple[str | None, Mapping[str, str]]:
     clean = inspect.cleandoc(text)
     if "\n" not in clean:
         return clean or None, {}
+    import docstring_parser  # noqa: PLC0415 - most docstrings of tools are one line
+
     parsed = docstring_parser.parse(clean)
     parameters = {
         parameter.arg_name.lstrip("*"): " ".join(parameter.description.split())

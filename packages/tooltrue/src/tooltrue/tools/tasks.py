@@ -42,7 +42,7 @@ class TaskTaint(Value, frozen=True):
     sources: frozenset[str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Task:
     """One task. ``stopped`` is the reason why no call runs for it any more; the code that drives the model ends its
     loop then.

@@ -100,7 +100,7 @@ class StandingGrant(Value, frozen=True):
     async def keep(self) -> None: ...
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class AnsweredGrant:
     """An approval through the client: good for one run, which all workers see as used. An approval for the session
     is stored when it is taken, for ``session_seconds``; an answer that is sent again after it was taken does not
@@ -139,7 +139,7 @@ class AnsweredGrant:
                     await self.approvals.remember(self.request, "once")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class TicketGrant:
     """An approved ticket: good for one run."""
 

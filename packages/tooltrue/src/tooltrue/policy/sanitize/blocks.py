@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tooltrue.policy.sanitize.media import bytes_problem, link_problem
 from tooltrue.policy.wording import LABEL_CONTENT_OMITTED
 from tooltrue.protocol.types import (
     AudioContent,
@@ -38,6 +37,8 @@ async def check_blocks(blocks: list[Any], serves: Serves, language: str, left_ou
 
 
 async def _problem(block: Any, serves: Serves) -> tuple[str, str | None]:
+    from tooltrue.policy.sanitize.media import bytes_problem, link_problem  # noqa: PLC0415 - most results are text
+
     match block:
         case ImageContent():
             return "an image", bytes_problem(block.mimeType, block.data)

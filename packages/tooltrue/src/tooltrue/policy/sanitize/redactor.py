@@ -32,7 +32,7 @@ PartT = TypeVar("PartT", bound=Part)
 _DIGITS: dict[type, str] = {ImageContent: "data", AudioContent: "data", BlobResource: "blob"}
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Redactor:
     """One walk through a value, and its findings: characters by kind, masks, and parts that were left out."""
 
