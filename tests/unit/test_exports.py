@@ -77,8 +77,11 @@ server.add_raw_tool("raw", {"type": "object"}, lambda arguments: "", effect="rea
 AUTHORS_TYPES = ["pydantic", "pydantic_core", "annotated_types"]
 NOT_AT_START = [
     "cryptography",
+    "difflib",
     "docstring_parser",
+    "html.entities",
     "httpx2",
+    "shlex",
     "uvicorn",
     *(
         f"tooltrue.{name}"

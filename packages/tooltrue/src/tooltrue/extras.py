@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shlex
 import sys
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
@@ -87,6 +86,8 @@ def command_for(
     """Return the command for an installation from ``origin`` (PEP 610) by ``installer`` into ``prefix``; ``extras`` may
     be empty."""
     editable = origin is not None and bool(origin.get("dir_info", {}).get("editable"))
+    import shlex  # noqa: PLC0415 - most extras are installed
+
     requirement = shlex.quote(_requirement(f"[{extras}]" if extras else "", origin, distribution))
     return f"{_tool(installer, prefix)} {'-e ' if editable else ''}{requirement}"
 

@@ -5,7 +5,6 @@ Strings of the validated value are never repeated, only measured; property names
 
 from __future__ import annotations
 
-import difflib
 import heapq
 import json
 import math
@@ -365,6 +364,8 @@ def _nearest_text(text: str, options: Sequence[str]) -> str | None:
     folded = {option[:64].casefold(): option for option in reversed(options[:500])}
     folded_text = text.casefold().strip()
     pairs = _pairs(folded_text)
+    import difflib  # noqa: PLC0415 - most values are valid
+
     # difflib is exact and slow: it is given the few options that share the most pairs of letters.
     likely = heapq.nlargest(8, folded, key=lambda option: len(pairs & _pairs(option)) / (len(option) + 1))
     matches = difflib.get_close_matches(folded_text, likely, n=1, cutoff=0.6)
