@@ -34,6 +34,7 @@ OWNERS = {
     "pymysql": ("tooltrue_toolbox/sql/mysql.py",),
     "opentelemetry": ("observe/telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
+    "hyperscan": ("policy/sanitize/one_pass.py",),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py", "client/auth/signing_keys.py"),
     "keyring": ("client/auth/keyring_credentials.py",),

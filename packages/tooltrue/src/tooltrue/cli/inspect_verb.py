@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ from tooltrue.cli.wording import PLAN_FOR_LOCAL_SERVER_ONLY
 from tooltrue.client.client import Target
 from tooltrue.client.eras import ServerFacts
 from tooltrue.errors import ConfigurationError
+from tooltrue.extras import install_command
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import ToolDefinition
 from tooltrue.tools.meta_keys import CONFINED_BY, WALLS
@@ -66,6 +68,7 @@ def command(
         "exceptions": asyncio.run(_exceptions(resolved_target)),
         "held": _confinement(resolved_target, tools),
         "walls": _walls(resolved_target, tools),
+        "speed": _speed(resolved_target),
     }
     show_json(report) if as_json else _show(report)
 
@@ -166,6 +169,16 @@ def _walls(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, st
     return [{"tool": name, "walls": "; ".join(walls)} for name, walls in claims if walls is not None]
 
 
+def _speed(target: Target) -> list[dict[str, str]]:
+    """The packages of the extra ``speed`` that a tooltrue server uses in this installation."""
+    if not isinstance(target, Server):
+        return []
+    return [
+        {"package": package, "use": use if find_spec(package) else f"not installed: {install_command('speed')}"}
+        for package, use in (("hyperscan", "rules out long results"), ("uvloop", "runs the event loop over HTTP"))
+    ]
+
+
 def _show(report: dict[str, Any]) -> None:
     server = report["server"]
     tell(one_line(f"{server['name'] or '(unnamed)'} {server['version']}"), bold=True)
@@ -181,6 +194,8 @@ def _show(report: dict[str, Any]) -> None:
     if report["guard"]:
         tell("\nThe way of a call, outermost first", bold=True)
         show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+        tell("\nPackages for speed", bold=True)
+        show_rows([(row["package"], row["use"]) for row in report["speed"]])
         if report["exceptions"]:
             tell("\nTools that differ", bold=True)
             show_rows([(row["tool"], row["setting"]) for row in report["exceptions"]])

@@ -18,7 +18,7 @@ from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.protocol.wording import INVISIBLE_CHARACTERS_IN_DEFINITION
 
-__all__ = ["ESCAPE", "check_plain", "cleaned", "may_hide"]
+__all__ = ["ESCAPE", "check_plain", "cleaned", "hiding_characters", "may_hide"]
 
 ESCAPE = re.compile(rb"\\[ubf]|\\r(?!\\n)")
 """JSON escapes of control characters, other than tab and newline."""
@@ -171,6 +171,11 @@ def _hiding() -> re.Pattern[str]:
     # The far planes, which are rarely used, as one range: each range costs time at every character of a text.
     near = re.sub(f"(?:[{_FAR}-\U0010ffff]-?)+", "", "".join(_HIDDEN.values()))
     return re.compile(f"[{near}{_FAR}-\U0010ffff]")
+
+
+def hiding_characters() -> str:
+    """Return the pattern of a character that :func:`cleaned` may remove, as a class of characters and ranges."""
+    return _hiding().pattern
 
 
 def may_hide(text: str) -> bool:
