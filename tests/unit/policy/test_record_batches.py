@@ -9,14 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from support.fake_secrets import FAKES
 from tooltrue.jsonrpc.messages import canonical
 from tooltrue.policy.audit.argument_masking import Masks
-from tooltrue.policy.audit.record import Record
+from tooltrue.policy.audit.record import Record, RecordSource
+from tooltrue.protocol.types import replaced
 from tooltrue.server.service import SILENT
+from tooltrue.state.log import timestamp
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.vocabulary import LOCAL, CallRecord, RequestContext, Tool
+from tooltrue.tools.vocabulary import LOCAL, CallRecord, Principal, RequestContext, Tool
 
 MASKS = Masks()
 PLAIN = {"text": "hello there", "to": "ann"}
@@ -47,27 +51,13 @@ def record(arguments: dict[str, Any], tool: Tool | None = ECHO, masks: Masks = M
             setattr(trail, name, facts.pop(name))
     text = canonical(arguments)
     facts = {"instance": "shop (1)", "at": 1_790_000_000.25, "subject": "tool", **facts}
-    return Record(
-        masks,
-        facts["instance"],
-        "call",
-        facts["subject"],
-        text,
-        len(text),
-        facts["at"],
-        LOCAL,
-        facts.get("traceparent"),
-        trail,
-        0,
-        "ok",
-        0.001234,
-        50,
-    )
+    source = RecordSource(masks, facts["instance"], "call", facts["subject"], LOCAL)
+    return Record(source, text, len(text), facts["at"], facts.get("traceparent"), trail, 0, "ok", 0.001234, 50)
 
 
 def texts(records: list[Record]) -> list[str]:
     """The texts of records that are encoded together, which must be those that they have alone."""
-    lines = [line.decode() for line in Record.encode_all(records)]
+    lines = [line.decode() for line in Record.encode_all(records, Record.times(records))]
     assert lines == [one.text() for one in records]
     assert all(line.isascii() and "\n" not in line for line in lines)
     return lines
@@ -120,3 +110,84 @@ def test_records_of_every_kind_can_stand_in_one_batch():
 
 def test_the_times_of_a_batch_are_those_of_its_records():
     assert [*Record.times([record(PLAIN, at=2.0), record(PLAIN, at=1.0)])] == [2.0, 1.0]
+
+
+# --- the text that ordinary records share ----------------------------------------------------------------------------
+
+OPERATOR = Principal("op", frozenset({"write", "read"}))
+NAMED = Principal('名, "ms":0.5,"outcome":')
+SOURCES = [
+    RecordSource(masks, instance, kind, subject, principal)
+    for masks in (MASKS, MASKS, Masks(str.upper))
+    for instance in ("shop (1)", 'a,"ms":0.5,"outcome":')
+    for kind, subject in (("call", "tool"), ("read", 'x,"decision":"y"'))
+    for principal in (LOCAL, OPERATOR, NAMED)
+]
+UNUSUAL = st.builds(
+    CallRecord,
+    tool=st.sampled_from([ECHO, SIGN_IN, None]),
+    ran=st.sampled_from([True, True, True, False]),
+    decision=st.sampled_from(["", "allow", "ask"]),
+    rule=st.sampled_from(["", "", "a rule", 'of,"ms":0.5,"outcome":']),
+    code=st.sampled_from(["", "", "", "TT2001"]),
+    write_ahead_id=st.sampled_from(["", "", "", "ab12"]),
+    notes=st.sampled_from([(), (), (), ("a note",)]),
+    called=st.sampled_from(["", "", "", "old name"]),
+    wrong=st.sampled_from([(), (), (), ("$.text: type",)]),
+    paused=st.sampled_from([0, 0, 0, 60]),
+)
+ORDINARY = st.builds(
+    CallRecord, tool=st.just(ECHO), ran=st.just(True), decision=st.just("allow"), rule=st.sampled_from(["", "a rule"])
+)
+ARGUMENTS = [{}, PLAIN, {"text": "名"}, {"password": "hunter2"}]
+TIMES = st.one_of(
+    st.floats(2.0**30, 2.0**33),
+    st.floats(0, 1e-5),
+    st.integers(2**30 * 128, 2**33 * 128).map(lambda number: number / 128),  # a half of them half-way times
+)
+RECORDS = st.builds(
+    Record,
+    source=st.sampled_from(SOURCES),
+    arguments=st.sampled_from([canonical(one) for one in ARGUMENTS]),
+    size=st.integers(0, 3),
+    at=TIMES,
+    traceparent=st.sampled_from([None, None, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]),
+    trail=st.one_of(ORDINARY, UNUSUAL),
+    rounds=st.sampled_from([0, 0, 0, 2]),
+    outcome=st.sampled_from(["ok", "ok", "ok", "error", ""]),
+    seconds=st.floats(1e-6, 1e6),
+    bytes_out=st.integers(0, 3),
+)
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=40))
+@settings(max_examples=100)
+def test_a_record_has_the_same_text_whichever_records_stand_before_it(records: list[Record]):
+    texts(records)
+
+
+def test_a_shared_text_is_composed_once_for_the_records_of_an_operation():
+    source = RecordSource(MASKS, "shop (1)", "call", "tool", LOCAL)
+    first = [replaced(record({"text": text}), source=source) for text in ("one", "two")]
+    texts(first)
+    [shared] = source.shared_texts.values()
+    texts([replaced(first[0], at=1_790_000_001.5)])
+    assert [*source.shared_texts.values()] == [shared]
+
+
+def test_rules_without_number_do_not_fill_the_memory():
+    source = RecordSource(MASKS, "shop (1)", "call", "tool", LOCAL)
+    for number in range(250):
+        one = replaced(record(PLAIN), source=source)
+        one.trail.rule = f"rule {number}"
+        texts([one])
+    assert len(source.shared_texts) <= 100
+
+
+@given(TIMES)
+@example(5e-7)
+@example(2.0**30 + 1 / 128)
+@settings(max_examples=300)
+def test_the_time_of_a_record_is_rounded_like_every_other(at: float):
+    [line] = texts([record(PLAIN, at=at)])
+    assert json.loads(line)["at"] == timestamp(at)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate, islice
 from typing import Any, TypeAlias, TypeGuard
 
@@ -48,6 +49,7 @@ __all__ = [
     "answered_ids",
     "canonical",
     "check_depth",
+    "datetimes",
     "decode",
     "encode",
     "encode_answer",
@@ -78,6 +80,11 @@ encode_lines = msgspec.json.Encoder().encode_lines
 canonical = msgspec.json.Encoder(order="deterministic").encode
 """Canonical encoding, independent of the order of keys: the input of digests."""
 _decode = msgspec.json.Decoder().decode
+
+
+def datetimes(seconds: Sequence[float]) -> list[datetime]:
+    """Return times since 1970 as UTC datetimes, which are encoded as in RFC 3339. Microseconds are rounded half up."""
+    return msgspec.convert(seconds, list[datetime], strict=False)
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Json]]:

@@ -112,13 +112,13 @@ class DraftRecord:
         raise NotImplementedError
 
     @classmethod
-    def encode_all(cls, records: Sequence[Any]) -> list[bytes]:
-        """Return the canonical JSON of each of ``records``, which are of this class. Override it if many at once are
-        cheaper."""
+    def encode_all(cls, records: Sequence[Any], times: Sequence[float]) -> list[bytes]:
+        """Return the canonical JSON of each of ``records``, which are of this class and have these ``times``. Override
+        it if many at once are cheaper."""
         return [encoded(record) for record in records]
 
     @classmethod
-    def times(cls, records: Sequence[Any]) -> Iterable[float]:
+    def times(cls, records: Sequence[Any]) -> Sequence[float]:
         """Return the times of ``records``, which are of this class, if they have any."""
         return ()
 

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import groupby
+from itertools import groupby, islice
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -91,12 +91,13 @@ class ThreadLog(Generic[ConnectionT]):
         self._table = table
         self._writer = writer or writer_id()
         self._capacity = capacity
+        self._half = capacity // 2
         self._waiting: deque[str | DraftRecord] = deque()
         self._is_posted = False
 
     @property
     def behind(self) -> bool:
-        return len(self._waiting) * 2 > self._capacity
+        return len(self._waiting) > self._half
 
     async def __aenter__(self) -> Self:
         await self._thread.start()
@@ -171,15 +172,16 @@ class ThreadLog(Generic[ConnectionT]):
         for kind, group in groupby(notes, type):
             if issubclass(kind, DraftRecord):
                 drafts: list[Any] = [*group]
-                times += kind.times(drafts)
-                lines += self._lines(kind, drafts)
+                own_times = kind.times(drafts)
+                lines += self._lines(kind, drafts, own_times)
+                times += own_times
             else:
                 lines += map(encoded, group)
         return lines, times
 
-    def _lines(self, kind: type[DraftRecord], drafts: Sequence[DraftRecord]) -> list[bytes]:
+    def _lines(self, kind: type[DraftRecord], drafts: Sequence[DraftRecord], times: Sequence[float]) -> list[bytes]:
         try:
-            return kind.encode_all(drafts)
+            return kind.encode_all(drafts, times)
         except Exception:  # noqa: BLE001 - one bad draft must not affect the others
             return [line for draft in drafts if (line := self._line(draft)) is not None]
 
@@ -201,8 +203,7 @@ class ThreadLog(Generic[ConnectionT]):
     def _take(self) -> list[str | DraftRecord]:
         """Empty the queue for good. The caller must keep the notes in case they have to be written again."""
         self._is_posted = False
-        take = self._waiting.popleft
-        return [take() for _ in range(len(self._waiting))]
+        return [*islice(iter(self._waiting.popleft, None), len(self._waiting))]
 
     # Back on the event loop.
 

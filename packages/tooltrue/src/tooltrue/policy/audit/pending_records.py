@@ -30,9 +30,9 @@ class _Many:
         self.tools: dict[str, Counter[str]] = {}
 
     def add(self, record: Record) -> None:
-        code, tool = record.trail.code, record.subject
+        code, tool = record.trail.code, record.source.subject
         self.codes[code] += 1
-        is_there = record.kind == "call" and record.trail.tool is not None
+        is_there = record.source.kind == "call" and record.trail.tool is not None
         if is_there and (tool in self.tools or len(self.tools) < _MAX_TOOLS):
             self.tools.setdefault(tool, Counter())[code] += 1
 
@@ -49,7 +49,7 @@ class RefusalCounter:
         """Count a refusal, and return whether it is one of those without a record of their own."""
         if not self._each:
             self._since = now
-        who = record.principal.id
+        who = record.source.principal.id
         if who not in self._each and len(self._each) >= _MAX_CALLERS:
             who = _OTHERS
         self._each[who] = count = self._each.get(who, 0) + 1
@@ -100,4 +100,4 @@ class OpenQuestions:
 
 
 def _key(record: Record) -> tuple[object, ...]:
-    return record.principal.id, record.kind, record.subject, record.arguments
+    return record.source.principal.id, record.source.kind, record.source.subject, record.arguments

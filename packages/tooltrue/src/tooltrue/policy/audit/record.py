@@ -6,21 +6,24 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from io import BytesIO
 from itertools import compress
 from typing import Any
 
-from tooltrue.jsonrpc.messages import EncodedJson, canonical, decode, encode, encode_lines
+from tooltrue.jsonrpc.messages import EncodedJson, canonical, datetimes, decode, encode, encode_lines
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.sanitize.prescan import prescan
-from tooltrue.protocol.types import Value, field
+from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.state.log import DraftRecord, timestamp
 from tooltrue.tools.vocabulary import CallRecord, Principal
 
-__all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot", "snapshot_of"]
+__all__ = ["MAX_ARGUMENTS", "Record", "RecordSource", "Refusals", "snapshot", "snapshot_of"]
 
 MAX_ARGUMENTS = 8_192
 """Bytes of arguments that a record holds; of longer ones, it has the size and a digest."""
 _MAX_NAME = 512
+_MAX_SHARED = 100
 _TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
@@ -53,19 +56,56 @@ class _RecordBody(Value, frozen=True, omit_defaults=True, gc=False):
     wrong: tuple[str, ...] = ()
 
 
-class Record(Value, DraftRecord, frozen=True, gc=False):
-    """The record of an operation. ``instance`` identifies the server among those that share a log. ``at`` and
-    ``seconds`` are times of a clock; ``arguments`` are canonical JSON of those that came; all else is kept as it is
-    until the text is needed."""
+class _SharingBody(Value, frozen=True, omit_defaults=True, gc=False):
+    """The members of an ordinary record in their order. The encoded ``decision`` brings the members behind it along, up
+    to ``ms``, and the encoded ``outcome`` those behind it."""
+
+    arguments: EncodedJson
+    at: datetime
+    bytes_in: int = 0
+    bytes_out: int = 0
+    decision: EncodedJson = EncodedJson()
+    ms: float = 0.0
+    outcome: EncodedJson = EncodedJson()
+
+
+class _SharedText(Value, frozen=True):
+    """The part of the text that the ordinary records of an operation with equal trails have in common: encoded, the
+    members from ``decision`` to ``ms``, and from ``outcome`` on. Not usable if each record needs a look of its own."""
+
+    trail: CallRecord
+    is_usable: bool
+    decision: EncodedJson = EncodedJson()
+    outcome: EncodedJson = EncodedJson()
+
+
+class RecordSource(Value, frozen=True):
+    """The members that all records of an operation by one caller have in common. ``instance`` identifies the server
+    among those that share a log. ``shared_texts`` has the newest for each rule, and belongs to the log's thread."""
 
     masks: Masks
     instance: str
     kind: str
     subject: str
+    principal: Principal
+    shared_texts: dict[str, _SharedText] = field(default_factory=dict[str, "_SharedText"])
+
+    def keep(self, shared: _SharedText) -> _SharedText:
+        rule = shared.trail.rule
+        if len(self.shared_texts) >= _MAX_SHARED:
+            self.shared_texts.clear()
+        self.shared_texts[rule] = shared
+        return shared
+
+
+class Record(Value, DraftRecord, frozen=True, gc=False):
+    """The record of an operation. ``at`` and ``seconds`` are times of a clock; ``arguments`` are canonical JSON of
+    those that came; all else is kept as it is until the text is needed."""
+
+    source: RecordSource
     arguments: bytes
     size: int
     at: float
-    principal: Principal
     traceparent: object
     trail: CallRecord
     rounds: int
@@ -81,28 +121,44 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             return _ascii(body)
 
     @classmethod
-    def encode_all(cls, records: Sequence[Record]) -> list[bytes]:
-        """Return the text of each record. The arguments of plain tools are scanned for secrets together, and one by one
-        only if there may be some."""
-        plain = [record.trail.ran and record.masks.is_plain(record.trail.tool) for record in records]
-        joined = b",".join([record.arguments for record in compress(records, plain)])
-        if prescan(joined, secrets=True):
-            plain = [False] * len(records)
+    def encode_all(cls, records: Sequence[Record], times: Sequence[float]) -> list[bytes]:
+        """Return the text of each record. Ordinary ones share the greater part of it (:class:`_SharedText`). Their
+        arguments are scanned for secrets together, and one by one only if there may be some."""
+        texts = _shared_texts(records)
+        if prescan(b",".join([record.arguments for record in compress(records, texts)]), secrets=True):
+            texts = [None] * len(records)
         bodies = [
-            record._body(record.arguments, (), record.subject)
-            if is_plain and not record.trail.called
-            else record._checked_body()
-            for record, is_plain in zip(records, plain, strict=True)
+            record._checked_body()
+            if shared is None
+            else _SharingBody(
+                EncodedJson(record.arguments),
+                at,
+                record.size,
+                record.bytes_out,
+                shared.decision,
+                record.seconds * 1e6 // 1.0 / 1e3,
+                shared.outcome,
+            )
+            for record, shared, at in zip(records, texts, _moments(times), strict=True)
         ]
         text = encode_lines(bodies)
-        lines = text[:-1].split(b"\n")
+        lines = [*map(bytes.rstrip, BytesIO(text))]
         if text.isascii():
             return lines
-        return [line if line.isascii() else _ascii(body).encode() for body, line in zip(bodies, lines, strict=True)]
+        return [line if line.isascii() else record.text().encode() for record, line in zip(records, lines, strict=True)]
 
     @classmethod
     def times(cls, records: Sequence[Record]) -> list[float]:
         return [record.at for record in records]
+
+    def shared_text(self) -> _SharedText:
+        """Return the part of the text that this record, an ordinary one, has in common with others."""
+        if not self.source.masks.is_plain(self.trail.tool):
+            return _SharedText(self.trail, is_usable=False)
+        text = replaced(self, arguments=b"{}", seconds=0.0005).text().encode()
+        # Within a string, the quotes would be escaped.
+        decision, _, outcome = text.partition(b',"decision":')[2].partition(b',"ms":0.5,"outcome":')
+        return _SharedText(self.trail, True, EncodedJson(decision), EncodedJson(outcome[:-1]))
 
     def _checked_body(self) -> _RecordBody:
         """Return the members, with arguments and subject masked where they need it."""
@@ -114,14 +170,15 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             return self._body(encode({"[mask failed]": type(error).__name__}), (), "[mask failed]")
 
     def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
-        is_plain = self.trail.ran and self.masks.is_plain(self.trail.tool) and not prescan(self.arguments, secrets=True)
+        masks, trail = self.source.masks, self.trail
+        is_plain = trail.ran and masks.is_plain(trail.tool) and not prescan(self.arguments, secrets=True)
         if is_plain or self.arguments == b"{}":
             return self.arguments, ()
-        masked, paths = self.masks.mask(decode(self.arguments), self.trail.tool)
+        masked, paths = masks.mask(decode(self.arguments), trail.tool)
         return canonical(masked), tuple(paths)
 
     def _body(self, arguments: bytes, masked: tuple[str, ...], subject: str) -> _RecordBody:
-        trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
+        source, trail, tool = self.source, self.trail, self.trail.tool
         # By position: keyword arguments would cost as much as all the rest.
         return _RecordBody(
             EncodedJson(arguments),
@@ -130,33 +187,55 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             self.bytes_out,
             trail.called,
             trail.code,
-            trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
+            trail.decision or ("allow" if trail.ran or source.kind == "intent" else "deny"),
             "" if tool is None else tool.effect,
             trail.write_ahead_id,
-            self.instance,
-            self.kind,
+            source.instance,
+            source.kind,
             masked,
-            int(self.seconds * 1e6) / 1e3,
-            tuple(map(self.masks.text, trail.notes)) if trail.notes else (),
+            self.seconds * 1e6 // 1.0 / 1e3,
+            tuple(map(source.masks.text, trail.notes)) if trail.notes else (),
             self.outcome,
             trail.paused,
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
-            tuple(sorted(scopes)) if scopes else (),
+            tuple(sorted(source.principal.scopes)),
             "" if tool is None else tool.server,
             subject,
             _trace(self.traceparent) if self.traceparent else "",
-            self.principal.id,
-            tuple(self.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
+            source.principal.id,
+            tuple(source.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
         )
 
     def said_subject(self) -> str:
         """Return the subject without secrets. The subject of a tool that was found needs no mask: its author has named
         it."""
+        subject = self.source.subject
         if self.trail.tool is not None:
-            return self.subject
-        subject = self.masks.text(self.subject[: 8 * _MAX_NAME])
+            return subject
+        subject = self.source.masks.text(subject[: 8 * _MAX_NAME])
         return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
+
+
+def _shared_texts(records: Sequence[Record]) -> list[_SharedText | None]:
+    """Return the shared text of each ordinary record, and ``None`` for the others."""
+    texts = list[_SharedText | None]()
+    for record in records:
+        shared = None
+        if record.outcome == "ok" and not (record.rounds or record.traceparent):
+            source, trail = record.source, record.trail
+            shared = source.shared_texts.get(trail.rule)
+            if shared is None or shared.trail != trail:
+                shared = source.keep(record.shared_text()) if _is_ordinary(trail) else None
+        texts.append(shared if shared is not None and shared.is_usable else None)
+    return texts
+
+
+def _is_ordinary(trail: CallRecord) -> bool:
+    """Return whether a call has run, and its trail has nothing that belongs to this call alone."""
+    return trail.ran and not (
+        trail.code or trail.write_ahead_id or trail.edited or trail.notes or trail.called or trail.wrong or trail.paused
+    )
 
 
 def _ascii(body: _RecordBody) -> str:
@@ -164,6 +243,20 @@ def _ascii(body: _RecordBody) -> str:
     defaults = dict(zip(reversed(body.__struct_fields__), reversed(body.__struct_defaults__), strict=False))
     present = {name: value for name, value in members.items() if value or name not in defaults}
     return json.dumps(present | {"arguments": json.loads(bytes(body.arguments))}, sort_keys=True, separators=(",", ":"))
+
+
+_EARLIEST = 2.0**30
+_ROUNDED_UP = frozenset((odd * 15_625 + 1) // 2 for odd in range(1, 128, 2))
+"""Half-way times are odd multiples of 1/128 s. Rounded up, they have these microseconds."""
+
+
+def _moments(times: Sequence[float]) -> list[datetime]:
+    """Return times as :func:`timestamp` rounds them: to microseconds, and one that is half-way to the even one."""
+    moments = datetimes(times)
+    # `datetimes` rounds half-way times up. For times from 2004 on, the products that are rounded are exact.
+    if min(times) < _EARLIEST or not _ROUNDED_UP.isdisjoint([moment.microsecond for moment in moments]):
+        return [datetime.fromtimestamp(at, UTC) for at in times]
+    return moments
 
 
 def _trace(traceparent: object) -> str:

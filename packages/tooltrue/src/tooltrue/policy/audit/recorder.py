@@ -123,10 +123,11 @@ class Recorder:
         """Write the write-ahead record of an operation. ``ToolError`` if that fails: then it must not run."""
         record.trail.write_ahead_id = secrets.token_hex(8)
         try:
-            await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
+            source = replaced(record.source, kind="intent")
+            await self.log.append(replaced(record, source=source, outcome="", at=self.clock()))
         except StateError as error:
             _log.error("%s was refused: it cannot be recorded: %s", record.said_subject(), error)
-            raise ToolError.of(AUDIT_RECORD_NOT_WRITTEN, subject=record.subject) from None
+            raise ToolError.of(AUDIT_RECORD_NOT_WRITTEN, subject=record.source.subject) from None
 
     # --- after it ---
 

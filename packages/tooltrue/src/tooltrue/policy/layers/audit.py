@@ -14,8 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tooltrue.errors import TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.audit.argument_masking import Masks
-from tooltrue.policy.audit.record import Record, snapshot, snapshot_of
+from tooltrue.policy.audit.record import MAX_ARGUMENTS, Record, RecordSource, snapshot, snapshot_of
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import TOOL_TIMEOUT_STILL_RUNNING
@@ -55,7 +54,7 @@ class _Audit(Layer, frozen=True):
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         recorder = self.recorder
-        masks, instance, name, clock = recorder.masks, recorder.instance, tool.name, recorder.clock
+        source, clock = _source(recorder, "call", tool.name, principal), recorder.clock
 
         def before(call: ToolCall) -> Awaitable[None] | None:
             if recorder.log.behind:
@@ -68,29 +67,28 @@ class _Audit(Layer, frozen=True):
             begin(call)
 
         def begin(call: ToolCall) -> None:
-            context = call.context
-            trail = context.trail
+            trail = call.context.trail
             if trail is None or trail.claimed:
                 trail = CallRecord()
-                call.context = replaced(context, trail=trail)
+                call.context = replaced(call.context, trail=trail)
             trail.claimed = True
-            with contextlib.suppress(TypeError, ValueError):  # from a caller in this process
-                call.own_text()  # now: the tool may change its arguments
+            if call.text is None:
+                with contextlib.suppress(TypeError, ValueError):  # from a caller in this process
+                    call.own_text()  # now: the tool may change its arguments
             call.at = clock()
 
         def recorded(call: ToolCall, trail: CallRecord, outcome: str, bytes_out: int = 0) -> Record:
-            seconds, context = perf_counter() - call.began, call.context
+            seconds, context, arguments = perf_counter() - call.began, call.context, call.text
             rounds, meta = context.rounds, context.meta
-            arguments, size = snapshot_of(call.own_text) if trail.edited is None else snapshot(trail.edited)
+            if trail.edited is not None:
+                arguments, size = snapshot(trail.edited)
+            elif arguments is None or (size := len(arguments)) > MAX_ARGUMENTS:
+                arguments, size = snapshot_of(call.own_text)
             return Record(
-                masks,
-                instance,
-                "call",
-                name,
+                source,
                 arguments,
                 size,
                 call.at,
-                principal,
                 meta.get("traceparent") if meta else None,
                 trail,
                 0 if rounds is None else rounds.number,
@@ -101,10 +99,10 @@ class _Audit(Layer, frozen=True):
 
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
             trail = _trail_of(call)
-            if type(outcome) is InputRequiredResult:
-                recorder.note_question(recorded(call, trail, "asked"))
-            else:
+            if type(outcome) is CallToolResult:
                 recorder.note_outcome(recorded(call, trail, _result(outcome, trail), _size(outcome)))
+            else:
+                recorder.note_question(recorded(call, trail, "asked"))
             return outcome
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:
@@ -182,13 +180,17 @@ class _WriteAheadAudit(StepLayer, frozen=True):
             raise
 
 
-_Start: TypeAlias = tuple[Masks, str, str, str, bytes, int, float]
+_Start: TypeAlias = tuple[RecordSource, bytes, int, float]
 """The first members of a record, known when an operation begins."""
+
+
+def _source(recorder: Recorder, kind: str, subject: str, principal: Principal) -> RecordSource:
+    return RecordSource(recorder.masks, recorder.instance, kind, subject, principal)
 
 
 def _start_of(operation: Operation, recorder: Recorder) -> _Start:
     kind, subject, arguments = _facts(operation)
-    return recorder.masks, recorder.instance, kind, subject, *snapshot(arguments), recorder.clock()
+    return _source(recorder, kind, subject, operation.context.principal), *snapshot(arguments), recorder.clock()
 
 
 def _record(
@@ -200,12 +202,12 @@ def _record(
     bytes_out: int = 0,
 ) -> Record:
     if trail.edited is not None:  # the arguments that were decided about, and ran
-        masks, instance, kind, subject, _, _, at = start
-        start = masks, instance, kind, subject, *snapshot(trail.edited), at
+        source, _, _, at = start
+        start = source, *snapshot(trail.edited), at
     rounds = 0 if context.rounds is None else context.rounds.number
     # Only this part of `_meta`: a record that waits must not keep a request alive.
     traceparent = context.meta.get("traceparent") if context.meta else None
-    return Record(*start, context.principal, traceparent, trail, rounds, outcome, seconds, bytes_out)
+    return Record(*start, traceparent, trail, rounds, outcome, seconds, bytes_out)
 
 
 def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
