@@ -5,7 +5,7 @@ validating one value. Schemas are never fetched. Only ``jsonschema_rs`` accepts 
 again for parts of the value and decides nothing itself. Formats are asserted: a declared format is a promise.
 
 In reading order: ``dialects``, ``survey``, ``validator``, then ``search`` for the problems and ``words`` for their
-text.
+text. ``text_types`` recognizes valid JSON text.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.dialects import dialect_of
 from tooltrue.protocol.schema.search import search
 from tooltrue.protocol.schema.survey import FOREIGN, OWN, SchemaBounds, private_copy, survey
+from tooltrue.protocol.schema.text_types import TextTypes
 from tooltrue.protocol.schema.validator import Compiled, compiled
 from tooltrue.protocol.schema.wording import PROBLEM_NOT_JSON
 from tooltrue.protocol.schema.words import ProblemClauses, ProblemLines, SchemaProblem, explain
@@ -66,13 +67,14 @@ class Schema:
     that created the value enforces the limit.
     """
 
-    __slots__ = ("_is_valid", "_whole", "definition", "dialect")
+    __slots__ = ("_is_valid", "_texts", "_whole", "definition", "dialect")
 
     def __init__(self, definition: dict[str, Any], dialect: str, whole: Compiled | None) -> None:
         self.definition = definition
         self.dialect = dialect
         self._whole = whole
         self._is_valid = None if whole is None else whole.is_valid
+        self._texts = TextTypes(definition)
 
     def _compiled(self) -> Compiled:
         if self._whole is None:
@@ -86,6 +88,15 @@ class Schema:
             return (self._is_valid or self._compiled().is_valid)(value)
         except ValueError:
             return False
+
+    def recognizes(self, text: bytes) -> bool:
+        """Whether a value, given as its JSON, is surely valid. ``False`` leaves the decision to :meth:`accepts`."""
+        return self._texts.accept(text)
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether :meth:`recognizes` may be true for some text."""
+        return self._texts.decode is not None
 
     def problems(self, value: Any, limit: int = 8) -> tuple[SchemaProblem, ...]:
         """The problems of ``value``: an empty tuple if it is valid, otherwise between one and ``limit``.
