@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tooltrue.jsonrpc.messages import Json, encode, is_object
+from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_object
 from tooltrue.protocol.input_requests import InputRequest, sayable
 from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
 from tooltrue.protocol.result_wrapping import wrapped, wraps
@@ -169,11 +169,12 @@ class Projection:
         """The result of a call to a tool that has this output schema."""
         content = [self._block(block) for block in result.content]
         parts = [b'{"content":', encode(content)]
-        if self.revision.structured and result.structuredContent is not UNSET:
-            structured = result.encoded or encode(result.structuredContent)
+        value = result.undecoded
+        if self.revision.structured and value is not UNSET:
+            structured = result.encoded or encode(value)
             if wraps(output_schema):
                 parts += (b',"structuredContent":{"result":', structured, b"}")
-            elif is_object(result.structuredContent):
+            elif structured.startswith(b"{") if type(value) is EncodedJson else is_object(value):
                 parts += (b',"structuredContent":', structured)
         parts.append(b',"isError":true' if result.isError else b',"isError":false')
         parts.append(b',"_meta":%b}' % encode(result.meta) if result.meta else b"}")

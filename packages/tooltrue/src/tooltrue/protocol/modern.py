@@ -289,11 +289,11 @@ class Results:
         return self._question(outcome)
 
     def call(self, result: CallToolResult) -> bytes:
-        if result.structuredContent is msgspec.UNSET and not (result.isError or result.meta):
+        if result.undecoded is msgspec.UNSET and not (result.isError or result.meta):
             return b'{"resultType":"complete","content":%b,"isError":false%b' % (encode(result.content), self._tail)
         parts = [b'{"resultType":"complete","content":', encode(result.content)]
-        if result.structuredContent is not msgspec.UNSET:
-            parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
+        if result.undecoded is not msgspec.UNSET:
+            parts += (b',"structuredContent":', result.encoded or encode(result.undecoded))
         parts += (b',"isError":true' if result.isError else b',"isError":false', self._close(result.meta))
         return b"".join(parts)
 

@@ -7,10 +7,12 @@ revisions. Names are the schema's own, camelCase included.
 from __future__ import annotations
 
 import base64
-from typing import Any, Literal, Self, TypeAlias, TypeGuard, final
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeGuard, final
 
 import msgspec
 from msgspec import UNSET, UnsetType, field
+
+from tooltrue.jsonrpc.messages import EncodedJson
 
 __all__ = [
     "UNSET",
@@ -199,7 +201,8 @@ ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLi
 
 @final
 class CallToolResult(msgspec.Struct, frozen=True):
-    """A finished call. ``structuredContent`` may be any JSON value; ``UNSET`` is absent, ``None`` is null.
+    """A finished call. ``structuredContent`` may be any JSON value; ``UNSET`` is absent, ``None`` is null. It may be
+    given as ``EncodedJson``, which is decoded when the member is first read.
 
     ``encoded`` is not sent: it caches the encoding of ``structuredContent``, where that is known already.
     """
@@ -209,6 +212,22 @@ class CallToolResult(msgspec.Struct, frozen=True):
     isError: bool = False
     meta: dict[str, Any] | None = None
     encoded: bytes | None = None
+
+    undecoded: ClassVar[Any]
+    """``structuredContent`` as it was given, for those that need no Python value of it."""
+
+
+def _decoded(result: CallToolResult) -> Any:
+    value = result.undecoded
+    if type(value) is EncodedJson:
+        value = msgspec.json.decode(value)
+        CallToolResult.undecoded.__set__(result, value)
+    return value
+
+
+# msgspec reads and writes the member itself, and knows nothing of the property.
+CallToolResult.undecoded = CallToolResult.structuredContent
+CallToolResult.structuredContent = property(_decoded)
 
 
 @final

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, InvalidResult, RpcError, ToolError, TooltrueError, UnknownEntry
-from tooltrue.jsonrpc.messages import encode
+from tooltrue.jsonrpc.messages import EncodedJson, encode
 from tooltrue.policy.layers.stored_results import BUDGET
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.sanitize.blocks import check_blocks
@@ -91,7 +91,7 @@ class _SanitizeOutput(StepLayer, frozen=True):
             if type(outcome) is InputRequiredResult:
                 return _clean_question(outcome, wants)
             result = outcome
-            if result.encoded is None and result.structuredContent is not UNSET:
+            if result.encoded is None and result.undecoded is not UNSET:
                 # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats
                 # it or not.
                 result = replaced(result, encoded=encoded_value(result.structuredContent))
@@ -191,7 +191,7 @@ def _plain_text(outcome: ToolOutcome, context: RequestContext) -> bytes | None:
     if (
         type(outcome) is not CallToolResult
         or len(outcome.content) != 1
-        or outcome.structuredContent is not UNSET
+        or outcome.undecoded is not UNSET
         or outcome.encoded is not None
         or outcome.meta
         or context.stored
@@ -234,8 +234,10 @@ def _marked(result: CallToolResult) -> CallToolResult:
 def _check_output(tool: Tool, result: CallToolResult) -> None:
     if tool.output is None:
         return
-    if result.structuredContent is UNSET:
+    if result.undecoded is UNSET:
         raise InvalidResult("an output schema is declared but no structured content was returned")
+    if type(result.undecoded) is EncodedJson and tool.output.recognizes(bytes(result.undecoded)):
+        return
     if not tool.output.accepts(result.structuredContent):
         problem = tool.output.problems(result.structuredContent)[0]
         raise InvalidResult(str(problem))

@@ -73,7 +73,8 @@ def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) 
         threads = pool.lane(name, settings.at_once) if settings.blocking else None
         lane = None if signature.is_async else threads
         tool = _tool(function, definition, plain, settings, lane, pool)
-        return Bound(tool, _runner(function, signature, arguments.convert, output, threads), settings.visible, lane)
+        present = output.presenter(tool.output)
+        return Bound(tool, _runner(function, signature, arguments.convert, present, threads), settings.visible, lane)
 
 
 class _Plain(Value, frozen=True):
@@ -280,11 +281,14 @@ def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None
 
 
 def _runner(
-    function: Callable[..., Any], signature: Signature, convert: Convert, output: Output, threads: Threads | None
+    function: Callable[..., Any],
+    signature: Signature,
+    convert: Convert,
+    present: Callable[[Any], ToolOutcome],
+    threads: Threads | None,
 ) -> Run:
     call = caller(standing_alone(function, signature), signature.is_async, None if signature.is_async else threads)
     inject = injector(signature, threads)
-    present = output.present
 
     async def run(call_: ToolCall) -> ToolOutcome:
         arguments = convert(call_.arguments)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from tooltrue.errors import InvalidResult
+from tooltrue.jsonrpc.messages import EncodedJson
 from tooltrue.protocol import types as wire
+from tooltrue.protocol.schema import Schema
 from tooltrue.protocol.types import ToolOutcome
+from tooltrue.tools.binding.direct_json import WriteJson, direct_writer
 from tooltrue.tools.binding.plain_types import schema_of
 from tooltrue.tools.binding.signature import MISSING
 from tooltrue.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
@@ -34,6 +37,9 @@ __all__ = ["Output", "is_json_type", "json_text"]
 T = TypeVar("T")
 
 
+Present: TypeAlias = Callable[[Any], ToolOutcome]
+
+
 class Output:
     """Turns returned values into content, as the return annotation decides. ``is_plain``: the schema is sure to
     compile.
@@ -42,19 +48,46 @@ class Output:
     def __init__(self, returns: Any) -> None:
         self.schema: dict[str, Any] | None = None
         self.is_plain = False
-        self.present: Callable[[Any], ToolOutcome] = _present_anything
+        self._present: Present = _present_anything
+        self._adapter: pydantic.TypeAdapter[Any] | None = None
         shape = _beside_outcomes(returns)
         if _has_schema(shape):
             adapter = functools.cache(functools.partial(_adapter, shape))
+            self._present = _present_json if is_json_type(shape) else functools.partial(_present_converted, adapter)
             self.schema = schema_of(shape)
             self.is_plain = self.schema is not None
             if self.schema is None:
                 from tooltrue.tools.binding import schemas  # noqa: PLC0415 - plain types do not need pydantic
 
-                self.schema = schemas.write_schema(adapter(), "serialization")
-            self.present = _present_json if is_json_type(shape) else functools.partial(_present_converted, adapter)
+                self._adapter = adapter()
+                self.schema = schemas.write_schema(self._adapter, "serialization")
         elif get_origin(returns) is list:
-            self.present = _present_blocks
+            self._present = _present_blocks
+
+    def presenter(self, schema: Schema | None) -> Present:
+        """Return the function that makes content of a returned value. ``schema`` is that of this output, compiled."""
+        if self._adapter is None or schema is None:
+            return self._present
+        return _Writer(self._adapter, schema, self._present).present
+
+
+class _Writer:
+    """Writes returned values of one type as JSON at once, without Python values in between, where the result is the
+    same and the schema can be checked by that JSON alone. ``careful`` presents all others."""
+
+    def __init__(self, adapter: pydantic.TypeAdapter[Any], schema: Schema, careful: Present) -> None:
+        self._adapter = adapter
+        self._schema = schema
+        self._careful = careful
+
+    @functools.cached_property
+    def _write(self) -> WriteJson | None:
+        return direct_writer(self._adapter) if self._schema.reads_text else None
+
+    def present(self, value: Any) -> ToolOutcome:
+        if self._write is None or isinstance(value, _OUTCOMES) or (text := self._write(value)) is None:
+            return self._careful(value)
+        return wire.CallToolResult([wire.TextContent(text=text.decode())], EncodedJson(text), encoded=text)
 
 
 _WITHOUT_SCHEMA = (str, None, type(None), Any, MISSING, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
