@@ -175,7 +175,7 @@ def _speed(target: Target) -> list[dict[str, str]]:
         return []
     return [
         {"package": package, "use": use if find_spec(package) else f"not installed: {install_command('speed')}"}
-        for package, use in (("hyperscan", "rules out long results"), ("uvloop", "runs the event loop over HTTP"))
+        for package, use in (("hyperscan", "rules out long results"), ("uvloop", "runs the event loop"))
     ]
 
 

@@ -1,26 +1,32 @@
-"""The event loop of a server on standard input and output."""
+"""The event loop of a server on standard input and output. Owns uvloop."""
 
 from __future__ import annotations
 
 import asyncio
 import selectors
 from collections.abc import Coroutine
+from importlib.util import find_spec
 from typing import Any
 
 __all__ = ["run"]
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run ``main`` as ``asyncio.run`` does, on the loop of the policy in force."""
+    """Run ``main`` as ``asyncio.run`` does: on uvloop where the extra ``speed`` is installed, otherwise on a loop of
+    asyncio. An author's own policy of event loops comes first."""
     with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(main)
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    if type(loop) is not asyncio.SelectorEventLoop:  # on Windows, or with a policy of the author's choice
+    if type(loop) is not asyncio.SelectorEventLoop:  # on Windows, or by the author's choice
         return loop
     loop.close()
+    if find_spec("uvloop") is not None:
+        import uvloop  # noqa: PLC0415 - only where it is installed
+
+        return uvloop.new_event_loop()
     return asyncio.SelectorEventLoop(_Selector())
 
 

@@ -1,0 +1,93 @@
+"""A server on standard input and output behaves the same on a loop of asyncio and on uvloop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from support.serving import Process, started
+
+pytestmark = pytest.mark.process
+
+WITHOUT_UVLOOP = "import sys; sys.modules['uvloop'] = None\n"
+POLICY = """
+import asyncio
+class Policy(asyncio.DefaultEventLoopPolicy):
+    def new_event_loop(self):
+        return Loop()
+class Loop(asyncio.SelectorEventLoop):
+    pass
+asyncio.set_event_loop_policy(Policy())
+"""
+SERVER = """
+import asyncio, sys
+from tooltrue import Server
+
+server = Server("loops")
+
+@server.tool(effect="read")
+async def loop() -> str:
+    kind = type(asyncio.get_running_loop())
+    return f"{kind.__module__.partition('.')[0]} {kind.__name__}"
+
+@server.tool(effect="read")
+def thread(text: str) -> str:
+    return text
+
+@server.tool(effect="read")
+async def child() -> str:
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", "print('a child')", stdout=-1)
+    return (await child.communicate())[0].decode().strip()
+
+@server.tool(effect="read", seconds=0.05)
+async def late() -> str:
+    await asyncio.Event().wait()
+
+@server.tool(effect="read")
+async def hang() -> str:
+    await asyncio.Event().wait()
+
+server.run()
+"""
+PREPARATIONS = {"asyncio": WITHOUT_UVLOOP, **({"uvloop": ""} if find_spec("uvloop") else {})}
+
+
+def text_of(server: Process, tool: str, **arguments: object) -> str:
+    return server.result(tool, **arguments)["content"][0]["text"]
+
+
+@pytest.mark.parametrize("kind", PREPARATIONS)
+def test_a_conversation_is_the_same(kind: str):
+    with started([sys.executable, "-W", "error", "-c", PREPARATIONS[kind] + SERVER]) as server:
+        assert text_of(server, "loop").partition(" ")[0] == kind
+        assert text_of(server, "child") == "a child"
+        assert "0.05" in text_of(server, "late")
+        for id in range(200):
+            server.call("thread", id, text="x" * id * 20)
+        server.call("hang", 200)
+        server.say("notifications/cancelled", {"requestId": 200})
+        answers = {
+            answer["id"]: answer["result"]["content"][0]["text"] for answer in (server.read() for _ in range(200))
+        }
+        assert answers == {id: "x" * id * 20 for id in range(200)}
+        server.close_input()
+        assert server.read() is None
+        assert server.ended() == 0
+
+
+@pytest.mark.parametrize("kind", PREPARATIONS)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_while_a_call_runs(kind: str, number: signal.Signals):
+    with started([sys.executable, "-W", "error", "-c", PREPARATIONS[kind] + SERVER]) as server:
+        assert text_of(server, "thread", text="ready") == "ready"
+        server.call("hang", 2)
+        server.popen.send_signal(number)
+        assert server.ended() == 0
+
+
+def test_a_policy_of_the_author_decides():
+    with started([sys.executable, "-W", "error", "-c", POLICY + SERVER]) as server:
+        assert text_of(server, "loop") == "__main__ Loop"
