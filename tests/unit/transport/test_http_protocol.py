@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, cast
@@ -196,6 +197,216 @@ def test_no_request_sees_the_context_of_another_on_its_connection():
         return seen
 
     assert asyncio.run(main()) == ["nobody", "nobody"]
+
+
+# -- clients that stay without asking ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "more"),
+    [(GET, b"\r\n"), (b"POST /early HTTP/1.1\r\nContent-Length: 9\r\n\r\n", b"1")],
+    ids=["empty lines", "the body of an answered request"],
+)
+def test_bytes_that_begin_no_request_keep_no_connection_open(request_: bytes, more: bytes):
+    async def main() -> None:
+        protocol, pipe = connected(at_once, keep_alive=0.01)
+        protocol.data_received(request_)
+        await turns()
+        assert pipe.written.endswith(b"ok")
+        protocol.data_received(more)
+        async with asyncio.timeout(LIMIT):
+            await pipe.closed.wait()
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+def test_a_request_whose_head_ends_after_the_response_before_it_is_not_cut_off():
+    async def main() -> None:
+        answers = {path: asyncio.Event() for path in ("/a", "/b")}
+        began = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] == "/b":
+                began.set()
+            await answers[scope["path"]].wait()
+            await respond(send)
+
+        protocol, pipe = connected(app, keep_alive=0.01)
+        protocol.data_received(GET.replace(b"/ ", b"/a ") + b"GET /b HTTP/1.1\r\n")
+        answers["/a"].set()
+        await turns()
+        protocol.data_received(b"\r\n")
+        await began.wait()
+        await asyncio.wait([asyncio.ensure_future(pipe.closed.wait())], timeout=0.05)
+        assert not pipe.is_closing()
+        answers["/b"].set()
+        await turns()
+        assert pipe.written.count(b"ok") == 2
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+CHUNKS = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("start", [b"0\r\nX: ", b"0\r\n", b"1;", b"1\r\nx\r\n0\r\nX: "])
+@pytest.mark.parametrize("line", [b"x" * 1_000, b"X: y\r\n" * 100])
+def test_a_trailer_or_chunk_extension_without_end_is_given_up(start: bytes, line: bytes):
+    async def main() -> None:
+        protocol, pipe = connected(at_once)
+        protocol.data_received(CHUNKS + start)
+        for _ in range(200):
+            if not pipe.is_closing():
+                protocol.data_received(line)
+        assert pipe.is_closing()
+        await turns()
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+def test_a_long_body_of_small_chunks_is_served():
+    size = 40_000
+    answers, is_closing = answers_to(CHUNKS, *[b"1\r\nx\r\n" * 100] * (size // 100), b"0\r\nX: y\r\n\r\n")
+    assert answers == [b"[POST / " + b"x" * size + b"]"]
+    assert not is_closing
+
+
+def test_a_connection_queues_a_limited_number_of_requests():
+    async def main() -> None:
+        for number in (http_protocol._MAX_QUEUED, http_protocol._MAX_QUEUED + 1):  # pyright: ignore[reportPrivateUsage]
+            protocol, pipe = connected(at_once)
+            protocol.data_received(GET * number)
+            while protocol.state.tasks:
+                await asyncio.gather(*protocol.state.tasks)
+            is_served = number == http_protocol._MAX_QUEUED  # pyright: ignore[reportPrivateUsage]
+            assert pipe.is_closing() is not is_served
+            assert pipe.written.count(b"ok") == (number if is_served else 1)
+            protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_a_client_that_reads_nothing_is_cut_off_and_one_that_reads_slowly_is_not(
+    closing: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(http_protocol, "_READ_SECONDS", 0.01)
+
+    async def main() -> None:
+        protocol, pipe = connected(at_once)
+        aborted = asyncio.Event()
+        monkeypatch.setattr(pipe, "abort", aborted.set)
+        sizes = iter([300_000, 200_000, 100_000])  # it reads, and stops to
+
+        def unread() -> int:
+            pipe.unread = next(sizes, pipe.unread)
+            return pipe.unread
+
+        monkeypatch.setattr(pipe, "get_write_buffer_size", unread)
+        protocol.close() if closing else protocol.pause_writing()
+        async with asyncio.timeout(LIMIT):
+            await aborted.wait()
+        assert pipe.unread == 100_000
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+def test_a_client_that_has_read_enough_is_not_cut_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http_protocol, "_READ_SECONDS", 0.01)
+
+    async def main() -> None:
+        protocol, pipe = connected(at_once)
+        pipe.unread = 10
+        protocol.pause_writing()
+        protocol.resume_writing()
+        await asyncio.wait([asyncio.ensure_future(pipe.closed.wait())], timeout=0.05)
+        assert not pipe.is_aborted
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+# -- bytes that could be taken for another request ---------------------------------------------------------------------
+
+
+async def told(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with the method, the path, and the body."""
+    body = b""
+    while (event := await receive())["type"] == "http.request":
+        body += event["body"]
+        if not event["more_body"]:
+            break
+    await respond(send, b"[%b %b %b]" % (scope["method"].encode(), scope["path"].encode(), body))
+
+
+def answers_to(*pieces: bytes) -> tuple[list[bytes], bool]:
+    """The bodies and statuses of all answers, and whether the connection was closed."""
+
+    async def main() -> tuple[list[bytes], bool]:
+        protocol, pipe = connected(told)
+        for piece in pieces:
+            if not pipe.is_closing():
+                protocol.data_received(piece)
+                await turns()
+        protocol.connection_lost(None)
+        return re.findall(rb"(?s)HTTP/1.1 [45]..|\[.*?\]", pipe.written), pipe.is_closing()
+
+    return asyncio.run(main())
+
+
+HIDDEN = b"GET /hidden HTTP/1.1\r\n\r\n"
+UPGRADE = b"POST /a HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n"
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_the_body_of_a_request_that_offers_an_upgrade_is_not_another_request(in_pieces: bool, chunked: bool):
+    if chunked:
+        head = UPGRADE + b"Transfer-Encoding: chunked\r\n\r\n"
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(HIDDEN), HIDDEN)
+    else:
+        head, body = UPGRADE + b"Content-Length: %d\r\n\r\n" % len(HIDDEN), HIDDEN
+    pieces = [head, body, GET] if in_pieces else [head + body + GET]
+    assert answers_to(*pieces) == ([b"[POST /a " + HIDDEN + b"]", b"[GET / ]"], False)
+
+
+def test_a_request_that_offers_an_upgrade_does_not_disturb_the_one_before_it():
+    assert answers_to(GET + UPGRADE + b"\r\n" + GET)[0] == [b"[GET / ]", b"[POST /a ]", b"[GET / ]"]
+
+
+def test_a_request_for_a_tunnel_is_refused_and_its_body_is_not_another_request():
+    head = b"CONNECT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(HIDDEN)
+    assert answers_to(head, HIDDEN) == answers_to(head + HIDDEN) == ([b"HTTP/1.1 400"], True)
+
+
+def test_a_trailer_that_ends_the_connection_for_the_parser_ends_it_for_the_client():
+    assert answers_to(CHUNKS + b"0\r\nConnection: close\r\n\r\n", GET) == ([b"[POST / ]"], True)
+
+
+@pytest.mark.parametrize("path", [b"/early", b"/"])
+def test_a_request_whose_body_was_not_called_for_ends_the_connection(path: bytes):
+    """Nobody knows whether what comes next is that body."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (respond(send) if scope["path"] == "/early" else told(scope, receive, send))
+
+    async def main() -> bool:
+        protocol, pipe = connected(app)
+        protocol.data_received(b"POST %b HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n" % path)
+        await turns()
+        if path == b"/":
+            assert pipe.written == b"HTTP/1.1 100 Continue\r\n\r\n"
+            protocol.data_received(b"x")
+            await turns()
+        assert pipe.is_closing() is (b"connection: close" in pipe.written)
+        protocol.connection_lost(None)
+        return pipe.is_closing()
+
+    assert asyncio.run(main()) is (path == b"/early")
 
 
 # -- requests with a known head ----------------------------------------------------------------------------------------

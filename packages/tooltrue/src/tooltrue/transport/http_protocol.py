@@ -1,8 +1,9 @@
 """The connections of an HTTP server: httptools parses the requests, an ASGI application answers them.
 
 uvicorn accepts the connections, and ends them with the server; the class of its connections is :class:`HttpProtocol`.
-A response is written in one piece where it can be. There is one limit on the size of a request head, and one on the
-time that it takes to arrive. An HTTP/1.0 client gets no chunks.
+A response is written in one piece where it can be. There are limits on the size of a request head or a trailer, on the
+time that a head takes to arrive, on the requests that wait for the one before them, and on the time in which a client
+reads nothing of its response. An HTTP/1.0 client gets no chunks. No connection is upgraded.
 
 Clients repeat the head of their requests: on one connection, only its Content-Length changes. A head that was parsed
 and accepted is remembered with its connection, and when the same bytes come again, neither the head is parsed again nor
@@ -29,11 +30,13 @@ from tooltrue.transport.http_server import UNTIL_CLOSE, Answerer, Event, Receive
 __all__ = ["HEAD_BYTES", "AsgiApp", "Connections", "HttpExchange", "HttpProtocol", "RemembersHeads", "ServerState"]
 
 _HEAD_SECONDS = 10.0
+_READ_SECONDS = 30.0
 HEAD_BYTES = 65_536
 _REQUEST_LINE_BYTES = len("GET  HTTP/1.1\r\n")
 _FIELD_BYTES = len(": \r\n")
 _MAX_UNREAD = 65_536  # bytes of a body that wait for the application before the connection is paused
 _MAX_JOINED = 65_536  # bytes of a body that are copied to be written with the head
+_MAX_QUEUED = 100
 _MAX_KNOWN = 32
 _MAX_KNOWN_BYTES = 2_048
 _LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,9})\r\n")
@@ -75,8 +78,12 @@ class ServerState(Protocol):
     default_headers: list[tuple[bytes, bytes]]
 
 
-class _HeadTooLarge(Exception):
+class _LimitExceeded(Exception):
     """Stops the parser; the connection is closed already."""
+
+
+class _NoTunnel(Exception):
+    """Stops the parser at a CONNECT request."""
 
 
 class HttpProtocol(asyncio.Protocol):
@@ -119,9 +126,10 @@ class HttpProtocol(asyncio.Protocol):
         self._fields: list[tuple[bytes, bytes]] = []
         self._in_head = True
         self._head_size = 0  # bytes of a head, in the fields parsed so far
-        self._received = 0  # bytes of an unfinished head
-        self._follows = False  # the head began after another request, in the same piece
+        self._received = 0  # bytes of an unfinished head or trailer
+        self._has_body = False  # this piece has a part of a body, or the end of a request
         self._head_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
         # The unfinished exchanges: the first one runs, the last one is being received.
         self._exchanges: deque[HttpExchange] = deque()
         self._to_start: HttpExchange | None = None
@@ -143,16 +151,16 @@ class HttpProtocol(asyncio.Protocol):
         self._server = _address(transport.get_extra_info("sockname"))
         self._context = copy_context()
         self.state.connections.add(self)
-        self._head_timer = self._loop.call_later(_HEAD_SECONDS, transport.close)
+        self._head_timer = self._loop.call_later(_HEAD_SECONDS, self.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._caller is None:
             return
         self._admission.leave(self._caller)
         self.state.connections.discard(self)
-        self._disarm()
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+        for timer in (self._head_timer, self._idle_timer, self._read_timer):
+            if timer is not None:
+                timer.cancel()
         for exchange in self._exchanges:
             exchange.disconnect()
         self._known.clear()
@@ -164,11 +172,12 @@ class HttpProtocol(asyncio.Protocol):
         if self._exchanges:
             self._exchanges[-1].keep_alive = False
         else:
-            self._transport.close()
+            self.close()
 
     def pause_writing(self) -> None:
         self.is_write_paused = True
         self._writable.clear()
+        self._watch_reader()
 
     def resume_writing(self) -> None:
         self.is_write_paused = False
@@ -193,7 +202,24 @@ class HttpProtocol(asyncio.Protocol):
         return self._transport.is_closing()
 
     def close(self) -> None:
+        """Close the connection, after the client has read what was written."""
         self._transport.close()
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        if self._read_timer is None:
+            size = self._transport.get_write_buffer_size()
+            self._read_timer = self._loop.call_later(_READ_SECONDS, self._cut_off, size)
+
+    def _cut_off(self, before: int) -> None:
+        """End the connection of a client that has read nothing meanwhile."""
+        self._read_timer = None
+        if not self.is_write_paused and not self.is_closing:
+            return
+        if self._transport.get_write_buffer_size() < before:
+            self._watch_reader()
+        else:
+            self._transport.abort()
 
     def _disarm(self) -> None:
         if self._head_timer is not None:
@@ -212,14 +238,13 @@ class HttpProtocol(asyncio.Protocol):
             return  # the next time begins with the end of a response
         rest = self._idle_since + self._keep_alive - self._loop.time()
         if rest <= 0:
-            self._transport.close()
+            self.close()
         else:
             self._idle_timer = self._loop.call_later(rest, self._end_idle)
 
     # -- receiving -----------------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        self._idle_since = None
         if not (self._is_between and self._known and not self._exchanges and self._begin_known(data)):
             self._parse(data)
 
@@ -237,18 +262,13 @@ class HttpProtocol(asyncio.Protocol):
 
     def _parse(self, data: bytes) -> None:
         can_learn, begun = self._is_between, self._begun
-        self._follows = False
+        self._has_body = False
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            _log.warning("Unsupported upgrade request.")
+            self._feed(data)
         except httptools.HttpParserError:
             _log.warning("Invalid HTTP request received.")
             self._refuse()
-        if self._in_head:
-            self._limit_head(len(data))
-        else:
-            self._disarm()
+        self._limit_head(len(data))
         if (exchange := self._to_start) is None:
             return
         self._to_start = None
@@ -256,21 +276,41 @@ class HttpProtocol(asyncio.Protocol):
             self._learn(data, exchange)
         self._start(exchange, self._asgi(exchange))
 
+    def _feed(self, data: bytes) -> None:
+        """Parse. The offer of an upgrade is ignored (RFC 9110, section 7.8), but not by the parser: it stops behind the
+        head, and would take the body for another request. It gets the head again, without the offer."""
+        while data:
+            try:
+                self._parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                line = b"%b %b HTTP/%b\r\n" % (
+                    self._parser.get_method(),
+                    self._url,
+                    self._parser.get_http_version().encode("ascii"),
+                )
+                fields = [field for field in self._fields if field[0] != b"upgrade"]
+                data = line + _lines_of(fields) + b"\r\n" + data[upgrade.args[0] :]
+            else:
+                return
+
     def _limit_head(self, size: int) -> None:
-        if not self._follows:
+        """Limit what the parser holds of a head or a trailer, and the time that a head takes to arrive."""
+        if not self._has_body:
             self._received += size
-        if self._received > HEAD_BYTES:
-            self._transport.close()
+            if self._received > HEAD_BYTES:
+                self.close()
+        if not self._in_head:
+            self._disarm()
         elif self._head_timer is None:
-            self._head_timer = self._loop.call_later(_HEAD_SECONDS, self._transport.close)
+            self._head_timer = self._loop.call_later(_HEAD_SECONDS, self.close)
 
     def _refuse(self) -> None:
-        if self._transport.is_closing():
+        if self.is_closing:
             return
         fields = [*self.state.default_headers, (b"content-type", b"text/plain; charset=utf-8")]
         fields += [(b"content-length", b"%d" % len(_INVALID)), (b"connection", b"close")]
         self._transport.write(_status_line(400) + _lines_of(fields) + b"\r\n" + _INVALID)
-        self._transport.close()
+        self.close()
 
     def _learn(self, data: bytes, exchange: HttpExchange) -> None:
         """Remember the head of a request that came in one piece and is complete.
@@ -291,7 +331,7 @@ class HttpProtocol(asyncio.Protocol):
     # -- callbacks of the parser ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self._is_between = False
+        self._is_between, self._idle_since = False, None
         self._begun += 1
         self._in_head, self._received, self._head_size = True, 0, 0
         self._url, self._fields = b"", []
@@ -302,17 +342,29 @@ class HttpProtocol(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count(len(name) + len(value) + _FIELD_BYTES)
-        if self._in_head:  # a field behind the body is no header (RFC 9110, section 6.5.1)
+        if self._in_head:
             self._fields.append((name.lower(), value))
+        # A field behind the body is no header (RFC 9110, section 6.5.1), but the parser obeys this one.
+        elif name.lower() == b"connection" and self._exchanges:
+            self._exchanges[-1].keep_alive = False
 
     def _count(self, size: int) -> None:
         self._head_size += size
         if self._head_size > HEAD_BYTES:
-            self._transport.close()
-            raise _HeadTooLarge
+            self._exceed()
+
+    def _exceed(self) -> None:
+        self.close()
+        raise _LimitExceeded
 
     def on_headers_complete(self) -> None:
+        if self._parser.should_upgrade():
+            if self._parser.get_method() == b"CONNECT":
+                raise _NoTunnel
+            return  # this head comes again
         self._in_head = False
+        if len(self._exchanges) >= _MAX_QUEUED:
+            self._exceed()
         version, method = self._parser.get_http_version(), self._parser.get_method().decode("ascii")
         url = httptools.parse_url(self._url)
         path = url.path.decode("ascii")
@@ -341,11 +393,14 @@ class HttpProtocol(asyncio.Protocol):
             self.pause_reading()  # until the exchanges before this one have ended
 
     def on_body(self, body: bytes) -> None:
+        self._has_body, self._received = True, 0
         if self._exchanges:
             self._exchanges[-1].add_body(body)
 
     def on_message_complete(self) -> None:
-        self._is_between = self._follows = True
+        if self._in_head:
+            return  # this head comes again
+        self._is_between = self._has_body = True
         if self._exchanges:
             self._exchanges[-1].end_body()
 
@@ -358,6 +413,7 @@ class HttpProtocol(asyncio.Protocol):
 
     def _start(self, exchange: HttpExchange, answer: Callable[[], Awaitable[None]], *, eager: bool = True) -> None:
         """Run a request in a task, in the context of the connection: none of another request is seen there."""
+        self._idle_since = None
         start = _start if eager else _start_lazy
         exchange.task = task = start(exchange.run(answer), self._loop, self._context.copy())
         if not task.done():
@@ -367,7 +423,7 @@ class HttpProtocol(asyncio.Protocol):
         """The first exchange has its complete response: begin the next one, or wait for it."""
         self._exchanges.popleft()
         self.state.total_requests += 1
-        if self._transport.is_closing():
+        if self.is_closing:
             return
         self.resume_reading()
         if self._exchanges:
@@ -521,7 +577,10 @@ class HttpExchange:
         if self.is_disconnected:
             return
         if not self._is_started and message["type"] == "http.response.start":
-            self._is_started, self._expects_continue = True, False
+            self._is_started = True
+            if self._expects_continue and self._more_body:
+                self.keep_alive = False  # the client may now omit the body, or not
+            self._expects_continue = False
             self._head = self._head_of(message["status"], message.get("headers", ()))
         elif self._is_started and not self.is_complete and message["type"] == "http.response.body":
             self._write(message.get("body", b""), is_last=not message.get("more_body"))
