@@ -270,6 +270,7 @@ HEADS: dict[str, list[str]] = {
 USUAL = ["Host", "Content-Type", "Accept", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"]
 
 
+OFFER = "Connection: Upgrade\r\nUpgrade: h2c"
 RARELY = st.sampled_from([False] * 7 + [True])
 
 
@@ -283,7 +284,7 @@ def heads(draw: st.DrawFn) -> str:
     fields = [f"{name}: {value}" for name, value in usual.items()]
     fields.insert(draw(st.integers(0, len(fields))), f"{draw(_LENGTH)}: LENGTH")
     if draw(RARELY):
-        fields.append(draw(st.sampled_from([*fields, "X: Content-Length: 1", "Content-Length : LENGTH"])))
+        fields.append(draw(st.sampled_from([*fields, "X: Content-Length: 1", "Content-Length : LENGTH", OFFER])))
     path = draw(st.sampled_from(["/mcp"] * 20 + ["/mcp/", "/mcp?access_token=x", "/healthz", "/"]))
     return "\r\n".join([f"POST {path} HTTP/1.1", *fields, "", ""])
 
@@ -292,13 +293,16 @@ def heads(draw: st.DrawFn) -> str:
 def repeating(draw: st.DrawFn) -> list[bytes]:
     """Requests with few heads, each of which comes several times with different bodies."""
     few = draw(st.lists(heads(), min_size=1, max_size=2))
-    sent: list[bytes] = []
+    sent: list[bytes] = [b"\r\n"] if draw(RARELY) else []
     for _ in range(draw(st.integers(2, 6))):
         body = draw(BODIES)
         length = draw(st.sampled_from([str(len(body))] * 30 + [f"0{len(body)}", str(len(body) + 1), "x"]))
         request = draw(st.sampled_from(few)).replace("LENGTH", length).encode() + body
         cut = draw(st.integers(1, len(request) - 1)) if draw(RARELY) else 0
-        sent += [request[:cut], request[cut:]] if cut else [request]
+        if sent and draw(RARELY):
+            sent[-1] += request
+        else:
+            sent += [request[:cut], request[cut:]] if cut else [request]
     return sent
 
 
@@ -347,6 +351,8 @@ def usual(body: bytes) -> bytes:
 
 @given(repeating())
 @example([usual(call("a")), usual(call("bcd")), usual(call("e" * 100))])
+@example([usual(call("a")) + usual(call("b")), usual(call("c"))])
+@example([usual(call("a")).replace(b"\r\n", f"\r\n{OFFER}\r\n".encode(), 1)] * 3)
 def test_a_known_head_is_answered_as_an_unknown_one(pieces: list[bytes]):
     assert answered(pieces, remembers=True)[0] == answered(pieces, remembers=False)[0]
 

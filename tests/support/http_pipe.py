@@ -14,13 +14,11 @@ class Pipe(asyncio.Transport):
         self.writes = 0
         self.is_reading_paused = False
         self.unread = 0  # bytes that the client has yet to read
-        self.is_aborted = False
 
     def close(self) -> None:
         self.closed.set()
 
     def abort(self) -> None:
-        self.is_aborted = True
         self.closed.set()
 
     def get_write_buffer_size(self) -> int:

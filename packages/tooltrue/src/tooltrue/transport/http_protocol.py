@@ -78,12 +78,8 @@ class ServerState(Protocol):
     default_headers: list[tuple[bytes, bytes]]
 
 
-class _LimitExceeded(Exception):
-    """Stops the parser; the connection is closed already."""
-
-
-class _NoTunnel(Exception):
-    """Stops the parser at a CONNECT request."""
+class _StopParser(Exception):
+    """Ends the connection: with 400, unless it is closed already."""
 
 
 class HttpProtocol(asyncio.Protocol):
@@ -121,7 +117,6 @@ class HttpProtocol(asyncio.Protocol):
         # A request behind one that asks to close is invalid: it must not spoil the answer to that one.
         self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._is_between = True  # outside of a request: what comes next is the beginning of a head
-        self._begun = 0  # requests so far, known ones apart
         self._url = b""
         self._fields: list[tuple[bytes, bytes]] = []
         self._in_head = True
@@ -182,6 +177,9 @@ class HttpProtocol(asyncio.Protocol):
     def resume_writing(self) -> None:
         self.is_write_paused = False
         self._writable.set()
+        if self._read_timer is not None and not self.is_closing:
+            self._read_timer.cancel()
+            self._read_timer = None
 
     async def drained(self) -> None:
         """Wait until the client has read enough."""
@@ -207,6 +205,7 @@ class HttpProtocol(asyncio.Protocol):
         self._watch_reader()
 
     def _watch_reader(self) -> None:
+        """Watch whether the client reads, until the connection ends or there is room for more."""
         if self._read_timer is None:
             size = self._transport.get_write_buffer_size()
             self._read_timer = self._loop.call_later(_READ_SECONDS, self._cut_off, size)
@@ -214,17 +213,10 @@ class HttpProtocol(asyncio.Protocol):
     def _cut_off(self, before: int) -> None:
         """End the connection of a client that has read nothing meanwhile."""
         self._read_timer = None
-        if not self.is_write_paused and not self.is_closing:
-            return
         if self._transport.get_write_buffer_size() < before:
             self._watch_reader()
         else:
             self._transport.abort()
-
-    def _disarm(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
 
     def _wait_for_request(self) -> None:
         """Begin the time between two requests. One timer serves many such times: most are short."""
@@ -261,8 +253,7 @@ class HttpProtocol(asyncio.Protocol):
         return True
 
     def _parse(self, data: bytes) -> None:
-        can_learn, begun = self._is_between, self._begun
-        self._has_body = False
+        can_learn, self._has_body = self._is_between, False
         try:
             self._feed(data)
         except httptools.HttpParserError:
@@ -272,7 +263,7 @@ class HttpProtocol(asyncio.Protocol):
         if (exchange := self._to_start) is None:
             return
         self._to_start = None
-        if can_learn and self._is_between and self._begun == begun + 1:
+        if can_learn and self._is_between:
             self._learn(data, exchange)
         self._start(exchange, self._asgi(exchange))
 
@@ -299,10 +290,11 @@ class HttpProtocol(asyncio.Protocol):
             self._received += size
             if self._received > HEAD_BYTES:
                 self.close()
-        if not self._in_head:
-            self._disarm()
-        elif self._head_timer is None:
+        if self._in_head and self._head_timer is None:
             self._head_timer = self._loop.call_later(_HEAD_SECONDS, self.close)
+        elif not self._in_head and self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def _refuse(self) -> None:
         if self.is_closing:
@@ -313,14 +305,16 @@ class HttpProtocol(asyncio.Protocol):
         self.close()
 
     def _learn(self, data: bytes, exchange: HttpExchange) -> None:
-        """Remember the head of a request that came in one piece and is complete.
+        """Remember the head of the first request in a piece that begins and ends between two requests.
 
         The parser has found one Content-Length in it, so the line that ``_split`` has cut is that header in every head
-        with the same other bytes; and a parser that begins a request reads equal bytes equally.
+        with the same other bytes, the request is the only one in the piece, and a parser that begins a request reads
+        equal bytes equally.
         """
-        names = [name for name, _ in self._fields]
-        is_plain = names.count(b"content-length") == 1 and _SPECIAL.isdisjoint(names)
-        if exchange.scope is None or not (exchange.keep_alive and is_plain and isinstance(self._app, RemembersHeads)):
+        if exchange.scope is None or not (exchange.keep_alive and isinstance(self._app, RemembersHeads)):
+            return
+        names = [name for name, _ in exchange.scope["headers"]]
+        if names.count(b"content-length") != 1 or not _SPECIAL.isdisjoint(names):
             return
         if (found := _split(data)) is None or (answer := self._app.answerer(exchange.scope)) is None:
             return
@@ -332,7 +326,6 @@ class HttpProtocol(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._is_between, self._idle_since = False, None
-        self._begun += 1
         self._in_head, self._received, self._head_size = True, 0, 0
         self._url, self._fields = b"", []
 
@@ -355,12 +348,12 @@ class HttpProtocol(asyncio.Protocol):
 
     def _exceed(self) -> None:
         self.close()
-        raise _LimitExceeded
+        raise _StopParser
 
     def on_headers_complete(self) -> None:
         if self._parser.should_upgrade():
             if self._parser.get_method() == b"CONNECT":
-                raise _NoTunnel
+                raise _StopParser  # RFC 9110, section 9.3.6: a method of proxies
             return  # this head comes again
         self._in_head = False
         if len(self._exchanges) >= _MAX_QUEUED:
@@ -657,7 +650,7 @@ class HttpExchange:
 
 
 _CLOSE = (b"connection", b"close")
-_SPECIAL = frozenset({b"transfer-encoding", b"expect", b"upgrade"})  # what a request that is remembered may not have
+_SPECIAL = frozenset({b"transfer-encoding", b"expect"})  # what a request that is remembered may not have
 
 
 def _expects_continue(fields: Iterable[tuple[bytes, bytes]]) -> bool:
