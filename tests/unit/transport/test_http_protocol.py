@@ -13,7 +13,7 @@ import pytest
 from uvicorn.server import ServerState
 
 from support.http_pipe import Pipe
-from tooltrue import Server
+from tooltrue import Principal, Server
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import http_protocol
@@ -414,7 +414,7 @@ def test_a_request_whose_body_was_not_called_for_ends_the_connection(path: bytes
 META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {}}
 
 
-def call(tool: str) -> bytes:
+def call(tool: str, *more: str) -> bytes:
     params = {"name": tool, "arguments": {}, "_meta": META}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     head = [
@@ -424,6 +424,7 @@ def call(tool: str) -> bytes:
         f"Mcp-Name: {tool}",
         "Mcp-Method: tools/call",
         f"MCP-Protocol-Version: {versions.LATEST}",
+        *more,
         f"Content-Length: {len(body)}",
     ]
     return "\r\n".join([*head, "", ""]).encode() + body
@@ -489,15 +490,44 @@ def test_a_known_head_does_not_reach_a_server_that_has_ended():
     assert b"HTTP/1.1 503 " in asyncio.run(main())
 
 
-def test_a_connection_knows_a_limited_number_of_heads():
-    async def main() -> None:
-        app = Tools().server.http_app(signals=False)
+def known_after(*requests: bytes, authenticate: Any = None) -> list[int]:
+    """The number of known heads after each of the requests."""
+
+    async def main() -> list[int]:
+        server = Server("t", version="1", audit=False, authenticate=authenticate)
+
+        @server.tool(effect="read")
+        async def wait() -> str:
+            """Wait not."""
+            return ""
+
+        app = server.http_app(signals=False)
         async with app.serving():
             protocol, _ = connected(app)
-            for number in range(100):
-                protocol.data_received(call(f"tool-{number}"))
+            counts = list[int]()
+            for request in requests:
+                protocol.data_received(request)
                 await turns()
-                assert 1 <= len(protocol._known) <= http_protocol._MAX_KNOWN  # pyright: ignore[reportPrivateUsage]
+                counts.append(len(protocol._known))  # pyright: ignore[reportPrivateUsage]
             protocol.connection_lost(None)
+        return counts
 
-    asyncio.run(main())
+    return asyncio.run(main())
+
+
+def test_a_connection_knows_a_limited_number_of_heads():
+    heads = [call("wait", f"X: {number}") for number in range(100)]
+    most = http_protocol._MAX_KNOWN  # pyright: ignore[reportPrivateUsage]
+    assert known_after(*heads) == [*range(1, most + 1)] * 3 + [*range(1, 100 - 3 * most + 1)]
+
+
+def test_a_head_of_many_fields_is_not_known():
+    assert known_after(call("wait", *[f"X{number}: " for number in range(100)])) == [0]
+
+
+def test_no_head_of_a_client_that_was_not_let_in_is_known():
+    def authenticate(carrier: Any) -> Principal | None:
+        return Principal("ada") if carrier.headers.get("authorization") == "Bearer a" else None
+
+    good = call("wait", "Authorization: Bearer a")
+    assert known_after(good, call("wait"), good, authenticate=authenticate) == [1, 0, 1]

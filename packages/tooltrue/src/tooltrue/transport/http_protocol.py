@@ -39,6 +39,7 @@ _MAX_JOINED = 65_536  # bytes of a body that are copied to be written with the h
 _MAX_QUEUED = 100
 _MAX_KNOWN = 32
 _MAX_KNOWN_BYTES = 2_048
+_MAX_KNOWN_FIELDS = 40  # a field of four bytes takes 100 in memory
 _LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,9})\r\n")
 _NO_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _NO_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -199,6 +200,9 @@ class HttpProtocol(asyncio.Protocol):
     def is_closing(self) -> bool:
         return self._transport.is_closing()
 
+    def forget_heads(self) -> None:
+        self._known.clear()
+
     def close(self) -> None:
         """Close the connection, after the client has read what was written."""
         self._transport.close()
@@ -314,7 +318,7 @@ class HttpProtocol(asyncio.Protocol):
         if exchange.scope is None or not (exchange.keep_alive and isinstance(self._app, RemembersHeads)):
             return
         names = [name for name, _ in exchange.scope["headers"]]
-        if names.count(b"content-length") != 1 or not _SPECIAL.isdisjoint(names):
+        if len(names) > _MAX_KNOWN_FIELDS or names.count(b"content-length") != 1 or not _SPECIAL.isdisjoint(names):
             return
         if (found := _split(data)) is None or (answer := self._app.answerer(exchange.scope)) is None:
             return
@@ -595,6 +599,8 @@ class HttpExchange:
 
     def _head_of(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
         """The head of a response. ASGI forbids to send it before there is a part of the body."""
+        if status >= 400:
+            self._protocol.forget_heads()  # no memory is spent on clients that were not let in
         fields = [*self._protocol.state.default_headers, *((name.lower(), value) for name, value in headers)]
         for name, value in fields:
             if _NO_NAME.search(name) or _NO_VALUE.search(value):
