@@ -333,7 +333,7 @@ def test_a_client_that_has_read_enough_is_watched_only_until_the_connection_has_
 # -- bytes that could be taken for another request ---------------------------------------------------------------------
 
 
-async def told(scope: Any, receive: Any, send: Any) -> None:
+async def describe(scope: Any, receive: Any, send: Any) -> None:
     """Answer with the method, the path, and the body."""
     body = b""
     while (event := await receive())["type"] == "http.request":
@@ -347,7 +347,7 @@ def answers_to(*pieces: bytes) -> tuple[list[bytes], bool]:
     """The bodies and statuses of all answers, and whether the connection was closed."""
 
     async def main() -> tuple[list[bytes], bool]:
-        protocol, pipe = connected(told)
+        protocol, pipe = connected(describe)
         for piece in pieces:
             if not pipe.is_closing():
                 protocol.data_received(piece)
@@ -389,10 +389,10 @@ def test_a_trailer_that_ends_the_connection_for_the_parser_ends_it_for_the_clien
 
 @pytest.mark.parametrize("path", [b"/early", b"/"])
 def test_a_request_whose_body_was_not_called_for_ends_the_connection(path: bytes):
-    """Nobody knows whether what comes next is that body."""
+    """The next bytes may be that body, or another request."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await (respond(send) if scope["path"] == "/early" else told(scope, receive, send))
+        await (respond(send) if scope["path"] == "/early" else describe(scope, receive, send))
 
     async def main() -> bool:
         protocol, pipe = connected(app)
