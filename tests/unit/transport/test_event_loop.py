@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from importlib.util import find_spec
 
@@ -86,6 +87,15 @@ def test_a_signal_ends_the_server_while_a_call_runs(kind: str, number: signal.Si
         server.call("hang", 2)
         server.popen.send_signal(number)
         assert server.ended() == 0
+
+
+def test_answers_to_lines_that_came_together_are_written_together():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # which keeps each write apart
+    with ours, theirs, started([sys.executable, "-W", "error", "-c", SERVER], stdout=theirs) as server:
+        server.call("thread", 1, text="ready")
+        assert b"ready" in ours.recv(65_536)
+        server.raw(b"no message\n" * 40)  # no more than a pipe takes at once
+        assert ours.recv(65_536).count(b"\n") == 40
 
 
 def test_a_policy_of_the_author_decides():
