@@ -1,4 +1,4 @@
-"""One pass over a long text by Hyperscan, which the extra ``speed`` installs.
+"""One pass over a text by Hyperscan, which the extra ``speed`` installs.
 
 The pass looks for parts that a hidden character or a secret cannot do without. It never decides that there is one: a
 text with such a part is read by :mod:`prescan` as without the extra.

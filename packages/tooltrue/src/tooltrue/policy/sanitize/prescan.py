@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from tooltrue.policy.sanitize import one_pass
 from tooltrue.policy.sanitize.byte_classes import RUN, classes_of
-from tooltrue.policy.sanitize.multiline_secrets import LONG_TEXT
 from tooltrue.policy.sanitize.personal_data import may_hold
 from tooltrue.policy.sanitize.secret_patterns import SecretPattern
 from tooltrue.policy.sanitize.secrets import SHORTEST, SIGNS, is_plain, suspects
@@ -62,7 +61,7 @@ def prescan(data: bytes, secrets: bool, personal: bool = False) -> PrescanResult
         is_ordinary = "!" not in signs and RUN not in signs
         if is_ordinary and ((size < _SHORT and ":" not in signs) or is_plain(data, signs)):
             return CLEAN
-    elif secrets and size > LONG_TEXT and not personal and one_pass.is_installed() and one_pass.rules_out(data):
+    elif secrets and not personal and one_pass.is_installed() and one_pass.rules_out(data):
         return CLEAN
     byte_classes = classes_of(data)
     hidden = ("!" in byte_classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
