@@ -217,12 +217,12 @@ def _has_all(result: dict) -> bool:
 
 
 def client(side: Side, seconds: float) -> float:
-    """Calls a second that the side's own client makes of a server of tooltrue, which it starts."""
-    return _rate_of(side, seconds, sides.ours().script("calls"))
+    """Calls a second that the side's own client makes of the limit, which it starts."""
+    return _rate_of(side, seconds, sides.limit().script("calls"))
 
 
 def client_http(side: Side, seconds: float) -> float:
-    with _listening(sides.ours(), "calls") as (_, port):
+    with _listening(sides.limit(), "bare") as (_, port):
         return _rate_of(side, seconds, [f"http://127.0.0.1:{port}/mcp"])
 
 

@@ -67,10 +67,20 @@ TOOLS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
 }
 
 
+# What a client asks before its first call.
+_ECHO = {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+_LISTED = {"ttlMs": 60_000, "cacheScope": "public"}
+FIRST: dict[str, dict[str, Any]] = {
+    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **_LISTED},
+    "tools/list": {"tools": [_ECHO], **_LISTED},
+}
+
+
 async def answer(body: bytes) -> bytes:
     request = _decode(body)
-    params = request["params"]
-    result = await TOOLS[params["name"]](params["arguments"])
+    if (result := FIRST.get(request["method"])) is None:
+        params = request["params"]
+        result = await TOOLS[params["name"]](params["arguments"])
     return _encode({"jsonrpc": "2.0", "id": request["id"], "result": {**result, "resultType": "complete"}})
 
 
@@ -89,12 +99,12 @@ def pipe() -> None:
     rest = b""
     while chunk := os.read(0, 65_536):
         *lines, rest = (rest + chunk).split(b"\n")
-        said = memoryview(b"".join(_finished(answer(line)) + b"\n" for line in lines))
+        said = memoryview(b"".join(finished(answer(line)) + b"\n" for line in lines))
         while said:  # a pipe takes no more than fits at once
             said = said[os.write(1, said) :]
 
 
-def _finished(coroutine: Any) -> bytes:
+def finished(coroutine: Any) -> bytes:
     try:
         coroutine.send(None)
     except StopIteration as end:
