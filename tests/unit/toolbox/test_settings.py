@@ -256,8 +256,10 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_and_nothing_that_it_s
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(after + 1)]
         process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate(timeout=120)
-        told = int((said + [line for line in rest.splitlines() if line.strip()])[-1])
+        rest = process.stdout.read()  # not by `communicate`, which would miss what `readline` has read ahead
+        process.wait(timeout=120)
+        process.stdout.close()
+        told = int((said + rest.splitlines())[-1])
         with closing(Settings(place)) as settings:
             entries = settings.read_log(limit=1000)["entries"]
             own = [entry["message"] for entry in reversed(entries) if entry["message"].startswith(f"until {after} ")]
