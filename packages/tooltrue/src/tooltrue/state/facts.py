@@ -227,13 +227,17 @@ class _Expiring(Generic[V]):
 
 
 class _Arrival:
-    """The theoretical arrival time of a key. Once it ``is_dropped``, another one may stand for the key."""
+    """The theoretical arrival time of a key. Once it is dropped, another one may stand for the key, and it admits no
+    call: it is :data:`_DROPPED`."""
 
-    __slots__ = ("at", "is_dropped")
+    __slots__ = ("at",)
 
     def __init__(self, at: int) -> None:
         self.at = at
-        self.is_dropped = False
+
+
+_DROPPED = 2**80
+"""Later than every clock."""
 
 
 _FEW = 64
@@ -271,7 +275,7 @@ class _Arrivals:
     def _bury(self, now: int) -> None:
         oldest = next(iter(self._entries))
         if self._entries[oldest].at < now:
-            self._entries.pop(oldest).is_dropped = True
+            self._entries.pop(oldest).at = _DROPPED
         else:
             self._entries.move_to_end(oldest)
 
@@ -339,7 +343,7 @@ class MemoryFacts:
         def take() -> float:
             now = int(clock() * NANOSECONDS)
             for arrival, room, _ in rows:
-                if arrival.at - now > room or arrival.is_dropped:
+                if arrival.at - now > room:
                     return first(now)
             for arrival, _, interval in rows:
                 at = arrival.at

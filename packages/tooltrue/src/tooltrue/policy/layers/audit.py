@@ -149,13 +149,13 @@ class _WriteAheadAudit(StepLayer, frozen=True):
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         recorder, effect = self.recorder, tool.effect
-        must_prove = recorder.must_prove
+        log, must_prove, is_destructive = recorder.log, recorder.must_prove, tool.effect == "destructive"
 
         def before(call: ToolCall) -> Awaitable[None] | None:
             trail = call.context.trail
             if trail is None:  # always set, unless the layers were composed without `audit`
                 return None
-            if must_prove(effect):
+            if (is_destructive or log.failing) and must_prove(effect):  # neither: it need not be asked
                 return proved(call, trail)
             trail.tool, trail.ran = tool, True
             return None

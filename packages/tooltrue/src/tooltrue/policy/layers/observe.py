@@ -75,7 +75,7 @@ class _Observed(Layer, frozen=True):
             meter.running -= 1
             seconds, how = perf_counter() - call.began, _result(outcome)
             count(how, seconds)
-            if OPERATION.get() is not None or logs(logging.INFO):
+            if OPERATION.get() is not None or (_log.level <= logging.INFO and logs(logging.INFO)):
                 self._describe(call, name, how, seconds)
             if outcome.meta:
                 self._notice(outcome.meta)

@@ -98,6 +98,7 @@ Take: TypeAlias = Callable[[], float | Awaitable[float]]
 elsewhere."""
 
 
+_NUMBERS = (int, float)
 _MAX_KEPT = 10_000
 _SECONDS = 900.0
 """How long a state is known to have been sent, and how long a person has for an answer."""
@@ -122,7 +123,7 @@ class _RateLimited(StepLayer, frozen=True):
             if rounds is not None and rounds.number:
                 return later_round(call, rounds)
             wait = take()
-            if not isinstance(wait, int | float):
+            if not isinstance(wait, _NUMBERS):
                 return elsewhere(call, wait)
             if wait:
                 raise self._refused(name, call.context, wait)
@@ -153,7 +154,7 @@ class _RateLimited(StepLayer, frozen=True):
 
     async def _pay(self, name: str, take: Take, context: RequestContext) -> None:
         taken = take()
-        wait = taken if isinstance(taken, int | float) else await taken
+        wait = taken if isinstance(taken, _NUMBERS) else await taken
         if wait:
             raise self._refused(name, context, wait)
 
