@@ -35,6 +35,7 @@ OWNERS = {
     "opentelemetry": ("observe/telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "hyperscan": ("policy/sanitize/one_pass.py",),
+    "orjson": ("jsonrpc/long_strings.py",),
     "uvloop": ("transport/event_loop.py",),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py", "client/auth/signing_keys.py"),

@@ -136,7 +136,7 @@ def test_json_output_is_json_and_nothing_else():
     assert report["server"]["name"] == "author"
     assert report["tools"] == len(tools)
     assert {"layer", "state", "from"} == set(report["guard"][0])
-    assert [row["package"] for row in report["speed"]] == ["hyperscan", "uvloop"]
+    assert [row["package"] for row in report["speed"]] == ["hyperscan", "orjson", "uvloop"]
     assert call("add", "a=1")["structuredContent"] == 3
     assert call("refuse")["isError"] is True
 

@@ -169,13 +169,20 @@ def _walls(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, st
     return [{"tool": name, "walls": "; ".join(walls)} for name, walls in claims if walls is not None]
 
 
+_SPEED = (
+    ("hyperscan", "rules out long results"),
+    ("orjson", "encodes long texts"),
+    ("uvloop", "runs the event loop"),
+)
+
+
 def _speed(target: Target) -> list[dict[str, str]]:
     """The packages of the extra ``speed`` that a tooltrue server uses in this installation."""
     if not isinstance(target, Server):
         return []
     return [
         {"package": package, "use": use if find_spec(package) else f"not installed: {install_command('speed')}"}
-        for package, use in (("hyperscan", "rules out long results"), ("uvloop", "runs the event loop"))
+        for package, use in _SPEED
     ]
 
 

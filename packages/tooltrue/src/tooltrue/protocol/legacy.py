@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_object
+from tooltrue.protocol.content_encoding import content_pieces
 from tooltrue.protocol.input_requests import InputRequest, sayable
 from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
 from tooltrue.protocol.result_wrapping import wrapped, wraps
@@ -168,7 +169,7 @@ class Projection:
     def call(self, result: CallToolResult, output_schema: Mapping[str, Json] | None = None) -> bytes:
         """The result of a call to a tool that has this output schema."""
         content = [self._block(block) for block in result.content]
-        parts = [b'{"content":', encode(content)]
+        parts = [b'{"content":', *content_pieces(content)]
         value = result.undecoded
         if self.revision.structured and value is not UNSET:
             structured = result.encoded or encode(value)

@@ -14,6 +14,7 @@ import msgspec
 from tooltrue.errors import InvalidParams, RpcError
 from tooltrue.jsonrpc.messages import Id, Json, decode, encode, is_id, is_object
 from tooltrue.protocol import versions
+from tooltrue.protocol.content_encoding import content_pieces
 from tooltrue.protocol.types import (
     CallToolResult,
     Completion,
@@ -276,6 +277,9 @@ def _in_json_words(problem: str) -> str:
     return re.sub(r"\b(str|dict|int|bool|float)\b|`", lambda match: _JSON_WORDS[match[0]], problem)
 
 
+_BEFORE_CONTENT = b'{"resultType":"complete","content":'
+
+
 class Results:
     """Encodes the results of one server. Every result carries ``serverInfo`` (basic "_meta", SHOULD)."""
 
@@ -289,9 +293,10 @@ class Results:
         return self._question(outcome)
 
     def call(self, result: CallToolResult) -> bytes:
+        pieces = content_pieces(result.content)
         if result.undecoded is msgspec.UNSET and not (result.isError or result.meta):
-            return b'{"resultType":"complete","content":%b,"isError":false%b' % (encode(result.content), self._tail)
-        parts = [b'{"resultType":"complete","content":', encode(result.content)]
+            return b"".join((_BEFORE_CONTENT, *pieces, b',"isError":false', self._tail))
+        parts = [_BEFORE_CONTENT, *pieces]
         if result.undecoded is not msgspec.UNSET:
             parts += (b',"structuredContent":', result.encoded or encode(result.undecoded))
         parts += (b',"isError":true' if result.isError else b',"isError":false', self._close(result.meta))
