@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -18,7 +19,10 @@ from tooltrue.policy.sanitize.secrets import suspects
 
 PROSE = (Path(__file__).parents[2] / "bench" / "servers" / "prose.txt").read_text("utf-8")
 ROWS = "".join(f'{{"id":"p-{row:05}","url":"https://a.example/{"x" * (row % 25)}"}},\n' for row in range(500))
-SURROUNDINGS = st.sampled_from([PROSE * 15, ROWS, PROSE.replace("\n", " ") * 15, PROSE.replace("\n", "\r\n") * 15])
+NAMED = "".join(f"docs/größe-{row}.md:see the tables of page {row}\n" for row in range(500))
+SURROUNDINGS = st.sampled_from(
+    [PROSE * 15, ROWS, NAMED, PROSE.replace("\n", " ") * 15, PROSE.replace("\n", "\r\n") * 15]
+)
 SECRETS = st.sampled_from([secret for _, secret in (*FAKES, *more_fakes())])
 SEPARATORS = [
     "",
@@ -74,6 +78,23 @@ def suspected_in_whole(text: str) -> tuple[SecretPattern, ...]:
 def test_the_parts_of_a_long_text_decide_as_all_of_it(text: str):
     assert len(text) > multiline_secrets.LONG_TEXT
     assert suspected(text) == suspected_in_whole(text)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\t"])
+def test_the_same_is_removed_beside_the_end_of_a_line_as_in_a_whole_text(end: str):
+    general = re.compile(
+        rf"{end}(?:[ =\\\"'`+&|]|(?<=[ =\\\"'`+&|]{end})|[0-9]{{1,7}} {{0,3}}[:|\t\xe2]|[^\s:]{{1,100}}:[0-9])"
+    )
+    for sign in map(chr, range(256)):
+        for text in (
+            f"{sign}{end}x",
+            f"{end}{sign}",
+            f"{end}a{sign}b:1",
+            f"{end}{'a' * 99}{sign}:1",
+            f"{end}12{sign}3:",
+        ):
+            spans = [match.span() for match in multiline_secrets._removed_beside(end).finditer(text)]  # pyright: ignore[reportPrivateUsage]
+            assert spans == [match.span() for match in general.finditer(text)], text
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)

@@ -40,6 +40,7 @@ from tooltrue.policy.sanitize.multiline_secrets import (
     patterns_across,
     put_together,
     tokens,
+    with_lines_joined,
 )
 from tooltrue.policy.sanitize.prefixes import PrefixSearch, Runs, beside, is_hex, long_runs
 from tooltrue.policy.sanitize.secret_patterns import SECRET_PATTERNS, SecretPattern, is_named, is_random, with_glue
@@ -151,8 +152,11 @@ def suspects(data: bytes, byte_classes: str, depth: int = _DEPTH) -> tuple[Secre
         _add(candidates, _EQUAL, text)
     if "@" in byte_classes and "/" in text and "://" in text:
         candidates[_AT] = None
-    pairs, starts = pairs_in(data, byte_classes) if depth and may_be_pairs(data) else (), list[int]()
-    if is_long := RUN in byte_classes:
+    pairs, starts = pairs_in(data, byte_classes) if depth else (), list[int]()
+    # A long text is searched once for a run, whole or divided: most have neither.
+    joined = with_lines_joined(byte_classes) if len(data) > LONG_TEXT else byte_classes
+    may_hold_run = RUN in joined
+    if is_long := may_hold_run and (joined is byte_classes or RUN in byte_classes):
         runs = long_runs(data, byte_classes)
         digits = b"".join([run for _, run in runs])
         is_mixed = not is_hex(digits)
@@ -161,7 +165,8 @@ def suspects(data: bytes, byte_classes: str, depth: int = _DEPTH) -> tuple[Secre
     if (starts or pairs) and _holds_encoded(text, starts, pairs, depth):
         candidates[_ENCODED] = None
     if may_be_multiline(byte_classes, data, text, is_long=is_long):
-        candidates.update(dict.fromkeys(_multiline_patterns(data, byte_classes, text, is_long=is_long)))
+        joined = joined if may_hold_run else ""
+        candidates.update(dict.fromkeys(_multiline_patterns(data, byte_classes, joined, text, is_long=is_long)))
     if depth and may_be_respelled(text, byte_classes, data):
         reading = read_word_spellings(data.decode(errors="replace")).encode(errors="replace")
         if suspects(reading, classes_of(reading), depth - 1):
@@ -256,10 +261,13 @@ def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]
     return any(_revealed(run.data, depth) for start, end in pairs for run in text_in(text, start, end))
 
 
-def _multiline_patterns(data: bytes, byte_classes: str, text: str, *, is_long: bool) -> Iterator[SecretPattern]:
-    """Yield the patterns of secrets that may stand in several pieces, which are put together."""
+def _multiline_patterns(
+    data: bytes, byte_classes: str, joined: str, text: str, *, is_long: bool
+) -> Iterator[SecretPattern]:
+    """Yield the patterns of secrets that may stand in several pieces, which are put together. ``joined`` are the byte
+    classes with lines joined, or an empty text if they hold no long run."""
     if len(data) > LONG_TEXT:
-        parts = divided_parts(byte_classes, text, is_long=is_long)
+        parts = divided_parts(byte_classes, joined, text, is_long=is_long)
         if parts is not None and not any(_is_multiline(data, part) for part in parts):
             return
     yield from _patterns_across(*put_together(data, byte_classes, text, is_long=is_long))
