@@ -102,7 +102,7 @@ def pairs_in(data: bytes, byte_classes: str) -> list[tuple[int, int]]:
     while at >= 0:
         end = kinds.find(" ", at)
         end = len(kinds) if end < 0 else end
-        if not sample[at:end].isalnum():
+        if not sample[at:end].isalnum() and _ALL_PAIRS in data[4 * at : 4 * end].translate(_IN_PAIRS).decode("ascii"):
             near = byte_classes[4 * at : 4 * end]
             if near.count(" ") > 3 and any(map(near.__contains__, _GROUPED)):
                 spans.append((max(0, 4 * at - _AROUND), 4 * end + _AROUND))
@@ -115,6 +115,8 @@ _GROUPED = ("aa aa aa aa aa aa aa aa", "aa  aa  aa  aa  aa  aa", "aaaa aaaa aaaa
 _AROUND = 300
 _IN_A_ROW = "h" * 10
 _SAMPLED = _marks_of("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
+_IN_PAIRS = _marks_of("0123456789abcdefABCDEFxX \t:,;.\r\n\\n")  # with the letter of an escape (\n)
+_ALL_PAIRS = "h" * min(map(len, _GROUPED))
 
 
 def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> list[int]:
