@@ -57,7 +57,14 @@ def test_no_hidden_character_is_ruled_out(text: str, more: str):
 
 
 @pytest.mark.parametrize(
-    "text", [PROSE * 5, ROWS, "Größe und Maß, “quoted” — 中文，日本語。" * 200], ids=["prose", "rows", "wide"]
+    "text",
+    [
+        PROSE * 5,
+        ROWS,
+        "Größe und Maß, “quoted” — 中文，日本語。" * 200,
+        PROSE * 3 + "The ferry leaves at 12:30, price:15.",
+    ],
+    ids=["prose", "rows", "wide", "a digit behind a colon"],
 )
 def test_ordinary_text_is_ruled_out(text: str):
     assert one_pass.rules_out(text.encode())

@@ -21,10 +21,9 @@ _SAYS = r"[\"']?(?:\s|[\x80-\xff]){0,16}[:=]"
 _PATTERNS = (
     # A long run of token characters, whole or divided by ends of lines.
     rf"[A-Za-z0-9_\n-]{{{len(RUN)}}}",
-    # What is removed beside an end of a line: white space, quotes, operators, and the number of a line.
+    # What is removed beside an end of a line: white space, quotes and operators; for numbers of lines see below.
     rf"[{_BESIDE_END}]\n",
     rf"\n[{_BESIDE_END}0-9]",
-    *(rf":{digit}[0-9]{{0,6}} {{0,3}}[:\xe2]" for digit in range(10)),
     # Other ends of lines, other spellings, joined strings, and carriage returns.
     r"[\\%&<+|\r\t]",
     r"\xe2\x80[\xa8\xa9]",
@@ -37,6 +36,10 @@ _PATTERNS = (
     rf"(?:uthorization|UTHORIZATION){_SAYS}",
     r"://[^\s:/?#@\"'<>`]*:[^\s/?#\"'<>`]{3,}@",
 )  # fmt: skip
+# The number of a line behind the name of a file, which is removed too. A digit behind a colon is looked for with less
+# work than the whole of it, and most prose has none.
+_COLON_AND_DIGIT = tuple(f":{digit}" for digit in range(10))
+_NUMBER_OF_A_LINE = tuple(rf":{digit}[0-9]{{0,6}} {{0,3}}[:\xe2]" for digit in range(10))
 _SCANNING = threading.Lock()
 """Held during a scan: the working memory of a database serves one thread."""
 
@@ -47,10 +50,11 @@ def is_installed() -> bool:
 
 
 def rules_out(data: bytes) -> bool:
-    """Return whether ``data``, text as UTF-8, certainly holds no hidden character and no secret. The first call
-    compiles the patterns, which takes some 60 ms. Requires :func:`is_installed`."""
+    """Return whether ``data``, text as UTF-8, certainly holds no hidden character and no secret. Where the quicker pass
+    cannot tell, another one does, because of a digit behind a colon. The first pass of each kind compiles its patterns,
+    which takes some 60 ms. Requires :func:`is_installed`."""
     with _SCANNING:
-        return not _scanner()(data)
+        return not (_scanner(_COLON_AND_DIGIT)(data) and _scanner(_NUMBER_OF_A_LINE)(data))
 
 
 def _end_scan(*_match: object) -> bool:
@@ -58,12 +62,12 @@ def _end_scan(*_match: object) -> bool:
 
 
 @functools.cache
-def _scanner() -> Callable[[bytes], bool]:
-    """Return a function that tells whether one of the patterns matches."""
+def _scanner(numbers: tuple[str, ...]) -> Callable[[bytes], bool]:
+    """Return a function that tells whether one of the patterns matches, or one of those of ``numbers``."""
     import hyperscan  # noqa: PLC0415 - takes longer than many a server needs in all: only for a long text
 
     hidden = "".join(sign if sign in "[]-" else f"\\x{{{ord(sign):x}}}" for sign in hiding_characters())
-    rows = [(hidden, hyperscan.HS_FLAG_UTF8), *((pattern, 0) for pattern in _PATTERNS)]
+    rows = [(hidden, hyperscan.HS_FLAG_UTF8), *((pattern, 0) for pattern in (*_PATTERNS, *numbers))]
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
         expressions=[pattern.encode() for pattern, _ in rows],
