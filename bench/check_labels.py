@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from definitions import servers, shelf, table
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue_check.card import Level, cards
 from tooltrue_check.findings import rules
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from definitions import servers, shelf
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue_check.card import Level
 from tooltrue_check.findings import rules

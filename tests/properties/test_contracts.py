@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tooltrue.contract.contract import Contract, canonical
+from tooltrue.contract.contract import Contract
 from tooltrue.contract.diff import diff
+from tooltrue.contract.digests import canonical
 from tooltrue.contract.schema_diff import Effect, compare
 from tooltrue.protocol.schema import Schema, SchemaError, compile_schema
 

@@ -19,8 +19,9 @@ from tooltrue.server.service import SILENT
 from tooltrue.tools.binding import ToolOptions, bind
 from tooltrue.tools.binding.text_functions import TextFunction
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.library import LocalLibrary
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
 from tooltrue.tools.views import combined, filtered, prefixed, renamed
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 

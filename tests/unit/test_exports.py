@@ -77,6 +77,7 @@ server.add_raw_tool("raw", {"type": "object"}, lambda arguments: "", effect="rea
 AUTHORS_TYPES = ["pydantic", "pydantic_core", "annotated_types"]
 NOT_AT_START = [
     "cryptography",
+    "dataclasses",
     "difflib",
     "docstring_parser",
     "html.entities",
@@ -86,18 +87,31 @@ NOT_AT_START = [
     *(
         f"tooltrue.{name}"
         for name in (
+            "contract.contract",
+            "contract.names",
             "policy.config",
+            "policy.consent.argument_display",
+            "policy.consent.question",
             "policy.sanitize.media",
+            "policy.sanitize.outgoing_secrets",
+            "policy.sanitize.redactor",
+            "protocol.legacy",
             "protocol.secret_requests",
             "protocol.terminal",
             "server.identity",
+            "server.legacy",
             "server.oauth",
             "tools.binding.forms",
             "tools.binding.schemas",
             "tools.binding.text_functions",
+            "tools.client_questions",
+            "tools.isolated_calls",
+            "tools.settings",
+            "tools.tasks",
         )
     ),
 ]
+NOT_BEFORE_A_CALL = [f"tooltrue.policy.sanitize.{name}" for name in ("fit", "prescan", "result_bytes", "secrets")]
 
 HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
 
@@ -110,7 +124,7 @@ HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", 
         ("from tooltrue import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
         ("from tooltrue import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
         ("from tooltrue import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
-        (PLAIN, [*AUTHORS_TYPES, *NOT_AT_START]),
+        (f"{PLAIN}server.connect(print)", [*AUTHORS_TYPES, *NOT_AT_START, *NOT_BEFORE_A_CALL, *HTTP]),
     ],
 )
 def test_an_import_does_not_load_unused_modules(statement: str, unwanted: list[str]):

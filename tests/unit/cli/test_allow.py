@@ -9,7 +9,7 @@ from support.guarded_host import Person, Place
 from support.hosting import Published
 from tooltrue import Server
 from tooltrue.cli.chat_tools import ChatPermissions, unless
-from tooltrue.contract.contract import pin
+from tooltrue.contract.digests import pin
 from tooltrue.host.host import Host
 from tooltrue.protocol.types import replaced
 from tooltrue.testing.state import LIMIT

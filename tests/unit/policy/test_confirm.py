@@ -18,7 +18,7 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.rules.rule import ALLOW, Ask, Verdict
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.rounds import Answer
+from tooltrue.tools.client_questions import Answer
 from tooltrue.tools.toolset import Wrapper
 from tooltrue.tools.vocabulary import Context, RequestContext, ToolCall
 from tooltrue.wording import sentence

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from tooltrue.contract.contract import Definition, digest
+from tooltrue.contract.digests import Definition, digest
 from tooltrue.contract.files import write_whole
 from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, ParseError, fact_of

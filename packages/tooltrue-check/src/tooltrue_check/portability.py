@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final
 
-from tooltrue.contract.contract import Definition
+from tooltrue.contract.digests import Definition
 from tooltrue.contract.portable import Adjustment, Fitted, UnportableTool, alias, check, fit, joined, legal
 from tooltrue.contract.profile import Profile
 from tooltrue.contract.wording import (

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from tooltrue.contract.contract import Path, canonical
+from tooltrue.contract.contract import Path
+from tooltrue.contract.digests import canonical
 from tooltrue.jsonrpc.messages import Json, is_array
 
 __all__ = ["ValueEdit", "put"]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, overload
 
 from tooltrue.caching import cache_short_texts
-from tooltrue.contract.contract import Contract, Definition, Path
+from tooltrue.contract.contract import Contract, Path
+from tooltrue.contract.digests import Definition
 from tooltrue.contract.finding import ScanFinding as Suspicion
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any, TypeVar, Unpack, cast
 
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.settings import ToolSettings
 
 __all__ = ["add_tools", "preview_of", "settings_of", "tool"]
 

@@ -74,12 +74,12 @@ if TYPE_CHECKING:
     from tooltrue.tools.binding import Depends as Depends
     from tooltrue.tools.binding.forms import Form as Form
     from tooltrue.tools.bounds import Rate as Rate
+    from tooltrue.tools.client_questions import Answer as Answer
+    from tooltrue.tools.client_questions import Link as Link
+    from tooltrue.tools.client_questions import Roots as Roots  # pyright: ignore[reportDeprecated] - offered all the same
+    from tooltrue.tools.client_questions import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
     from tooltrue.tools.library import LocalLibrary as LocalLibrary
     from tooltrue.tools.local import LocalToolset as LocalToolset
-    from tooltrue.tools.rounds import Answer as Answer
-    from tooltrue.tools.rounds import Link as Link
-    from tooltrue.tools.rounds import Roots as Roots  # pyright: ignore[reportDeprecated] - offered all the same
-    from tooltrue.tools.rounds import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
     from tooltrue.tools.views import combined as combined
     from tooltrue.tools.views import filtered as filtered
     from tooltrue.tools.views import prefixed as prefixed
@@ -92,7 +92,7 @@ _EXPORTS = {
     "Allow": "tooltrue.policy.rules.rule",
     "Annotations": "tooltrue.protocol.types",
     "Announcement": "tooltrue.host.host",
-    "Answer": "tooltrue.tools.rounds",
+    "Answer": "tooltrue.tools.client_questions",
     "ApiKeys": "tooltrue.server.keys",
     "Ask": "tooltrue.policy.rules.rule",
     "AudioContent": "tooltrue.protocol.types",
@@ -123,7 +123,7 @@ _EXPORTS = {
     "LaunchRequest": "tooltrue.host.launches",
     "Launches": "tooltrue.host.launches",
     "Limits": "tooltrue.policy.guard",
-    "Link": "tooltrue.tools.rounds",
+    "Link": "tooltrue.tools.client_questions",
     "LocalLibrary": "tooltrue.tools.library",
     "LocalToolset": "tooltrue.tools.local",
     "ModelError": "tooltrue.errors",
@@ -140,10 +140,10 @@ _EXPORTS = {
     "Rate": "tooltrue.tools.bounds",
     "RateLimits": "tooltrue.policy.layers.rate",
     "ResourceLink": "tooltrue.protocol.types",
-    "Roots": "tooltrue.tools.rounds",
+    "Roots": "tooltrue.tools.client_questions",
     "RpcError": "tooltrue.errors",
     "RunLimits": "tooltrue.host.run",
-    "Sampling": "tooltrue.tools.rounds",
+    "Sampling": "tooltrue.tools.client_questions",
     "Server": "tooltrue.app",
     "ServerConfig": "tooltrue.client.config",
     "SignIn": "tooltrue.client.oauth",

@@ -48,8 +48,8 @@ from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
 from tooltrue.tools.advice import SERVER, missing
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.library import LocalLibrary, shelved
+from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.views import combined
 from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
@@ -62,10 +62,10 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import OperatorConfig
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.identity import Authenticate
+    from tooltrue.server.sse import SseEndpoint
+    from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
     from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
-if TYPE_CHECKING:
-    from tooltrue.server.sse import SseEndpoint
 
 __all__ = ["Server"]
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,14 +88,26 @@ class Phrase:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
 class Worded(Phrase):
-    """A sentence whose language is chosen later. ``str()`` of it is English."""
+    """A sentence whose language is chosen later. ``str()`` of it is English. ``is_clause``: its full stop is left out,
+    because another sentence goes on after it. Sentences of the same code and facts are equal.
+    """
 
-    code: str
-    facts: Mapping[str, Any]
-    is_clause: bool = False
-    """Whether its full stop is left out, because another sentence goes on after it."""
+    # Not a dataclass: every process would generate its methods at the start.
+    __slots__ = ("code", "facts", "is_clause")
+
+    def __init__(self, code: str, facts: Mapping[str, Any], is_clause: bool = False) -> None:
+        self.code = code
+        self.facts = facts
+        self.is_clause = is_clause
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Worded):
+            return NotImplemented
+        return (self.code, self.facts, self.is_clause) == (other.code, other.facts, other.is_clause)
+
+    def __repr__(self) -> str:
+        return f"Worded(code={self.code!r}, facts={self.facts!r}, is_clause={self.is_clause!r})"
 
     def say(self, language: str) -> str:
         text = sentence(self.code, language, self.facts)

@@ -20,7 +20,8 @@ from tooltrue.cli.main import exit_code
 from tooltrue.cli.numbers import SECONDS, Finite
 from tooltrue.cli.printing import one_line, redrawn, tell, with_own_output
 from tooltrue.cli.usage import misuse
-from tooltrue.contract.contract import Contract, Definition
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.digests import Definition
 from tooltrue.contract.files import write_whole
 from tooltrue.contract.wording import FILE_UNREADABLE
 from tooltrue.errors import ConfigurationError, DefinitionError

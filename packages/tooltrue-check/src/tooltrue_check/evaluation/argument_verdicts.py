@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from tooltrue.contract.contract import canonical
+from tooltrue.contract.digests import canonical
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue_check.evaluation.model_answers import ModelAnswer, ModelCall
 from tooltrue_check.evaluation.question_file import EvaluationQuestion, ExpectedCall

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.errors import ModelError, ModelRateLimited, ModelUnavailable, TooltrueError
 from tooltrue.protocol.types import Value
 from tooltrue_check.evaluation.model_answers import ModelAnswer, StoredAnswers

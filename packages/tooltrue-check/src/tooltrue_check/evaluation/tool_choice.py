@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import profile
 from tooltrue.errors import ParseError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.host.calls import Hooks
 from tooltrue.host.exposed_tools import LeftOut
 from tooltrue.host.models.model import Model, Turn

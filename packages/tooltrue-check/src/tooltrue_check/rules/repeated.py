@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tooltrue.contract.contract import canonical
+from tooltrue.contract.digests import canonical
 from tooltrue.jsonrpc.messages import Json, is_array
 from tooltrue_check.findings import Fix, Problem
 from tooltrue_check.subject import Subject

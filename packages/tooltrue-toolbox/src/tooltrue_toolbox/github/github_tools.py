@@ -21,7 +21,8 @@ from typing_extensions import TypedDict  # pydantic rejects the one of typing be
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.settings import ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded

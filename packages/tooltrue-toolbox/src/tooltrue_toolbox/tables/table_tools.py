@@ -21,7 +21,8 @@ from pydantic import Field
 
 from tooltrue.errors import ToolError
 from tooltrue.protocol.types import CallToolResult, ImageContent, TextContent
-from tooltrue.tools.local import LocalToolset, ToolSettings
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.settings import ToolSettings
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.rooted_paths import Folders, PathRules, Target, is_directory, path_errors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import secrets
 import signal
@@ -34,13 +33,19 @@ _PASSES = 5
 def adopt_orphans() -> None:
     """Become the parent of grandchildren whose parent has ended, so that :func:`descendants` finds them."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     """Have this process signalled when its parent, or the thread that created it, ends in any way. Linux only."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        _prctl(_PR_SET_PDEATHSIG, int(number))
+
+
+def _prctl(option: int, value: int) -> None:
+    import ctypes  # noqa: PLC0415 - few processes start others
+
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def descendants(parent: int | None = None) -> set[int]:

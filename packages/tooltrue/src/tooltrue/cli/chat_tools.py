@@ -11,7 +11,7 @@ from tooltrue.cli.server_connection import target_of
 from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.cli.terminal_host import is_config, opened
 from tooltrue.client.client import Target
-from tooltrue.contract.contract import pin
+from tooltrue.contract.digests import pin
 from tooltrue.errors import UnknownTool
 from tooltrue.host.approval_prompts import ApprovalAnswer, ApprovalPrompter, ApprovalQuestion, Once
 from tooltrue.host.host import Host

@@ -14,7 +14,8 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from tooltrue.contract.contract import Contract, Definition, Path, canonical, place
+from tooltrue.contract.contract import Contract, Path, place
+from tooltrue.contract.digests import Definition, canonical
 from tooltrue.contract.display import display_safe
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.scan import scan

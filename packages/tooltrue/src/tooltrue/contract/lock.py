@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tooltrue.contract.contract import Contract, Definition, digest, fields, place
+from tooltrue.contract.contract import Contract, place
+from tooltrue.contract.digests import Definition, digest, fields
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.files import write_whole
 from tooltrue.contract.wording import (

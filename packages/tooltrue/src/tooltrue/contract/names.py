@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.protocol.letters import latin
 
 __all__ = ["Likeness", "Names", "latin", "skeleton", "words"]
@@ -25,13 +26,13 @@ def skeleton(name: str) -> str:
 
 def words(name: str) -> str:
     """Split a name into words: ``contentOf_the-file`` becomes ``content of the file``."""
-    apart = name if name.islower() else _HUMP.sub(" ", name)
-    return _SEPARATORS.sub(" ", apart).strip().casefold()
+    apart = name if name.islower() else _HUMP.compiled.sub(" ", name)
+    return _SEPARATORS.compiled.sub(" ", apart).strip().casefold()
 
 
 _LOOKS: Final = str.maketrans("I1|0", "lllo")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SEPARATORS: Final = re.compile(r"[_.\- ]{1,200}")
+_HUMP: Final = LazyPattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS: Final = LazyPattern(r"[_.\- ]{1,200}")
 
 
 class Likeness(Enum):
@@ -87,15 +88,15 @@ class Names:
 
 
 def _joined(name: str) -> str:
-    return _BETWEEN.sub("", unicodedata.normalize("NFKC", name)).casefold()
+    return _BETWEEN.compiled.sub("", unicodedata.normalize("NFKC", name)).casefold()
 
 
 def _bare_skeleton(name: str) -> str:
     """The skeleton of a name without its separators. They are removed last, so that ``r_n`` does not become ``m``."""
-    return _BETWEEN.sub("", skeleton(name))
+    return _BETWEEN.compiled.sub("", skeleton(name))
 
 
-_BETWEEN: Final = re.compile(r"[_.\-\s]")
+_BETWEEN: Final = LazyPattern(r"[_.\-\s]")
 
 
 def _allowed(length: int) -> int:

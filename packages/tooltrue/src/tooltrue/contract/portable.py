@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
-from tooltrue.contract.contract import Definition, Path, definition_of, place
+from tooltrue.contract.contract import Path, place
+from tooltrue.contract.digests import Definition, definition_of
 from tooltrue.contract.display import display_safe
 from tooltrue.contract.profile import Profile
 from tooltrue.contract.wording import (

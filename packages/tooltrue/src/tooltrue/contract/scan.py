@@ -16,7 +16,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from tooltrue.caching import cache_short_texts
-from tooltrue.contract.contract import Contract, Definition, Path, definition_of
+from tooltrue.contract.contract import Contract, Path
+from tooltrue.contract.digests import Definition, definition_of
 from tooltrue.contract.display import display_safe, excerpt
 from tooltrue.contract.encoded import decoded, may_be_encoded
 from tooltrue.contract.finding import ScanFinding, Severity

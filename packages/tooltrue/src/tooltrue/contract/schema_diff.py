@@ -18,7 +18,8 @@ from enum import Enum
 from typing import Any, Final
 from urllib.parse import unquote
 
-from tooltrue.contract.contract import Path, canonical
+from tooltrue.contract.contract import Path
+from tooltrue.contract.digests import canonical
 from tooltrue.contract.wording import (
     CHANGE_KEYWORD_EQUIVALENT,
     CHANGE_KEYWORD_NARROWED,

@@ -15,7 +15,7 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
-from tooltrue.contract.contract import fields
+from tooltrue.contract.digests import fields
 from tooltrue.errors import ConfigurationError, InvalidArguments, SchemaError, ToolError
 from tooltrue.host.wording import (
     APPROVAL_QUESTION_UNANSWERED,

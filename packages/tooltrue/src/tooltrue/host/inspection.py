@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from tooltrue.client.client import Client
-from tooltrue.contract.contract import Contract, fields
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.digests import fields
 from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.neighbours import Neighbours
 from tooltrue.contract.scan import scan

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, refers_only
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.contract.files import alone, write_whole
 from tooltrue.contract.wording import FILE_NOT_WRITABLE
 from tooltrue.errors import ConfigurationError, ParseError, fact_of

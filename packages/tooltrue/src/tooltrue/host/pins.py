@@ -17,8 +17,9 @@ from pathlib import Path
 
 from tooltrue.client.client import Target
 from tooltrue.client.config import ServerConfig
-from tooltrue.contract.contract import Contract, Definition, digest
+from tooltrue.contract.contract import Contract
 from tooltrue.contract.diff import Class, ContractChange, Diff, diff
+from tooltrue.contract.digests import Definition, digest
 from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.lock import Lock, find, read, write
 from tooltrue.contract.neighbours import NOBODY, Neighbours

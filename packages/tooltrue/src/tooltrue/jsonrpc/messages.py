@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import InvalidRequest, ParseError, RpcError
 from tooltrue.jsonrpc.wording import (
     DUPLICATE_JSON_KEY,
@@ -267,18 +268,18 @@ def _id_value(id: Json) -> Id | None:
 
 _SCALAR = rb'(?:"[^"\\]{0,1000}"|[-+.0-9Ee]{1,40}|true|false|null)'
 _MEMBER = rb'\s{0,99}"[^"\\]{0,1000}"\s{0,99}:\s{0,99}' + _SCALAR + rb"\s{0,99}"
-_HEAD = re.compile(rb"\s{0,99}\{((?:" + _MEMBER + rb',){0,20})\s{0,99}"(?:result|error)"\s{0,99}:\s{0,99}[\[{]')
-_TAIL = re.compile(rb"[\]}]\s{0,99}((?:," + _MEMBER + rb"){1,20})\}\s{0,99}\Z")
+_HEAD = LazyPattern(rb"\s{0,99}\{((?:" + _MEMBER + rb',){0,20})\s{0,99}"(?:result|error)"\s{0,99}:\s{0,99}[\[{]')
+_TAIL = LazyPattern(rb"[\]}]\s{0,99}((?:," + _MEMBER + rb"){1,20})\}\s{0,99}\Z")
 _TAIL_BYTES = 4_096
 
 
 def answered_id(frame: bytes) -> Id | None:
     """The id of an answer that :func:`decode` refuses, read from the members before and after its result, or None if it
     cannot be determined. The result itself is not examined, so that the cost does not depend on its size."""
-    head = _HEAD.match(frame)
+    head = _HEAD.compiled.match(frame)
     if head is None:
         return None
-    tail = _TAIL.search(frame[max(head.end(), len(frame) - _TAIL_BYTES) :])
+    tail = _TAIL.compiled.search(frame[max(head.end(), len(frame) - _TAIL_BYTES) :])
     try:
         members = decode(b"{%b}" % (head[1] + (tail[1][1:] if tail else b"")).rstrip(b","))
     except ParseError:
@@ -303,7 +304,7 @@ def _response_id(part: bytes) -> Id | None:
 def _elements(frame: bytes) -> Iterator[bytes]:
     """The raw elements of an array, at any nesting depth and even if it is truncated. Takes one pass."""
     begin, depth = 0, 0
-    for match in _STRUCTURE.finditer(frame):
+    for match in _STRUCTURE.compiled.finditer(frame):
         sign = match[0]
         depth += _LEVELS.get(sign, 0)
         if begin == 0:
@@ -316,7 +317,7 @@ def _elements(frame: bytes) -> Iterator[bytes]:
 
 
 # An unterminated string extends to the end of the frame, so that no byte is examined twice, whatever follows.
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
+_STRUCTURE = LazyPattern(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _LEVELS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 

@@ -14,13 +14,14 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from tooltrue.protocol.wording import INVISIBLE_CHARACTERS_IN_DEFINITION
 
 __all__ = ["ESCAPE", "check_plain", "cleaned", "hiding_characters", "may_hide"]
 
-ESCAPE = re.compile(rb"\\[ubf]|\\r(?!\\n)")
+ESCAPE = LazyPattern(rb"\\[ubf]|\\r(?!\\n)")
 """JSON escapes of control characters, other than tab and newline."""
 
 _BLANK = "\u2800"
@@ -239,7 +240,7 @@ def _count(counts: dict[str, int], kind: str, count: int) -> None:
 def check_plain(what: str, definition: object) -> None:
     """Raise ``DefinitionError`` if a definition holds hidden characters: people and models must read the same text."""
     data = encode(definition)
-    if data.isascii() and b"\x7f" not in data and ESCAPE.search(data) is None:
+    if data.isascii() and b"\x7f" not in data and ESCAPE.compiled.search(data) is None:
         return
     for text in filter(may_hide, _strings(decode(data))):
         counts: dict[str, int] = {}

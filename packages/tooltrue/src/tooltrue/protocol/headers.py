@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import DefinitionError, HeaderMismatch, InvalidArguments
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.wording import (
@@ -59,15 +60,15 @@ NAMED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resour
 Mirrors = tuple[tuple[str, tuple[str, ...], str], ...]
 """For each annotated property: header suffix, path in the arguments, JSON type."""
 
-_SENTINEL = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_PLAIN = re.compile(r"[\x20-\x7e]*")
+_SENTINEL = LazyPattern(r"=\?base64\?(.*)\?=", re.DOTALL)
+_TOKEN = LazyPattern(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PLAIN = LazyPattern(r"[\x20-\x7e]*")
 
 
 def encode_value(value: str) -> str:
     """Encode a header value: ``value`` itself where that is safe, otherwise ``=?base64?…?=`` of its UTF-8."""
     is_plain = value.isascii() and value.isprintable() and value == value.strip()
-    if is_plain and not (value.startswith("=?base64?") and _SENTINEL.fullmatch(value)):
+    if is_plain and not (value.startswith("=?base64?") and _SENTINEL.compiled.fullmatch(value)):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
@@ -75,9 +76,9 @@ def encode_value(value: str) -> str:
 def decode_value(header: str, value: str) -> str:
     """Decode a header value. A malformed sentinel raises ``HeaderMismatch``; it is never taken literally."""
     value = value.strip(" \t")
-    sentinel = _SENTINEL.fullmatch(value)
+    sentinel = _SENTINEL.compiled.fullmatch(value)
     if sentinel is None:
-        if not _PLAIN.fullmatch(value):
+        if not _PLAIN.compiled.fullmatch(value):
             raise HeaderMismatch.of(HEADER_NOT_DECODABLE, header=header, problem=Worded(REASON_HEADER_NOT_ASCII, {}))
         return value
     try:
@@ -168,7 +169,7 @@ def _reachable(schema: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tup
 
 def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
     suffix, kind = schema["x-mcp-header"], schema.get("type")
-    if not isinstance(suffix, str) or not _TOKEN.fullmatch(suffix):
+    if not isinstance(suffix, str) or not _TOKEN.compiled.fullmatch(suffix):
         raise DefinitionError.of(
             MCP_HEADER_SETTING_INVALID, problem=Worded(REASON_HEADER_NAME_NO_TOKEN, {"path": ".".join(path)})
         )

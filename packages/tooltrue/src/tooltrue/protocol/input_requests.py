@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.wording import (
@@ -300,7 +301,7 @@ _ACTIONS = frozenset((
     "kill", "purge", "reboot", "remove", "reset", "restart", "rm", "run", "shell", "shutdown", "stop", "sudo",
     "truncate", "uninstall", "unlink", "update", "upgrade", "wipe",
 ))  # fmt: skip
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
+_WORDS = LazyPattern(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
 def check_url(url: str) -> None:
@@ -311,14 +312,14 @@ def check_url(url: str) -> None:
         raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_ACTION, {"word": word}))
     if host not in _LOOPBACK and _is_inner(host):
         raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_INNER, {}))
-    if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
+    if any(_HOLDS.compiled.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
         raise DefinitionError.of(ELICITATION_URL_INVALID, problem=Worded(REASON_URL_TOKEN, {}))
 
 
 def _action(parts: SplitResult) -> str:
     """The first word in the path, query or fragment that names an action, or ``""``. Opening an address is a GET, and
     local programs that trust any user of the machine act on it."""
-    words = _WORDS.findall(unquote(f"{parts.path} {parts.query} {parts.fragment}"))
+    words = _WORDS.compiled.findall(unquote(f"{parts.path} {parts.query} {parts.fragment}"))
     return next((word for word in words if word.lower() in _ACTIONS), "")
 
 
@@ -340,7 +341,7 @@ def check_page(url: str) -> tuple[SplitResult, str]:
 
 
 # "MUST NOT provide a URL which is pre-authenticated" (client/elicitation, "Safe URL Handling").
-_HOLDS = re.compile(
+_HOLDS = LazyPattern(
     r"(?:^|[_.-])(?:token|passw(?:or)?d|secret|api_?key|apikey|jwt|credential)s?$|^(?:auth|pwd)$", re.IGNORECASE
 )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.wording import (
     META_KEY_INVALID,
@@ -21,10 +21,10 @@ REPLACES = "tooltrue/replaces"
 DEPRECATED = "tooltrue/deprecated"
 """The ``_meta`` key of a deprecated tool, and of its results: the replacement to use."""
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_NAME = LazyPattern(r"[A-Za-z0-9_.-]{1,128}")
 
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_KEY = re.compile(
+_KEY = LazyPattern(
     rf"(?:(?P<prefix>{_LABEL}(?:\.{_LABEL})*)/)?(?P<name>(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?)"
 )
 _RESERVED_LABELS = ("modelcontextprotocol", "mcp")
@@ -32,7 +32,7 @@ _RESERVED_NAMES = frozenset({"progressToken", "traceparent", "tracestate", "bagg
 
 
 def is_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None
+    return _NAME.compiled.fullmatch(name) is not None
 
 
 def check_meta(keys: Iterable[object]) -> None:
@@ -43,7 +43,7 @@ def check_meta(keys: Iterable[object]) -> None:
 
 
 def _key_problem(key: object) -> Worded | None:
-    match = _KEY.fullmatch(key) if isinstance(key, str) else None
+    match = _KEY.compiled.fullmatch(key) if isinstance(key, str) else None
     if match is None or not key:
         return Worded(REASON_META_KEY_NOT_A_NAME, {})
     labels = (match["prefix"] or "").split(".")

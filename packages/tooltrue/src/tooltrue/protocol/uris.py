@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wording import (
@@ -28,15 +29,15 @@ __all__ = ["MAX_URI", "Template", "is_template", "is_uri", "read_template"]
 MAX_URI = 8_192
 
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.\-]*:"
-_URI = re.compile(_SCHEME + r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
-_STARTS_WITH_SCHEME = re.compile(_SCHEME)
-_EXPRESSION = re.compile(r"\{([^{}]*)\}")
-_VARIABLE = re.compile(r"(\+?)([A-Za-z_][A-Za-z0-9_]*)")
+_URI = LazyPattern(_SCHEME + r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
+_STARTS_WITH_SCHEME = LazyPattern(_SCHEME)
+_EXPRESSION = LazyPattern(r"\{([^{}]*)\}")
+_VARIABLE = LazyPattern(r"(\+?)([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def is_uri(text: str) -> bool:
     """Whether ``text`` is an absolute URI (RFC 3986, section 3) of at most ``MAX_URI`` characters."""
-    return len(text) <= MAX_URI and _URI.fullmatch(text) is not None
+    return len(text) <= MAX_URI and _URI.compiled.fullmatch(text) is not None
 
 
 def is_template(text: str) -> bool:
@@ -83,19 +84,19 @@ class Template(Value, frozen=True):
 
 
 _RESERVED = ":/[]@!$&'()*+,;="
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
-_DRIVE = re.compile("[A-Za-z]:")
+_UNSAFE = LazyPattern(r"[\x00-\x1f\x7f-\x9f\\]")
+_DRIVE = LazyPattern("[A-Za-z]:")
 _MAX_DECODED = 3
 
 
 def _is_segment(value: str) -> bool:
-    return value not in ("", ".", "..") and "/" not in value and _UNSAFE.search(value) is None
+    return value not in ("", ".", "..") and "/" not in value and _UNSAFE.compiled.search(value) is None
 
 
 def _is_path(value: str) -> bool:
     """Whether the path stays in its folder even if decoded again; no real file name is encoded that many times."""
     for _ in range(_MAX_DECODED):
-        if _DRIVE.match(value) is not None or not all(map(_is_segment, value.split("/"))):
+        if _DRIVE.compiled.match(value) is not None or not all(map(_is_segment, value.split("/"))):
             return False
         before, value = value, _decoded(value)
         if value == before:
@@ -109,11 +110,11 @@ def _decoded(text: str) -> str:
 
 def read_template(text: str) -> Template:
     """Parse a template. Raises ``DefinitionError`` if ``text`` is not a template or is ambiguous."""
-    pieces = _EXPRESSION.split(text)  # text, expression, text, expression, … text
+    pieces = _EXPRESSION.compiled.split(text)  # text, expression, text, expression, … text
     literals, expressions = pieces[::2], pieces[1::2]
     variables = [_variable(text, expression) for expression in expressions]
     names = tuple(name for _, name in variables)
-    if not _STARTS_WITH_SCHEME.match(literals[0]) or not is_uri("x".join(literals)):
+    if not _STARTS_WITH_SCHEME.compiled.match(literals[0]) or not is_uri("x".join(literals)):
         raise DefinitionError.of(URI_NOT_ABSOLUTE, uri=text)
     if len(set(names)) < len(names):
         raise DefinitionError.of(URI_TEMPLATE_AMBIGUOUS, uri=text, problem=Worded(REASON_URI_VARIABLE_TWICE, {}))
@@ -131,7 +132,7 @@ def read_template(text: str) -> Template:
 
 
 def _variable(text: str, expression: str) -> tuple[str, str]:
-    match = _VARIABLE.fullmatch(expression)
+    match = _VARIABLE.compiled.fullmatch(expression)
     if match is None:
         raise DefinitionError.of(
             URI_TEMPLATE_AMBIGUOUS, uri=text, problem=Worded(REASON_URI_EXPRESSION_INVALID, {"expression": expression})

@@ -34,8 +34,8 @@ import contextlib
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from functools import partial
-from typing import Any, Literal, TypeAlias
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tooltrue.errors import InvalidRequest
 from tooltrue.jsonrpc.messages import Json, Notification, RpcRequest, is_id
@@ -46,13 +46,15 @@ from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import UNTRACED, Tracing
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.types import Value, replaced
-from tooltrue.server.legacy import LegacyHandler, LegacySession
 from tooltrue.server.modern import ModernHandler
 from tooltrue.server.service import ServedProvider, log_cancellation
 from tooltrue.server.wording import REASON_ALREADY_INITIALIZED
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.wording import Worded
+
+if TYPE_CHECKING:  # most clients open no session
+    from tooltrue.server.legacy import LegacyHandler, LegacySession
 
 __all__ = ["Era", "Handlers", "Opening", "ServerConnection", "era_of"]
 
@@ -93,9 +95,15 @@ class Handlers:
     def __init__(self, served: ServedProvider) -> None:
         self.served = served
         self.modern = ModernHandler(served)
-        self.legacy = LegacyHandler(served)
         self._tracing: Tracing | None = None
         self.traces = False
+
+    @cached_property
+    def legacy(self) -> LegacyHandler:
+        """The session-based handler, made for the first request that needs it."""
+        from tooltrue.server.legacy import LegacyHandler  # noqa: PLC0415 - most clients open no session
+
+        return LegacyHandler(self.served)
 
     def open(self) -> None:
         """Call before the first request of a channel or an application: tracing has been set up by then."""
@@ -172,7 +180,7 @@ class ServerConnection:
             case "legacy":
                 if request.method == "logging/setLevel" and self._session is not None:
                     self._session = replaced(self._session, level=self._handlers.legacy.level(request))
-                session = self._session or _BEFORE_HANDSHAKE
+                session = self._session or _before_handshake()
                 if not self._ready and session.capabilities:
                     session = replaced(session, capabilities={})  # no client is asked before it is ready (lifecycle)
                 with self._handlers.traced(request, self._carrier, session):
@@ -267,4 +275,10 @@ class ServerConnection:
 _SPEAKER: ContextVar[tuple[ServerConnection, Principal] | None] = ContextVar("speaker", default=None)
 """The sender of the message being answered, and its conversation: a tool may hold another conversation meanwhile."""
 
-_BEFORE_HANDSHAKE = LegacySession(versions.BY_NAME[versions.NEWEST_LEGACY])
+
+@cache
+def _before_handshake() -> LegacySession:
+    """The session that answers ``ping`` on a channel that has none yet."""
+    from tooltrue.server.legacy import LegacySession  # noqa: PLC0415 - most clients open no session
+
+    return LegacySession(versions.BY_NAME[versions.NEWEST_LEGACY])

@@ -11,9 +11,9 @@ import contextlib
 import hashlib
 import secrets
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from tooltrue.contract.contract import digest, pin
+from tooltrue.contract.digests import digest, pin
 from tooltrue.errors import (
     DefinitionError,
     HeaderMismatch,
@@ -27,7 +27,6 @@ from tooltrue.errors import (
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.jsonrpc.peer import Dialogue, internal_error
 from tooltrue.protocol.input_requests import InputRequest, check_request, lacking, malformed
-from tooltrue.protocol.legacy import Projection
 from tooltrue.protocol.name_rules import check_meta
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
 from tooltrue.server.sealed_tokens import BadSeal
@@ -46,6 +45,9 @@ from tooltrue.tools.rounds import Memory, Rounds, remembered
 from tooltrue.tools.vocabulary import Principal, Tool
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
 from tooltrue.wording import REASON_NO_REASON_GIVEN, Worded
+
+if TYPE_CHECKING:  # most clients open no session
+    from tooltrue.protocol.legacy import Projection
 
 __all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "run_with_questions"]
 

@@ -14,7 +14,6 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
@@ -110,20 +109,17 @@ def admit(arrival: int, now: int, *, per_second: float, burst: int, cost: int) -
     return arrival, ahead - span
 
 
-@dataclass(frozen=True, slots=True)
 class Bucket:
     """A key and its limit, precomputed for many calls: ``room`` is how far ahead an arrival may be."""
 
-    key: str
-    per_second: float
-    burst: int
-    interval: int = field(init=False)
-    room: int = field(init=False)
+    __slots__ = ("burst", "interval", "key", "per_second", "room")
 
-    def __post_init__(self) -> None:
-        interval = _interval(self.per_second)
-        object.__setattr__(self, "interval", interval)
-        object.__setattr__(self, "room", (self.burst - 1) * interval)
+    def __init__(self, key: str, per_second: float, burst: int) -> None:
+        self.key = key
+        self.per_second = per_second
+        self.burst = burst
+        self.interval = _interval(per_second)
+        self.room = (burst - 1) * self.interval
 
 
 def _interval(per_second: float) -> int:

@@ -11,12 +11,12 @@ import contextlib
 import errno
 import logging
 import os
-import re
 import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Protocol
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.state.log import Log, Mark
@@ -31,7 +31,7 @@ _log = logging.getLogger("tooltrue.audit")
 EVERY = 10.0
 _FIRST = 1.0
 _PAGE = 1_000
-_CUT = re.compile("[0-9]+(?: [0-9a-f]{0,63})?")
+_CUT = LazyPattern("[0-9]+(?: [0-9a-f]{0,63})?")
 """The beginning of a line."""
 
 
@@ -151,7 +151,7 @@ def read_seals(path: Path) -> list[Mark]:
     except (OSError, ValueError) as error:
         raise ConfigurationError.of(SEAL_FILE_INVALID, path=path, problem=error) from error
     marks = [mark for line in lines if (mark := _parse_mark(line)) is not None]
-    cut = sum(_CUT.fullmatch(line) is not None for line in lines)
+    cut = sum(_CUT.compiled.fullmatch(line) is not None for line in lines)
     if not marks or len(marks) + cut < len(lines) - 1:
         raise ConfigurationError.of(SEAL_FILE_INVALID, path=path, problem=Worded(REASON_NO_SEAL_LINES, {}))
     return marks

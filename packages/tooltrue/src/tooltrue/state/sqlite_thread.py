@@ -7,12 +7,12 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tooltrue.errors import ConfigurationError, StateError
+from tooltrue.protocol.types import Value
 from tooltrue.state.store_thread import StoreThread, Work
 from tooltrue.state.wording import STATE_FILE_NOT_OPENABLE, STATE_FILE_TOO_NEW, STATE_FILE_UNUSABLE
 
@@ -22,8 +22,7 @@ LAYOUT = 2
 """The newest layout version that this release knows. A file's ``user_version`` is the newest of its tables."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SqliteSettings:
+class SqliteSettings(Value, frozen=True, eq=False):
     """Settings of a thread for its file.
 
     ``tables``       statements that create missing tables
@@ -41,7 +40,7 @@ class SqliteSettings:
     capacity: int
     linger: float = 0.0
     layout: int = 1
-    additions: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
+    additions: Mapping[str, Mapping[str, str]] = {}
 
 
 class SqliteThread(StoreThread[sqlite3.Connection]):

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from tooltrue.tools.binding.bind import Run, bind
 from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
+from tooltrue.wording import Worded
 
 __all__ = ["main"]
 
@@ -54,9 +56,18 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
     except InvalidResult as error:
         return {"broken": str(error)}
     except ToolError as error:
-        return {"code": error.code, "facts": error.facts, "text": str(error)}
+        return {"code": error.code, "facts": _plain(error.facts), "text": str(error)}
     except BaseException as error:  # noqa: BLE001 - any crash is reported, for the log of the server
         return {"crash": trace_text(error)}
+
+
+def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of an error for JSON; a message among them becomes an object, which ``isolated_calls`` reads."""
+    return {name: _plain_message(fact) if isinstance(fact, Worded) else fact for name, fact in facts.items()}
+
+
+def _plain_message(message: Worded) -> dict[str, Any]:
+    return {"code": message.code, "facts": _plain(message.facts), "is_clause": message.is_clause}
 
 
 async def _run(run: Run, call: ToolCall) -> ToolOutcome:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
-
-from typing_extensions import TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownEntry
 from tooltrue.protocol import types as wire
@@ -52,41 +50,12 @@ from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # a server without resources and prompts does not need it
     from tooltrue.tools.binding.text_functions import TextFunction
+    from tooltrue.tools.settings import PromptSettings, ResourceSettings
 
-__all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]
+__all__ = ["LocalLibrary", "shelved"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-
-
-class ResourceSettings(TypedDict, total=False):
-    """The arguments of the ``resource`` decorator.
-
-    ``size`` is in bytes. ``blocking=False``: a plain function that is known to be quick is called without a thread.
-    ``untrusted=True``: the contents come from strangers, and are marked so for the client.
-    """
-
-    name: str
-    title: str
-    description: str
-    mime_type: str
-    size: int
-    annotations: wire.Annotations
-    icons: Sequence[wire.Icon]
-    meta: Mapping[str, Any]
-    blocking: bool
-    untrusted: bool
-
-
-class PromptSettings(TypedDict, total=False):
-    """The arguments of the ``prompt`` decorator."""
-
-    name: str
-    title: str
-    description: str
-    icons: Sequence[wire.Icon]
-    meta: Mapping[str, Any]
-    blocking: bool
 
 
 class _LocalResource(Value, frozen=True):
@@ -168,7 +137,7 @@ class LocalLibrary(NoTools):
         that is taken.
         """
         _check_uri(uri)
-        _check_settings(settings, ResourceSettings)
+        _check_settings(settings, "ResourceSettings")
         bound = self._text_function(function, f"resource {uri!r}", settings)
         about = _about(settings, _name_of(function) or uri, bound)
         about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
@@ -214,7 +183,7 @@ class LocalLibrary(NoTools):
         """
         if isinstance(function, str):
             raise DefinitionError.of(REGISTERED_VALUE_NOT_FUNCTION, value=function, kind="prompt")
-        _check_settings(settings, PromptSettings)
+        _check_settings(settings, "PromptSettings")
         name = settings.get("name") or _name_of(function)
         if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
             raise DefinitionError.of(PROMPT_NAME_INVALID, name=name)
@@ -338,10 +307,13 @@ def _check_uri(uri: object) -> None:
         raise DefinitionError.of(RESOURCE_WITHOUT_URI, name=getattr(uri, "__name__", type(uri).__name__))
 
 
-def _check_settings(settings: Mapping[str, Any], options: type) -> None:
+def _check_settings(settings: Mapping[str, Any], options: Literal["PromptSettings", "ResourceSettings"]) -> None:
+    from tooltrue.tools import settings as types  # noqa: PLC0415 - most servers have tools alone
+
+    known = getattr(types, options).__annotations__
     for name in settings:
-        if name not in options.__annotations__:
-            raise DefinitionError.of(UNKNOWN_DEFINITION_SETTING, name=name, known=", ".join(options.__annotations__))
+        if name not in known:
+            raise DefinitionError.of(UNKNOWN_DEFINITION_SETTING, name=name, known=", ".join(known))
 
 
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from typing import Any
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import InvalidResult
 from tooltrue.protocol.types import (
     AudioContent,
@@ -35,7 +35,7 @@ from tooltrue.tools.wording import PROMPT_RETURN_NOT_ACCEPTED
 __all__ = ["prompt_result", "resource_result"]
 
 _PARTS = (TextResource, BlobResource)
-_MIME_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?")
+_MIME_TYPE = LazyPattern(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?")
 
 
 def resource_result(value: Any, uri: str, mime_type: str | None) -> ReadOutcome | None:
@@ -101,7 +101,7 @@ def _check_block(block: ContentBlock) -> None:
     match block:
         case ImageContent() | AudioContent():
             _check_base64(block.data)
-            if _MIME_TYPE.fullmatch(block.mimeType) is None:
+            if _MIME_TYPE.compiled.fullmatch(block.mimeType) is None:
                 raise InvalidResult(f"{block.mimeType!r} is not a MIME type")
         case EmbeddedResource():
             _check_part(block.resource)

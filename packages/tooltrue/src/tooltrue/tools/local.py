@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeVar, Unpack, overload
-
-from typing_extensions import TypedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from tooltrue.crashes import log_crash
 from tooltrue.errors import DefinitionError, UnknownTool
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.binding import Bound, ToolOptions, bind, bind_raw
-from tooltrue.tools.bounds import Rate
 from tooltrue.tools.memo import Remembered
 from tooltrue.tools.null import NoLibrary
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import (
     EVERYONE,
-    Effect,
-    Personal,
-    Principal,
     ProviderChange,
     RequestContext,
-    Secrets,
     Tool,
     ToolCall,
     Unwatch,
@@ -38,43 +31,12 @@ from tooltrue.tools.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["LocalToolset", "ToolSettings"]
+if TYPE_CHECKING:  # for annotations only
+    from tooltrue.tools.settings import ToolSettings
+
+__all__ = ["LocalToolset"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class ToolSettings(TypedDict, total=False):
-    """The arguments of the ``tool`` decorator; described in :class:`tooltrue.tools.binding.ToolOptions`."""
-
-    name: str
-    title: str
-    description: str
-    effect: Effect
-    idempotent: bool
-    open_world: bool
-    examples: Sequence[Mapping[str, Any]]
-    seconds: float
-    max_bytes: int
-    max_argument_bytes: int
-    rate: Rate
-    at_once: int
-    isolation: Literal["process"]
-    blocking: bool
-    secrets: Secrets
-    personal: Personal
-    untrusted: bool
-    sends: bool
-    repair: bool
-    visible: Callable[[Principal], bool]
-    requires: Collection[str]
-    confirm: bool
-    read_when: Mapping[str, bool]
-    preview: Callable[[dict[str, Any]], Any]
-    excused: Mapping[str, str]
-    icons: Sequence[wire.Icon]
-    meta: Mapping[str, Any]
-    replaces: str | Collection[str]
-    deprecated: str
 
 
 def _name(tool: Tool) -> str:

@@ -24,10 +24,13 @@ from tooltrue.tools.advice import CONTEXT, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import ClientQuestion, Rounds
 from tooltrue.tools.stored_results import StoredResult
-from tooltrue.tools.tasks import Task
 from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
 
+if TYPE_CHECKING:  # only a host has tasks
+    from tooltrue.tools.tasks import Task
+
 __all__ = [
+    "CLEANED",
     "EFFECTS",
     "EVERYONE",
     "LOCAL",
@@ -66,6 +69,9 @@ Personal: TypeAlias = Literal["mask", "keep"]
 
 UNTRUSTED = "tooltrue/untrusted"
 """The key of ``_meta`` that marks output of tools and resources as text from strangers."""
+
+CLEANED = "tooltrue/cleaned"
+"""The key of ``_meta`` under which a result reports how it was cleaned."""
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 

@@ -5,14 +5,12 @@ Whether a tool's arguments can hold a secret at all is decided once for each too
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.caching import cache_short_texts
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.policy.sanitize.prescan import suspected
-from tooltrue.policy.sanitize.secrets import SHORTEST, mask_secrets
 from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.types import Mutable, Value, field
 from tooltrue.tools.vocabulary import Tool
@@ -21,13 +19,13 @@ __all__ = ["MASKED", "Masks"]
 
 MASKED = "[masked]"
 
-_SECRET = re.compile(
+_SECRET = LazyPattern(
     r"pass(word|wd|phrase|code)|\bpwd\b|secret(?!ar)|token\b(?! (count|limit|budget|type|url)\b)"
     r"|\b(access|api|auth|bearer|refresh) ?tokens\b|credential|\b(api|access|private|secret|signing) ?key"
     r"|\bauth\b|authorization|\bcookies?\b|\bbearer\b|\bcv[cv]2?\b"
 )
-_QUERY = re.compile(r"([?&;#](\w[\w.-]*)=)[^&;#]*")
-_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
+_QUERY = LazyPattern(r"([?&;#](\w[\w.-]*)=)[^&;#]*")
+_HUMPS = LazyPattern(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _KEPT_TOOLS = 10_000
 
 
@@ -37,6 +35,9 @@ def _plain(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
+    from tooltrue.policy.sanitize.prescan import suspected  # noqa: PLC0415 - loaded with the first call
+    from tooltrue.policy.sanitize.secrets import SHORTEST, mask_secrets  # noqa: PLC0415 - loaded with the first call
+
     if len(text) < SHORTEST:
         return text
     patterns = suspected(text.encode(errors="replace"))
@@ -46,7 +47,7 @@ def _without_secrets(text: str) -> str:
 @cache_short_texts(4096)
 def _is_secret(name: str) -> bool:
     """Return whether a value of this name is secret: ``apiKey``, ``db_password``, ``X-Auth-Token``; not ``author``."""
-    return _SECRET.search(_HUMPS.sub(" ", name).lower()) is not None
+    return _SECRET.compiled.search(_HUMPS.compiled.sub(" ", name).lower()) is not None
 
 
 class Masks(Value, frozen=True):
@@ -69,7 +70,7 @@ class Masks(Value, frozen=True):
     def text(self, text: str) -> str:
         """Mask secrets in a text such as a name or a URI, including query parameters with secret names."""
         plain = _plain(text)
-        clean = _QUERY.sub(lambda match: match[1] + MASKED if _is_secret(match[2]) else match[0], plain)
+        clean = _QUERY.compiled.sub(lambda match: match[1] + MASKED if _is_secret(match[2]) else match[0], plain)
         return self._detected(text if clean == plain else clean)
 
     def _detected(self, text: str) -> str:

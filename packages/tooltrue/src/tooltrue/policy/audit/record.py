@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from itertools import compress
 from typing import Any
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.jsonrpc.messages import EncodedJson, canonical, datetimes, decode, encode, encode_lines
 from tooltrue.policy.audit.argument_masking import Masks
-from tooltrue.policy.sanitize.prescan import prescan
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.state.log import DraftRecord, timestamp
 from tooltrue.tools.vocabulary import CallRecord, Principal
@@ -24,7 +23,7 @@ MAX_ARGUMENTS = 8_192
 """Bytes of arguments that a record holds; of longer ones, it has the size and a digest."""
 _MAX_NAME = 512
 _MAX_SHARED = 100
-_TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACEPARENT = LazyPattern("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class _RecordBody(Value, frozen=True, omit_defaults=True, gc=False):
@@ -124,6 +123,8 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
     def encode_all(cls, records: Sequence[Record], times: Sequence[float]) -> list[bytes]:
         """Return the text of each record. Ordinary ones share the greater part of it (:class:`_SharedText`). Their
         arguments are scanned for secrets together, and one by one only if there may be some."""
+        from tooltrue.policy.sanitize.prescan import prescan  # noqa: PLC0415 - a server loads the search for secrets with its first call
+
         texts = _shared_texts(records)
         if prescan(b",".join([record.arguments for record in compress(records, texts)]), secrets=True):
             texts = [None] * len(records)
@@ -170,6 +171,8 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             return self._body(encode({"[mask failed]": type(error).__name__}), (), "[mask failed]")
 
     def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
+        from tooltrue.policy.sanitize.prescan import prescan  # noqa: PLC0415 - a server loads the search for secrets with its first call
+
         masks, trail = self.source.masks, self.trail
         is_plain = trail.ran and masks.is_plain(trail.tool) and not prescan(self.arguments, secrets=True)
         if is_plain or self.arguments == b"{}":
@@ -261,7 +264,7 @@ def _moments(times: Sequence[float]) -> list[datetime]:
 
 def _trace(traceparent: object) -> str:
     """Return the trace id of W3C Trace Context, if the request has one."""
-    match = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
+    match = _TRACEPARENT.compiled.fullmatch(traceparent) if isinstance(traceparent, str) else None
     return "" if match is None else match[1]
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.policy.wording import APPROVAL_PATTERN_MISMATCH, TOO_MANY_PENDING_APPROVALS, UNKNOWN_TICKET

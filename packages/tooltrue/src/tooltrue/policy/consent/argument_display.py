@@ -15,6 +15,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tooltrue._internal.lazy_pattern import LazyPattern
+
 __all__ = ["display_arguments", "display_json", "display_text"]
 
 _RUN = 24
@@ -33,8 +35,8 @@ _BLOCKS_FROM_RIGHT = (
     range(0x10800, 0x11000),
     range(0x1E800, 0x1F000),
 )
-_UNIT = re.compile(r"\\u[0-9a-f]{4}|\\.|.", re.DOTALL)
-_SAME = re.compile(r"(\\\\|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|.)\1*", re.DOTALL)
+_UNIT = LazyPattern(r"\\u[0-9a-f]{4}|\\.|.", re.DOTALL)
+_SAME = LazyPattern(r"(\\\\|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|.)\1*", re.DOTALL)
 
 
 def display_arguments(arguments: Mapping[str, Any]) -> str:
@@ -61,12 +63,14 @@ def display_text(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Escape all that is invisible in text in which a backslash begins an escape, and count each long run."""
-    return _isolated(_SAME.sub(_counted, text if text.isascii() and text.isprintable() else "".join(_signs(text))))
+    return _isolated(
+        _SAME.compiled.sub(_counted, text if text.isascii() and text.isprintable() else "".join(_signs(text)))
+    )
 
 
 def _signs(text: str) -> Iterator[str]:
     carries = False  # whether a mark may follow
-    for unit in _UNIT.findall(text):
+    for unit in _UNIT.compiled.findall(text):
         is_plain = len(unit) > 1 or (_is_plain(unit) and (carries or not _is_mark(unit)))
         carries = is_plain and len(unit) == 1 and (unit.isalnum() or _is_mark(unit))
         yield unit if is_plain else _escaped(unit)

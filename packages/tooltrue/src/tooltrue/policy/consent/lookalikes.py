@@ -7,11 +7,11 @@ Chinese and Japanese beside Latin letters included.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Collection
 from typing import Final
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.contract.names import skeleton
 from tooltrue.policy.consent.argument_display import display_text
 from tooltrue.policy.wording import LABEL_LOOKALIKE_NAME, LABEL_MISLEADING_LETTERS
@@ -20,7 +20,7 @@ from tooltrue.wording import sentence
 
 __all__ = ["odd_letters", "shown_name"]
 
-_WORDS: Final = re.compile(r"[^\W_]+")
+_WORDS: Final = LazyPattern(r"[^\W_]+")
 _NAMED: Final = 3
 
 
@@ -43,7 +43,7 @@ def odd_letters(name: str) -> tuple[str, ...]:
     if name.isascii() and name.isprintable():
         return ()
     hidden = {sign for sign in name if display_text(sign).startswith("\\u") and not unicodedata.combining(sign)}
-    odd = {sign for word in _WORDS.findall(name) if _is_disguised(word) for sign in word if not sign.isascii()}
+    odd = {sign for word in _WORDS.compiled.findall(name) if _is_disguised(word) for sign in word if not sign.isascii()}
     return tuple(sign for sign in dict.fromkeys(name) if sign in hidden | odd)
 
 

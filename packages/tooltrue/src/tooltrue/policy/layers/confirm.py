@@ -13,10 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from tooltrue.contract.contract import pin
+from tooltrue.contract.digests import pin
 from tooltrue.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
-from tooltrue.policy.consent.question import AnsweredGrant, Consent, StandingGrant, TicketGrant, approval_message
 from tooltrue.policy.plan import Leaving, Step, StepLayer
 from tooltrue.policy.wording import (
     APPROVAL_ALREADY_CONSUMED,
@@ -190,6 +189,8 @@ class Confirming(StepLayer, frozen=True):
             return decided
         if (trail := call.context.trail) is not None:
             trail.rule = trail.rule or f"confirm: {decided.by}"
+        from tooltrue.policy.consent.question import StandingGrant  # noqa: PLC0415 - few calls are asked about
+
         # The person whose standing grant covers more than this call was not shown this one, unless the tool has named
         # the stake.
         call.context = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
@@ -202,6 +203,8 @@ class Confirming(StepLayer, frozen=True):
         request = self._request(call, tool)
         if (grant := await self._existing_grant(request)) is not None:
             return grant
+        from tooltrue.policy.consent.question import Consent  # noqa: PLC0415 - few calls are asked about
+
         rounds = call.context.rounds
         if rounds is not None and call.context.can_ask(Consent("", self.language)):
             return await self._ask(request, tool, rounds)
@@ -224,6 +227,8 @@ class Confirming(StepLayer, frozen=True):
         )
 
     async def _existing_grant(self, request: ApprovalRequest) -> Grant | None:
+        from tooltrue.policy.consent.question import StandingGrant, TicketGrant  # noqa: PLC0415 - few calls are asked about
+
         match await self.approvals.granted(request):
             case None:
                 return None
@@ -235,6 +240,8 @@ class Confirming(StepLayer, frozen=True):
     # --- through the client
 
     async def _ask(self, request: ApprovalRequest, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
+        from tooltrue.policy.consent.question import AnsweredGrant, Consent  # noqa: PLC0415 - few calls are asked about
+
         nonce, key, message = await rounds.once(_KEY, partial(self._first, request, tool))
         if key != request.key:  # the tool was replaced while the question was open
             raise ToolError.of(TOOL_CHANGED_SINCE_APPROVAL, tool=request.tool)
@@ -251,6 +258,8 @@ class Confirming(StepLayer, frozen=True):
     async def _first(self, request: ApprovalRequest, tool: Tool) -> list[str]:
         """Prepare the first question. Returns the values that stay the same over all rounds."""
         request = await previewed(request, tool, self.language)
+        from tooltrue.policy.consent.question import approval_message  # noqa: PLC0415 - few calls are asked about
+
         message = approval_message(request, self.language)
         if len(message) > self.settings.max_shown:
             raise await self._ticket(request, ARGUMENTS_TOO_LONG_FOR_APPROVAL)

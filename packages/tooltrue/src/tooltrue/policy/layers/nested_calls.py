@@ -5,7 +5,7 @@ It needs its own approval, and its questions are asked and answered under keys o
 
 from __future__ import annotations
 
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.policy.plan import Step
 from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.rounds import Rounds

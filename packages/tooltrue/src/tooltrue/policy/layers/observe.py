@@ -21,10 +21,10 @@ from tooltrue.errors import (
 from tooltrue.observe.meter import Meter
 from tooltrue.observe.tracing import OPERATION
 from tooltrue.policy.plan import Step
-from tooltrue.policy.sanitize.redactor import CLEANED
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, ToolOutcome
 from tooltrue.tools.toolset import Layer, Provider
 from tooltrue.tools.vocabulary import (
+    CLEANED,
     CompletionGet,
     Operation,
     Principal,

@@ -13,7 +13,6 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError
@@ -25,7 +24,7 @@ from tooltrue.policy.wording import (
     RATE_LIMITS_UNAVAILABLE,
     TOOL_RATE_LIMIT_EXCEEDED,
 )
-from tooltrue.protocol.types import Value, field
+from tooltrue.protocol.types import Mutable, Value, field
 from tooltrue.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import Rounds
@@ -190,8 +189,7 @@ def _bucket(key: str, rate: Rate) -> Bucket:
     return Bucket(key, rate.per_second, rate.burst)
 
 
-@dataclass(slots=True)
-class _Lease:
+class _Lease(Mutable):
     """``remaining`` of ``size`` calls may be made up to ``until``; ``waiting`` counts those that came meanwhile."""
 
     remaining: int

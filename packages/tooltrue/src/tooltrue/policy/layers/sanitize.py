@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tooltrue.errors import InvalidParams, InvalidResult, RpcError, ToolError, TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import EncodedJson, encode
 from tooltrue.policy.layers.stored_results import BUDGET
 from tooltrue.policy.plan import Step, StepLayer
-from tooltrue.policy.sanitize.blocks import check_blocks
-from tooltrue.policy.sanitize.channel import CleanChannel
-from tooltrue.policy.sanitize.fit import LEAST, MAX_BLOCKS, fit
-from tooltrue.policy.sanitize.prescan import PrescanResult, Wants, prescan
-from tooltrue.policy.sanitize.redactor import Redactor
-from tooltrue.policy.sanitize.result_bytes import all_text, is_text_copy, result_bytes, scannable_bytes
-from tooltrue.policy.sanitize.slices import cut_secrets
 from tooltrue.policy.wording import TOOL_RESULT_TOO_LARGE, TOOL_RESULT_WITHHELD
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import (
@@ -49,6 +42,10 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
 )
 
+if TYPE_CHECKING:  # loaded with the first call, like the functions that search for secrets
+    from tooltrue.policy.sanitize.prescan import PrescanResult, Wants
+    from tooltrue.policy.sanitize.redactor import Redactor
+
 __all__ = ["sanitize_output"]
 
 
@@ -69,9 +66,15 @@ class _SanitizeOutput(StepLayer, frozen=True):
 
     @property
     def wants(self) -> Wants:
+        from tooltrue.policy.sanitize.prescan import Wants  # noqa: PLC0415 - loaded with the first call
+
         return Wants(self.secrets == "mask", self.personal == "mask")
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        from tooltrue.policy.sanitize.fit import LEAST, MAX_BLOCKS, fit  # noqa: PLC0415 - loaded with the first call
+        from tooltrue.policy.sanitize.prescan import Wants, prescan  # noqa: PLC0415 - loaded with the first call
+        from tooltrue.policy.sanitize.result_bytes import all_text, scannable_bytes  # noqa: PLC0415 - loaded with the first call
+
         wants = Wants((tool.secrets or self.secrets) == "mask", (tool.personal or self.personal) == "mask")
         limit = tool.max_bytes or self.max_bytes
 
@@ -131,7 +134,9 @@ class _SanitizeOutput(StepLayer, frozen=True):
     async def _redacted_result(
         self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: PrescanResult, wants: Wants
     ) -> CallToolResult:
-        redactor = Redactor(suspicion)
+        from tooltrue.policy.sanitize.slices import cut_secrets  # noqa: PLC0415 - loaded with the first call
+
+        redactor = _redactor(suspicion)
         if wants.secrets:
             redactor.slices.update(cut_secrets(context.slices, redactor.secrets))
         content = await self._checked(result.content, context, redactor)
@@ -140,6 +145,8 @@ class _SanitizeOutput(StepLayer, frozen=True):
         return _redacted(tool, replaced(result, content=content), redactor)
 
     async def _checked(self, content: list[Any], context: RequestContext, redactor: Redactor) -> list[Any]:
+        from tooltrue.policy.sanitize.blocks import check_blocks  # noqa: PLC0415 - loaded with the first call
+
         async def serves(uri: str) -> bool:
             with contextlib.suppress(UnknownEntry):
                 return bool(await self.inner.find_entries(ResourceRead(uri, context)))
@@ -167,23 +174,37 @@ class _SanitizeOutput(StepLayer, frozen=True):
         completion = await self.inner.complete(get)
         encoded = encode(completion)
         _check_size(get.name, len(encoded), self.max_bytes)
-        suspicion = prescan(encoded, *self.wants)
+        suspicion = _prescan(encoded, self.wants)
         if suspicion:
-            completion = Redactor(suspicion).part(completion)
+            completion = _redactor(suspicion).part(completion)
             _check_size(get.name, len(encode(completion)), self.max_bytes)
         return completion
 
     def _cleaned(self, name: str, outcome: Outcome, parts: Callable[[Outcome], Sequence[object]]) -> Outcome:
         """Clean the contents of a resource or a prompt; there is no schema that they could break."""
+        from tooltrue.policy.sanitize.result_bytes import result_bytes  # noqa: PLC0415 - loaded with the first call
+
         data, size = result_bytes(parts(outcome))
         _check_size(name, size, self.max_bytes)
-        suspicion = prescan(data + encode(outcome.meta), *self.wants)
+        suspicion = _prescan(data + encode(outcome.meta), self.wants)
         if not suspicion:
             return outcome
-        redactor = Redactor(suspicion)
+        redactor = _redactor(suspicion)
         clean = redactor.part(outcome)
         _check_size(name, result_bytes(parts(clean))[1], self.max_bytes)
         return replaced(clean, meta=redactor.note(clean.meta))
+
+
+def _prescan(data: bytes, wants: Wants) -> PrescanResult:
+    from tooltrue.policy.sanitize.prescan import prescan  # noqa: PLC0415 - loaded with the first call
+
+    return prescan(data, *wants)
+
+
+def _redactor(suspicion: PrescanResult) -> Redactor:
+    from tooltrue.policy.sanitize.redactor import Redactor  # noqa: PLC0415 - loaded with the first call
+
+    return Redactor(suspicion)
 
 
 def _plain_text(outcome: ToolOutcome, context: RequestContext) -> bytes | None:
@@ -213,6 +234,8 @@ def _check_size(name: str, size: int, limit: float) -> None:
 
 
 def _redacted(tool: Tool, result: CallToolResult, redactor: Redactor) -> CallToolResult:
+    from tooltrue.policy.sanitize.result_bytes import is_text_copy  # noqa: PLC0415 - loaded with the first call
+
     is_copied = is_text_copy(result)
     value = redactor.value(result.structuredContent)
     if value is not result.structuredContent:
@@ -248,10 +271,10 @@ def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequire
     is."""
     requests = question.inputRequests or {}
     bare = {key: _with_page(request, None) for key, request in requests.items()}
-    suspicion = prescan(encode(bare), *wants)
+    suspicion = _prescan(encode(bare), wants)
     if not suspicion:
         return question
-    redactor = Redactor(suspicion)
+    redactor = _redactor(suspicion)
     clean = {key: _with_page(redactor.value(bare[key]), request) for key, request in requests.items()}
     return replaced(question, inputRequests=clean, meta=redactor.note(question.meta))
 
@@ -269,10 +292,10 @@ def _clean_error(error: TooltrueError, wants: Wants) -> None:
     """Clean the message and facts of an error in place, for the model or the caller."""
     data = error.data if isinstance(error, RpcError) else None
     message = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
-    suspicion = prescan(message + encode(data), *wants)
+    suspicion = _prescan(message + encode(data), wants)
     if not suspicion:
         return
-    redactor = Redactor(suspicion)
+    redactor = _redactor(suspicion)
     error.args, error.facts = (
         (redactor.text(str(error)),),
         {name: _fact(redactor, it) for name, it in error.facts.items()},
@@ -293,10 +316,12 @@ def _clean_kept(context: RequestContext, wants: Wants) -> None:
     """Clean each result that a call hands out by reference as a whole: a secret may lie across the chunks that it is
     split into."""
     for place, thing in enumerate(context.stored):
-        if thing.is_text and (suspicion := prescan(thing.data, *wants)):
-            text = Redactor(suspicion).text(thing.data.decode())
+        if thing.is_text and (suspicion := _prescan(thing.data, wants)):
+            text = _redactor(suspicion).text(thing.data.decode())
             context.stored[place] = replaced(thing, data=text.encode())
 
 
 def _with_clean_channel(context: RequestContext, wants: Wants) -> RequestContext:
+    from tooltrue.policy.sanitize.channel import CleanChannel  # noqa: PLC0415 - loaded with the first call
+
     return replaced(context, channel=CleanChannel(context.channel, wants))

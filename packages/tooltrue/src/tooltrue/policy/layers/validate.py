@@ -8,8 +8,6 @@ from typing import Any
 
 from tooltrue.errors import InvalidArguments
 from tooltrue.policy.plan import Step, StepLayer
-from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent
-from tooltrue.policy.sanitize.secrets import mask_in
 from tooltrue.policy.wording import REDACTION_MASK_IN_ARGUMENTS, SECRET_IN_ARGUMENTS
 from tooltrue.protocol.schema import ProblemLines
 from tooltrue.tools.toolset import Provider
@@ -52,13 +50,26 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     filled = _filled(tool.defaults, arguments)
     if not tool.input.accepts(filled):
         raise _invalid(tool, filled)
-    if tool.effect != "read" and (mask := mask_in(filled)):
-        raise InvalidArguments.of(
-            REDACTION_MASK_IN_ARGUMENTS, tool=tool.name, mask=mask
-        )  # it would overwrite its secret
-    if tool.sends and (kinds := kinds_sent(filled)):
-        raise InvalidArguments.of(SECRET_IN_ARGUMENTS, tool=tool.name, kinds=", ".join(kinds))
+    if tool.effect != "read":
+        _check_masks(tool, filled)
+    if tool.sends:
+        _check_secrets(tool, filled)
     return filled
+
+
+def _check_masks(tool: Tool, arguments: dict[str, Any]) -> None:
+    """Refuse a mask, which would overwrite its secret."""
+    from tooltrue.policy.sanitize.secrets import mask_in  # noqa: PLC0415 - loaded with the first call
+
+    if mask := mask_in(arguments):
+        raise InvalidArguments.of(REDACTION_MASK_IN_ARGUMENTS, tool=tool.name, mask=mask)
+
+
+def _check_secrets(tool: Tool, arguments: dict[str, Any]) -> None:
+    from tooltrue.policy.sanitize.outgoing_secrets import kinds_sent  # noqa: PLC0415 - loaded with the first call
+
+    if kinds := kinds_sent(arguments):
+        raise InvalidArguments.of(SECRET_IN_ARGUMENTS, tool=tool.name, kinds=", ".join(kinds))
 
 
 def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:

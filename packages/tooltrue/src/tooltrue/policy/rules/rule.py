@@ -10,15 +10,14 @@ A tool that had other names is decided about by all of them (``Rules._of_names``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.schema import Schema
-from tooltrue.protocol.types import Value
+from tooltrue.protocol.types import Value, field
 from tooltrue.tools.stored_results import SCHEME
 from tooltrue.tools.vocabulary import Effect, Entry, Principal, RequestContext, Tool
 
@@ -195,7 +194,7 @@ class Rule(Value, frozen=True):
 
 def uris_of(template: str) -> str:
     """Return a pattern of the URIs that a template may become; it matches others too."""
-    return _VARIABLE.sub("*", template)
+    return _VARIABLE.compiled.sub("*", template)
 
 
 def _stop_at_template(resources: Globs, template: str) -> str:
@@ -218,23 +217,25 @@ class RuleStep(NamedTuple):
 _REMEMBERED = 4096
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Value, frozen=True):
     """Rules in their order, for the server that is called ``server``. ``local_scopes``: the scopes of local callers."""
 
     rules: tuple[Rule, ...]
     server: str = ""
     local_scopes: LocalScopes = field(default_factory=dict[str, frozenset[str]])
     _about: dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]] = field(
-        default_factory=dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]],
-        init=False,
-        repr=False,
-        compare=False,
+        default_factory=dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]]
     )
 
-    def on(self, server: str) -> Self:
+    def __eq__(self, other: object) -> bool:
+        """Whether the rules are the same; the steps that were found for some tools do not count."""
+        if not isinstance(other, Rules):
+            return NotImplemented
+        return (self.rules, self.server, self.local_scopes) == (other.rules, other.server, other.local_scopes)
+
+    def on(self, server: str) -> Rules:
         """Return the rules as they hold on that server: rules for other servers do not apply."""
-        return replace(self, server=server)
+        return Rules(self.rules, server, self.local_scopes)
 
     def here(self, server: str = "") -> Iterable[Rule]:
         """Return the rules for this server, or for ``server``, on which a host has a tool."""
@@ -377,4 +378,4 @@ def _severity(verdict: Verdict) -> tuple[int, bool]:
     return _promise(verdict), bool(verdict.rule)
 
 
-_VARIABLE: Final = re.compile(r"\{[^}]*\}")
+_VARIABLE: Final = LazyPattern(r"\{[^}]*\}")

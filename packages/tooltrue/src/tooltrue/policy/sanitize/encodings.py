@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.policy.sanitize.prefixes import Runs
 
 __all__ = [
@@ -43,7 +44,7 @@ _PAIRS = (
     rf"|(?:\r?\n|\\n)[ \t]{{0,40}}+)){{7,}}+(?:{_PAIR}(?![0-9A-Za-z]))?"
 )
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
-_LINE_END = re.compile("\n|\r|\u2028|\u2029|\\\\[nr]")
+_LINE_END = LazyPattern("\n|\r|\u2028|\u2029|\\\\[nr]")
 _AROUND_LINES = " \t\"'.,&\\>|#*"
 _URLSAFE = bytes.maketrans(b"-_", b"+/")
 _NOT_BASE64 = bytes(set(range(256)) - set(_ALPHABET.encode()))
@@ -226,7 +227,7 @@ def digits_at(text: str, start: int, end: int) -> Iterator[DigitRun]:
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield the span and the digits of each line, if there are several lines."""
-    line, ends = start, [match.span() for match in _LINE_END.finditer(text, start, end)]
+    line, ends = start, [match.span() for match in _LINE_END.compiled.finditer(text, start, end)]
     for stop, following in (*ends, (end, end)) if ends else ():
         digits = text[line:stop]
         at = line + len(digits) - len(digits.lstrip(_AROUND_LINES))

@@ -6,19 +6,19 @@ arguments it arrives just as well.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.policy.sanitize.secrets import kinds_in
 from tooltrue.protocol.characters import cleaned
 
 __all__ = ["kinds_sent"]
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s\"'<>]+")
-_NAMES = re.compile(r"[?&;#](?:[^=&;#]{0,200}=)?")
-_BETWEEN = re.compile(r"[./:@,+|~ ]+")
+_URL = LazyPattern(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s\"'<>]+")
+_NAMES = LazyPattern(r"[?&;#](?:[^=&;#]{0,200}=)?")
+_BETWEEN = LazyPattern(r"[./:@,+|~ ]+")
 
 
 def kinds_sent(arguments: Mapping[str, Json]) -> list[str]:
@@ -26,7 +26,7 @@ def kinds_sent(arguments: Mapping[str, Json]) -> list[str]:
     names, values = list[str](), list[str]()
     _collect(arguments, names, values)
     readings = ["\n".join([*names, *values]), "".join(values)]
-    for url in (match[0] for text in values for match in _URL.finditer(text)):
+    for url in (match[0] for text in values for match in _URL.compiled.finditer(text)):
         readings += _put_together(unquote(url.partition("://")[2]))
     return sorted({kind for reading in readings for kind in kinds_in(reading.encode(errors="replace"))})
 
@@ -46,7 +46,7 @@ def _collect(value: Json, names: list[str], values: list[str]) -> None:
 
 def _put_together(url: str) -> Iterator[str]:
     """Yield the text of a URL without separators: its host, its path and query, and all of it."""
-    for without_names in (_NAMES.sub("", url), _NAMES.sub(" ", url), url):
-        yield _BETWEEN.sub("", without_names)
+    for without_names in (_NAMES.compiled.sub("", url), _NAMES.compiled.sub(" ", url), url):
+        yield _BETWEEN.compiled.sub("", without_names)
     host, _, rest = url.partition("/")
-    yield from (_BETWEEN.sub("", host), _BETWEEN.sub("", _NAMES.sub("", rest)))
+    yield from (_BETWEEN.compiled.sub("", host), _BETWEEN.compiled.sub("", _NAMES.compiled.sub("", rest)))

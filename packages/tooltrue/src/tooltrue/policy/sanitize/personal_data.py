@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.policy.sanitize.secrets import fingerprint
 
 __all__ = ["mask_personal", "may_hold"]
 
-_MAY_HOLD: Final = re.compile(rb"@|[0-9](?:[ ().-]{0,3}[0-9]){7}")
+_MAY_HOLD: Final = LazyPattern(rb"@|[0-9](?:[ ().-]{0,3}[0-9]){7}")
 
 # File extensions, and top-level names that only machines have, in the place of an address's domain.
 _NO_DOMAINS: Final = (
@@ -46,7 +47,7 @@ _PHONE: Final = (
     r"|\([2-9][0-9]{2}\) ?[0-9]{3}-[0-9]{4}|[2-9][0-9]{2}-[0-9]{3}-[0-9]{4}"
     r")" + _AFTER
 )
-_ISSUERS: Final = re.compile(
+_ISSUERS: Final = LazyPattern(
     r"4(?:.{12}|.{15}|.{18})|(?:5[1-5]|2[2-7]).{14}|3[47].{13}|6(?:011|5..).{12}|62.{14,17}|35.{14}"
 )
 _WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
@@ -55,7 +56,7 @@ _WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 def _is_card(text: str) -> bool:
     """Verify the issuer, and the check digit of Luhn."""
     digits = re.sub("[ -]", "", text)
-    if _ISSUERS.fullmatch(digits) is None or len(set(digits)) < 2:
+    if _ISSUERS.compiled.fullmatch(digits) is None or len(set(digits)) < 2:
         return False
     doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(number - 9 * (number > 9) for number in doubled) % 10 == 0
@@ -87,7 +88,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def may_hold(data: bytes) -> bool:
     """Return whether ``data``, text as UTF-8, is worth a closer look."""
-    return _MAY_HOLD.search(data) is not None
+    return _MAY_HOLD.compiled.search(data) is not None
 
 
 def mask_personal(text: str, masks: list[str]) -> str:

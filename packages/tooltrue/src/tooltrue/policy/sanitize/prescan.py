@@ -67,7 +67,7 @@ def prescan(data: bytes, secrets: bool, personal: bool = False) -> PrescanResult
     hidden = ("!" in byte_classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
         data.decode()
     )
-    hidden = hidden or ("\\" in byte_classes and ESCAPE.search(data) is not None)
+    hidden = hidden or ("\\" in byte_classes and ESCAPE.compiled.search(data) is not None)
     patterns = suspects(data, byte_classes) if secrets and len(data) >= SHORTEST else ()
     is_suspect = hidden or patterns or (personal and may_hold(data))
     return PrescanResult(hidden, patterns, secrets, personal) if is_suspect else CLEAN

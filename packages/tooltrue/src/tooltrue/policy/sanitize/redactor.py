@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeGuard, TypeVar
 
 from tooltrue.errors import InvalidResult, RpcError
@@ -19,12 +18,20 @@ from tooltrue.policy.sanitize.blobs import encoded_text
 from tooltrue.policy.sanitize.prescan import PrescanResult, suspected
 from tooltrue.policy.sanitize.secrets import mask_member, mask_secrets
 from tooltrue.protocol.characters import cleaned
-from tooltrue.protocol.types import UNSET, AudioContent, BlobResource, ImageContent, Part, is_part, replaced
+from tooltrue.protocol.types import (
+    UNSET,
+    AudioContent,
+    BlobResource,
+    ImageContent,
+    Mutable,
+    Part,
+    field,
+    is_part,
+    replaced,
+)
+from tooltrue.tools.vocabulary import CLEANED
 
-__all__ = ["CLEANED", "Redactor"]
-
-CLEANED = "tooltrue/cleaned"
-"""The key of ``_meta`` under which a result reports how it was cleaned."""
+__all__ = ["Redactor"]
 
 PartT = TypeVar("PartT", bound=Part)
 
@@ -32,8 +39,7 @@ PartT = TypeVar("PartT", bound=Part)
 _DIGITS: dict[type, str] = {ImageContent: "data", AudioContent: "data", BlobResource: "blob"}
 
 
-@dataclass(eq=False, repr=False)
-class Redactor:
+class Redactor(Mutable, eq=False):
     """One walk through a value, and its findings: characters by kind, masks, and parts that were left out."""
 
     suspicion: PrescanResult

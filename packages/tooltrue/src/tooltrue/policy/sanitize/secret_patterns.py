@@ -8,9 +8,9 @@ begin again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.protocol.types import Value
 
 __all__ = ["LONGEST_GLUE", "SECRET_PATTERNS", "SecretPattern", "is_named", "is_random", "with_glue", "without_edges"]
@@ -52,14 +52,14 @@ def is_random(secret: str) -> bool:
     return (
         secret.isupper()
         or (secret != secret.lower() and secret != secret.upper())
-        or _HEX.search(secret.replace("-", "")) is not None
+        or _HEX.compiled.search(secret.replace("-", "")) is not None
     )
 
 
-_HEX = re.compile(r"[0-9a-f]{32}")
-_WORDS = re.compile(r"[A-Za-z_]\w*(?:[.:/-]+[A-Za-z_]\w*)*")
-_SPECIAL = re.compile(r"[^\w.:/-]")
-_EXAMPLE = re.compile(
+_HEX = LazyPattern(r"[0-9a-f]{32}")
+_WORDS = LazyPattern(r"[A-Za-z_]\w*(?:[.:/-]+[A-Za-z_]\w*)*")
+_SPECIAL = LazyPattern(r"[^\w.:/-]")
+_EXAMPLE = LazyPattern(
     r"(?i)pass|pwd|test|example|secret|admin|user|changeme|your|demo|foo|bar|sample|dummy|here|value|min|max|length|char|field|none|null|true|false"
 )
 
@@ -67,13 +67,13 @@ _EXAMPLE = re.compile(
 def _is_password(secret: str) -> bool:
     """Return whether a text is likely a chosen password, and not a word, a name in a program or an example."""
     has_digit, has_letter = any(map(str.isdigit, secret)), any(map(str.isalpha, secret))
-    if not (has_letter and (has_digit or _SPECIAL.search(secret))) or secret.endswith(":"):
+    if not (has_letter and (has_digit or _SPECIAL.compiled.search(secret))) or secret.endswith(":"):
         return False
-    is_name = _WORDS.fullmatch(secret) is not None
+    is_name = _WORDS.compiled.fullmatch(secret) is not None
     is_mixed = secret != secret.lower() and secret != secret.upper() and has_digit
     if is_name and not is_mixed:
-        return not (_EXAMPLE.search(secret) or "_" in secret or "." in secret or "-" in secret)
-    return not (is_name and _EXAMPLE.search(secret)) and len(set(secret)) > 4
+        return not (_EXAMPLE.compiled.search(secret) or "_" in secret or "." in secret or "-" in secret)
+    return not (is_name and _EXAMPLE.compiled.search(secret)) and len(set(secret)) > 4
 
 
 # Also behind "-" and "_", and behind the escape of a line end, as in the text of a JSON file.

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.policy.sanitize.byte_classes import CLASSES, RUN, classes_of
 from tooltrue.policy.sanitize.encodings import (
     digits_at,
@@ -373,7 +374,7 @@ def _secrets(text: str, patterns: Iterable[SecretPattern], depth: int) -> Iterat
     ):
         # The next line may hold words: the part of a token there has a digit.
         more = token.secret[max(0, ends.get(token.start, 0) - token.start) :]
-        if not _is_placeholder(token.secret) and _HAS_DIGIT.search(more):
+        if not _is_placeholder(token.secret) and _HAS_DIGIT.compiled.search(more):
             yield _Finding(token.start, token.end, len(SECRET_PATTERNS), secret_pattern.kind, token.secret)
 
 
@@ -449,7 +450,7 @@ def kinds_in(data: bytes) -> list[str]:
     return sorted({kind.rpartition(" ")[0] or kind for kind in masks})
 
 
-_HAS_DIGIT = re.compile(r"[0-9]")
+_HAS_DIGIT = LazyPattern(r"[0-9]")
 
 
 def _mask(kind: str, secret: str, masks: list[str]) -> str:
@@ -461,14 +462,14 @@ def _mask(kind: str, secret: str, masks: list[str]) -> str:
 _PLACEHOLDERS = frozenset({"password", "passwd", "pass", "pwd", "pw", "secret", "changeme", "redacted", "mypassword"})
 
 
-_STANDS_FOR = re.compile(r"(?i)([x*.#_])\1{5}|your[_-]|[_-]here|placeholder|redacted|example_?(?:key|token)|<[a-z]")
+_STANDS_FOR = LazyPattern(r"(?i)([x*.#_])\1{5}|your[_-]|[_-]here|placeholder|redacted|example_?(?:key|token)|<[a-z]")
 
 
 def _is_placeholder(secret: str) -> bool:
     """Return whether a secret is one that examples have."""
     if len(set(secret)) == 1 or secret[0] in "$<{[%:*" or secret.strip("_-.").lower() in _PLACEHOLDERS:
         return True
-    return "PRIVATE KEY" not in secret and _STANDS_FOR.search(secret) is not None
+    return "PRIVATE KEY" not in secret and _STANDS_FOR.compiled.search(secret) is not None
 
 
 _FINGERPRINT_KEY = os.urandom(16)  # a mask must not help to guess a password
@@ -481,13 +482,13 @@ def fingerprint(secret: str) -> str:
 
 # --- masks that come back ---------------------------------------------------------------------------------------------
 
-_MASK = re.compile(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})\]")
+_MASK = LazyPattern(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})\]")
 
 
 def mask_in(value: Any) -> str | None:
     """Return the first mask in a JSON value, or ``None``."""
     if isinstance(value, str):
-        match = _MASK.search(value) if " masked: " in value else None
+        match = _MASK.compiled.search(value) if " masked: " in value else None
         return match and match[0]
     if isinstance(value, dict):
         return next(filter(None, map(mask_in, (*value, *value.values()))), None)  # pyright: ignore[reportUnknownArgumentType]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
-from tooltrue.contract.contract import digest
+from tooltrue.contract.digests import digest
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.rules.globs import Globs

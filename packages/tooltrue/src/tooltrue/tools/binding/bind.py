@@ -23,7 +23,6 @@ from tooltrue.tools.binding.return_values import Output
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import present, structured
-from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
 from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall, for_author
@@ -107,6 +106,8 @@ def _isolated(
     pool: ThreadPool,
 ) -> Bound:
     """Make a tool whose calls run in processes of their own; a thread waits for each."""
+    from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated  # noqa: PLC0415 - few tools need it
+
     if signature.context is not None or signature.depends:
         raise DefinitionError.of(
             DEFINITION_SETTING_INVALID, name="isolation", wanted=Worded(LABEL_LEFT_OUT_ISOLATED, {})

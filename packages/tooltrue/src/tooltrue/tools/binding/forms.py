@@ -13,7 +13,8 @@ from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.protocol.input_requests import InputRequest, check_form, elicitation_form
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.binding.schemas import adapter_of, integral, write_schema
-from tooltrue.tools.rounds import Answer, ClientQuestion
+from tooltrue.tools.client_questions import Answer
+from tooltrue.tools.rounds import ClientQuestion
 
 __all__ = ["Form"]
 
