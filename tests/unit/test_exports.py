@@ -98,6 +98,8 @@ NOT_AT_START = [
             "protocol.legacy",
             "protocol.secret_requests",
             "protocol.terminal",
+            "protocol.schema.search",
+            "server.auth_settings",
             "server.identity",
             "server.legacy",
             "server.oauth",
@@ -111,7 +113,23 @@ NOT_AT_START = [
         )
     ),
 ]
-NOT_BEFORE_A_CALL = [f"tooltrue.policy.sanitize.{name}" for name in ("fit", "prescan", "result_bytes", "secrets")]
+NOT_BEFORE_A_CALL = [
+    f"tooltrue.policy.{name}"
+    for name in (
+        "audit.argument_masking",
+        "audit.record",
+        "sanitize.fit",
+        "sanitize.prescan",
+        "sanitize.result_bytes",
+        "sanitize.secrets",
+    )
+]
+RAW = """
+from tooltrue import Server
+server = Server("s")
+server.add_raw_tool("raw", {"type": "object"}, lambda arguments: "", effect="read")
+"""
+NOT_FOR_RAW_SCHEMAS = [f"tooltrue.tools.binding.{name}" for name in ("arguments", "plain_types", "return_values")]
 
 HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
 
@@ -124,6 +142,7 @@ HTTP = [f"tooltrue.{name}" for name in ("transport.http_server", "server.http", 
         ("from tooltrue import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
         ("from tooltrue import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
         ("from tooltrue import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
+        (RAW, [*AUTHORS_TYPES, *NOT_AT_START, *NOT_BEFORE_A_CALL, *NOT_FOR_RAW_SCHEMAS]),
         (f"{PLAIN}server.connect(print)", [*AUTHORS_TYPES, *NOT_AT_START, *NOT_BEFORE_A_CALL, *HTTP]),
     ],
 )

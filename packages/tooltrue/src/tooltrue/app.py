@@ -28,7 +28,6 @@ from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.pipeline import described, standard
 from tooltrue.policy.rules.rule import Decide, Rules
 from tooltrue.protocol.types import Implementation, Value, replaced
-from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import SILENT, ServedProvider
@@ -61,6 +60,7 @@ from tooltrue.wording import LANGUAGES, SETTING_INVALID, Worded, alternatives, c
 if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import OperatorConfig
     from tooltrue.policy.rules.lint import Inventory
+    from tooltrue.server.auth_settings import AuthSettings
     from tooltrue.server.identity import Authenticate
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
@@ -414,6 +414,8 @@ class Server:
     @property
     def auth_settings(self) -> AuthSettings:
         """The operator's settings for authentication over HTTP."""
+        from tooltrue.server.auth_settings import AuthSettings  # noqa: PLC0415 - stdio needs no authentication
+
         if self._deployment.auth_settings is not None:
             return self._deployment.auth_settings
         config = self._deployment.config

@@ -17,9 +17,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tooltrue.errors import StateError
+from tooltrue.protocol.types import Value
 from tooltrue.state.wording import STORE_NOT_OPEN, STORE_QUEUE_FULL
 
 __all__ = ["Backend", "Done", "StoreThread", "Work"]
@@ -59,7 +60,7 @@ class Backend(Protocol[ConnectionT]):
         ...
 
 
-class _StoreJob(NamedTuple):
+class _StoreJob(Value, frozen=True):
     work: Work
     done: Done
     writes: bool

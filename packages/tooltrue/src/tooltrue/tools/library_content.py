@@ -28,7 +28,6 @@ from tooltrue.protocol.types import (
     TextResource,
     replaced,
 )
-from tooltrue.tools.binding import json_text
 from tooltrue.tools.content import BLOCKS, check_metas
 from tooltrue.tools.wording import PROMPT_RETURN_NOT_ACCEPTED
 
@@ -65,6 +64,8 @@ def _part(value: Any, uri: str, mime_type: str | None) -> TextResource | BlobRes
         return TextResource(uri=uri, text=value, mimeType=mime_type or "text/plain")
     if isinstance(value, bytes):
         return BlobResource.of(uri, value, mime_type or "application/octet-stream")
+    from tooltrue.tools.binding.return_values import json_text  # noqa: PLC0415 - most resources are text
+
     return TextResource(uri=uri, text=json_text(value), mimeType=mime_type or "application/json")
 
 

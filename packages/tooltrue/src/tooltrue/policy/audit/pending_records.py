@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from tooltrue.policy.audit.record import Record, Refusals
 from tooltrue.protocol.types import replaced
+
+if TYPE_CHECKING:  # loaded with the first call
+    from tooltrue.policy.audit.record import Record, Refusals
 
 __all__ = ["EACH", "OpenQuestions", "RefusalCounter"]
 
@@ -62,6 +65,10 @@ class RefusalCounter:
         if not all and self._since <= now < self._since + _MINUTE:
             return []
         more, self._each, self._more = self._more, {}, {}
+        if not more:
+            return []
+        from tooltrue.policy.audit.record import Refusals  # noqa: PLC0415 - few callers are refused often
+
         return [Refusals(who, self._since, many.codes.total(), many.codes, many.tools) for who, many in more.items()]
 
     def __bool__(self) -> bool:

@@ -13,17 +13,20 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import cast
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 from tooltrue.errors import ConfigurationError, StateError, ToolError, fact_of
-from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.pending_records import OpenQuestions, RefusalCounter
-from tooltrue.policy.audit.record import Record
 from tooltrue.policy.wording import AUDIT_LOG_UNAVAILABLE, AUDIT_RECORD_NOT_WRITTEN
 from tooltrue.protocol.types import replaced
 from tooltrue.state.log import Log, MemoryLog
 from tooltrue.tools.vocabulary import Effect
+
+if TYPE_CHECKING:  # loaded with the first call
+    from tooltrue.policy.audit.argument_masking import Masks
+    from tooltrue.policy.audit.record import Record
 
 __all__ = ["Recorder"]
 
@@ -39,7 +42,6 @@ class Recorder:
     def __init__(self, audit: Audit, instance: str = "", *, clock: Callable[[], float] = time.time) -> None:
         self.audit = audit
         self.instance = instance
-        self.masks = Masks(audit.mask)
         self.clock = clock
         self._memory = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=_IN_MEMORY)
         self.log: Log = self._memory
@@ -49,6 +51,13 @@ class Recorder:
         self._counted = RefusalCounter()
         self._open_questions = OpenQuestions()
         self._next = 0.0
+
+    @cached_property
+    def masks(self) -> Masks:
+        """The masks of arguments, made for the first record."""
+        from tooltrue.policy.audit.argument_masking import Masks  # noqa: PLC0415 - loaded with the first call
+
+        return Masks(self.audit.mask)
 
     # --- where they go ---
 

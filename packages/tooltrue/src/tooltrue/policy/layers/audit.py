@@ -10,11 +10,10 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tooltrue.errors import TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.policy.audit.record import MAX_ARGUMENTS, Record, RecordSource, snapshot, snapshot_of
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import TOOL_TIMEOUT_STILL_RUNNING
@@ -32,6 +31,9 @@ from tooltrue.tools.vocabulary import (
     Tool,
     ToolCall,
 )
+
+if TYPE_CHECKING:  # loaded with the first call
+    from tooltrue.policy.audit.record import Record, RecordSource
 
 __all__ = ["audit", "write_ahead_audit"]
 
@@ -53,6 +55,8 @@ class _Audit(Layer, frozen=True):
     recorder: Recorder
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        from tooltrue.policy.audit.record import MAX_ARGUMENTS, Record, snapshot, snapshot_of  # noqa: PLC0415 - loaded with the first call
+
         recorder = self.recorder
         source, clock = _source(recorder, "call", tool.name, principal), recorder.clock
 
@@ -180,15 +184,19 @@ class _WriteAheadAudit(StepLayer, frozen=True):
             raise
 
 
-_Start: TypeAlias = tuple[RecordSource, bytes, int, float]
+_Start: TypeAlias = "tuple[RecordSource, bytes, int, float]"
 """The first members of a record, known when an operation begins."""
 
 
 def _source(recorder: Recorder, kind: str, subject: str, principal: Principal) -> RecordSource:
+    from tooltrue.policy.audit.record import RecordSource  # noqa: PLC0415 - loaded with the first call
+
     return RecordSource(recorder.masks, recorder.instance, kind, subject, principal)
 
 
 def _start_of(operation: Operation, recorder: Recorder) -> _Start:
+    from tooltrue.policy.audit.record import snapshot  # noqa: PLC0415 - loaded with the first call
+
     kind, subject, arguments = _facts(operation)
     return _source(recorder, kind, subject, operation.context.principal), *snapshot(arguments), recorder.clock()
 
@@ -201,6 +209,8 @@ def _record(
     seconds: float = 0.0,
     bytes_out: int = 0,
 ) -> Record:
+    from tooltrue.policy.audit.record import Record, snapshot  # noqa: PLC0415 - loaded with the first call
+
     if trail.edited is not None:  # the arguments that were decided about, and ran
         source, _, _, at = start
         start = source, *snapshot(trail.edited), at

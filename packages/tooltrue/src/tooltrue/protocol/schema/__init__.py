@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.dialects import dialect_of
-from tooltrue.protocol.schema.search import search
 from tooltrue.protocol.schema.survey import FOREIGN, OWN, SchemaBounds, private_copy, survey
-from tooltrue.protocol.schema.text_types import TextTypes
 from tooltrue.protocol.schema.validator import Compiled, compiled
 from tooltrue.protocol.schema.wording import PROBLEM_NOT_JSON
 from tooltrue.protocol.schema.words import ProblemClauses, ProblemLines, SchemaProblem, explain
 from tooltrue.wording import Worded
+
+if TYPE_CHECKING:  # loaded at the first use
+    from tooltrue.protocol.schema.text_types import TextTypes
 
 __all__ = [
     "FOREIGN",
@@ -74,7 +75,7 @@ class Schema:
         self.dialect = dialect
         self._whole = whole
         self._is_valid = None if whole is None else whole.is_valid
-        self._texts = TextTypes(definition)
+        self._texts: TextTypes | None = None
 
     def _compiled(self) -> Compiled:
         if self._whole is None:
@@ -91,12 +92,18 @@ class Schema:
 
     def recognizes(self, text: bytes) -> bool:
         """Whether a value, given as its JSON, is surely valid. ``False`` leaves the decision to :meth:`accepts`."""
-        return self._texts.accept(text)
+        return (self._texts or self._text_types()).accept(text)
 
     @property
     def reads_text(self) -> bool:
         """Whether :meth:`recognizes` may be true for some text."""
-        return self._texts.decode is not None
+        return (self._texts or self._text_types()).decode is not None
+
+    def _text_types(self) -> TextTypes:
+        from tooltrue.protocol.schema.text_types import TextTypes  # noqa: PLC0415 - many results have no schema
+
+        self._texts = TextTypes(self.definition)
+        return self._texts
 
     def problems(self, value: Any, limit: int = 8) -> tuple[SchemaProblem, ...]:
         """The problems of ``value``: an empty tuple if it is valid, otherwise between one and ``limit``.
@@ -104,6 +111,8 @@ class Schema:
         Takes bounded work. Strings in ``value`` are never repeated; its property names appear in paths, cut and
         cleaned.
         """
+        from tooltrue.protocol.schema.search import search  # noqa: PLC0415 - most values are valid
+
         try:
             if self._compiled().is_valid(value):
                 return ()

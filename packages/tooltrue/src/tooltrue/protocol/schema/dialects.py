@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from tooltrue.errors import SchemaError
 from tooltrue.protocol.schema.words import Node, Path, kind, printable
+from tooltrue.protocol.types import Value
 from tooltrue.protocol.wording import SCHEMA_DIALECT_NOT_SUPPORTED
 
 HERE: Final = "here"  # applied to the value itself
@@ -45,7 +46,7 @@ _MAPS: Final = frozenset(
 )
 
 
-class Dialect(NamedTuple):
+class Dialect(Value, frozen=True):
     name: str
     applicators: Mapping[str, str]
     ignored: frozenset[str]  # keywords that only the other dialect has

@@ -140,14 +140,14 @@ def survey(root: Node, dialect: Dialect, bounds: SchemaBounds) -> Targets:
 BASE: Final = "https://tooltrue.invalid/schema"
 
 
-class _SchemaResource(NamedTuple):
+class _SchemaResource(Value, frozen=True):
     """The document, or a part of it with its own ``$id``: the base of ``#/…`` and ``#name``."""
 
     base: str
     root: SchemaPlace
 
 
-class _Reference(NamedTuple):
+class _Reference(Value, frozen=True):
     place: SchemaPlace
     resource: _SchemaResource
     keyword: str

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from types import NoneType
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from tooltrue.protocol.schema import wording as words
 from tooltrue.protocol.types import Value, replaced
@@ -116,7 +116,7 @@ def explain(problems: Sequence[SchemaProblem], limit_chars: int = 2_000, languag
 NONE: Final = object()
 
 
-class ProblemDraft(NamedTuple):
+class ProblemDraft(Value, frozen=True):
     """A problem without its location. ``nearest`` is a value that is not validated yet, or ``NONE``."""
 
     expected: str | Worded

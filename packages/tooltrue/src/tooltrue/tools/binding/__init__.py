@@ -16,7 +16,6 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tooltrue.tools.binding.bind import Bound, bind, bind_raw
-from tooltrue.tools.binding.return_values import json_text
 from tooltrue.tools.binding.tool_options import Completes, Depends, ToolOptions
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "ToolOptions",
     "bind",
     "bind_raw",
-    "json_text",
 ]
 
 if TYPE_CHECKING:  # to a type checker ``x: T = Depends(make)`` is a default of the type that ``make`` returns

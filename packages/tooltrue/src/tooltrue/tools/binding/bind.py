@@ -6,20 +6,17 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tooltrue.errors import DefinitionError
-from tooltrue.jsonrpc.messages import is_object
+from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
 from tooltrue.protocol.headers import find_mirrors
 from tooltrue.protocol.name_rules import check_meta, is_name
 from tooltrue.protocol.schema import OWN, Schema, compile_schema, sound_schema
 from tooltrue.protocol.types import ToolOutcome, Value, replaced
-from tooltrue.tools.binding.arguments import Convert, arguments_of, own
 from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
-from tooltrue.tools.binding.plain_types import fits
-from tooltrue.tools.binding.return_values import Output
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import present, structured
@@ -43,6 +40,10 @@ from tooltrue.tools.wording import (
 )
 from tooltrue.wording import Worded
 
+if TYPE_CHECKING:  # a raw schema needs no types
+    from tooltrue.tools.binding.arguments import Convert
+    from tooltrue.tools.binding.return_values import Output
+
 __all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
 
 Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
@@ -61,6 +62,8 @@ class Bound(Value, frozen=True):
 
 def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) -> Bound:
     """Make a tool of ``function``. Raises ``DefinitionError``, naming the function and the fix."""
+    from tooltrue.tools.binding.arguments import arguments_of  # noqa: PLC0415 - a raw schema needs no types
+
     name = settings.name or getattr(function, "__name__", "")
     with located(f"Tool {name!r}", function):
         signature = read_signature(function)
@@ -89,6 +92,8 @@ def _compiled(schema: dict[str, Any], is_plain: bool) -> Schema:
 
 
 def _output(returns: Any) -> Output:
+    from tooltrue.tools.binding.return_values import Output  # noqa: PLC0415 - a raw schema needs no types
+
     try:
         return Output(returns)
     except DefinitionError as error:
@@ -140,7 +145,7 @@ def bind_raw(
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
             value = await (
-                call(own(call_.arguments), for_author(call_.context)) if with_context else call(call_.arguments)
+                call(_own(call_.arguments), for_author(call_.context)) if with_context else call(call_.arguments)
             )
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -214,7 +219,7 @@ def _tool(
     for example in settings.examples:
         if not input_schema.accepts(dict(example)):
             raise DefinitionError.of(EXAMPLE_VIOLATES_SCHEMA, problem=input_schema.problems(dict(example))[0])
-    unsure = {name: value for name, value in defaults.items() if not (plain.input and fits(properties[name], value))}
+    unsure = {name: value for name, value in defaults.items() if not (plain.input and _fits(properties[name], value))}
     _check_defaults(properties, unsure, definition.inputSchema.get("$defs"))
     for name in settings.read_when:
         if name not in properties:
@@ -246,6 +251,12 @@ def _tool(
         excused=dict(settings.excused),
         source=_source_of(function),
     )
+
+
+def _fits(schema: Mapping[str, Any], value: Any) -> bool:
+    from tooltrue.tools.binding.plain_types import fits  # noqa: PLC0415 - a raw schema needs no types
+
+    return fits(schema, value)
 
 
 def _preview(
@@ -301,6 +312,12 @@ def _runner(
             return how_it_ended(error)
 
     return run
+
+
+def _own(arguments: dict[str, Json]) -> dict[str, Json]:
+    from tooltrue.tools.binding.arguments import own  # noqa: PLC0415 - few handlers of a raw schema take a context
+
+    return own(arguments)
 
 
 def _takes_context(handler: Callable[..., Any]) -> bool:
