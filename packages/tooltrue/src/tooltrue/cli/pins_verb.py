@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import click
 
 from tooltrue.cli.output import show_json
-from tooltrue.cli.printing import one_line, tell
-from tooltrue.cli.terminal_prompts import confirmed, is_somebody_here
+from tooltrue.cli.printing import is_somebody_here, one_line, tell
+from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import misuse
 from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_CONFIGURED_SERVER, UNKNOWN_PENDING_ENTRY
 from tooltrue.client.config import read_config

@@ -26,6 +26,7 @@ __all__ = [
     "escape_logs",
     "flush_output",
     "has_colours",
+    "is_somebody_here",
     "one_line",
     "own_output",
     "paint",
@@ -53,6 +54,11 @@ def tell(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) ->
 def paint(text: str, **style: Any) -> str:
     """Colour a part of a text for :func:`tell`."""
     return click.style(printable(text), **style).replace("\x1b", _MARK)
+
+
+def is_somebody_here() -> bool:
+    """Whether a person can read questions on standard error, and answer them on standard input."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def has_colours() -> bool:

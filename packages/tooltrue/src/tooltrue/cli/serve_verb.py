@@ -9,9 +9,8 @@ import click
 from tooltrue.cli import callers
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.language import current_language
-from tooltrue.cli.printing import own_output, tell
+from tooltrue.cli.printing import is_somebody_here, own_output, tell
 from tooltrue.cli.targets import Spec, files_of, load_server
-from tooltrue.cli.terminal_prompts import is_somebody_here
 from tooltrue.cli.wording import OPTIONS_REQUIRE_HTTP
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.wording import HINT_STDIO_SERVER_WAITING

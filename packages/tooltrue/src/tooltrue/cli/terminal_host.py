@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tooltrue.cli.language import current_language
-from tooltrue.cli.printing import one_line, tell
-from tooltrue.cli.terminal_prompts import agrees, answer_question, is_somebody_here, prompted
+from tooltrue.cli.printing import is_somebody_here, one_line, tell
+from tooltrue.cli.terminal_prompts import agrees, answer_question, prompted
 from tooltrue.cli.wording import CONFIGURED_SERVERS_UNUSABLE, WARNING_DANGEROUS_COMMAND
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, Input, read_config

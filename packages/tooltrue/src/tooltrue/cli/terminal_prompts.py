@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from tooltrue.cli.language import current_language
-from tooltrue.cli.printing import one_line, paint, tell
+from tooltrue.cli.printing import is_somebody_here, one_line, paint, tell
 from tooltrue.cli.usage import usage_text
 from tooltrue.cli.wording import (
     CONSOLE_AGREE_REQUEST,
@@ -32,11 +32,7 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.argument_display import display_arguments
 from tooltrue.wording import sentence
 
-__all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "is_somebody_here", "prompted"]
-
-
-def is_somebody_here() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
+__all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "prompted"]
 
 
 def confirmed(text: str) -> bool:
