@@ -269,6 +269,7 @@ CACHED = {
     "policy/sanitize/multiline_secrets.py:_bare": "our own shapes of secrets",
     "policy/sanitize/multiline_secrets.py:_compiled": "our own patterns",
     "policy/sanitize/multiline_secrets.py:_removed_beside": "one of three ends of a line",
+    "policy/sanitize/one_pass.py:_scanner": "our own patterns",
     "policy/sanitize/personal_data.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_compiled": "our own patterns",
     "policy/sanitize/secrets.py:_patterns": "our own shapes of secrets",
