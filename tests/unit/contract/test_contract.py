@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.contract import contract
+from tooltrue.contract import contract, digests
 from tooltrue.protocol.types import ToolAnnotations, ToolDefinition, replaced
 
 TOOL = ToolDefinition(
@@ -38,14 +38,14 @@ def turned(value: Any) -> Any:
 
 @given(VALUES.filter(lambda value: json.dumps(value).isascii()))
 def test_the_order_of_keys_and_the_spelling_of_numbers_make_no_difference(value: Any):
-    assert contract.canonical(turned(value)) == contract.canonical(value)
+    assert digests.canonical(turned(value)) == digests.canonical(value)
 
 
 @given(VALUES)
 def test_the_canonical_form_means_the_same_and_is_its_own(value: Any):
-    said = json.loads(contract.canonical(value))
+    said = json.loads(digests.canonical(value))
     assert said == value
-    assert contract.canonical(said) == contract.canonical(value)
+    assert digests.canonical(said) == digests.canonical(value)
 
 
 def test_yes_is_not_one_and_text_is_not_a_number():
@@ -67,12 +67,12 @@ def test_a_change_is_seen_in_its_field_and_in_the_pin():
         before, after = contract.fields(TOOL), contract.fields(changed)
         differing = {one for one in before.keys() | after.keys() if before.get(one) != after.get(one)}
         assert differing == {"_meta" if name == "meta" else name}
-        assert contract.pin(changed) != contract.pin(TOOL)
+        assert digests.pin(changed) != digests.pin(TOOL)
 
 
 def test_the_same_definition_has_the_same_pin():
     again = replaced(TOOL, inputSchema={"properties": {"disk": {"type": "string"}}, "type": "object"})
-    assert contract.pin(again) == contract.pin(TOOL)
+    assert digests.pin(again) == digests.pin(TOOL)
 
 
 def test_a_list_that_is_to_be_judged_has_each_tool_under_a_name_of_its_own():
