@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from tooltrue.app import Server
 from tooltrue.cli.families import families_of
 from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
-from tooltrue.cli.printing import tell, tell_data
+from tooltrue.cli.printing import redrawn, tell, tell_data
 from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.cli.wording import (
     AUDIT_LOG_NAMED_TWICE,
@@ -28,11 +29,12 @@ from tooltrue.errors import ConfigurationError, ParseError, StateError
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
+from tooltrue.state.log_index import LogIndex
 from tooltrue.state.places import audit_file, beside, state_folder
 from tooltrue.state.urls import open_log
 from tooltrue.wording import Worded, names_or_none, sentence
 
-__all__ = ["Which", "key_file", "line", "place_of", "records_in", "show", "with_log"]
+__all__ = ["Which", "indexed", "key_file", "line", "place_of", "records_in", "show", "with_log"]
 
 T = TypeVar("T")
 
@@ -48,6 +50,21 @@ def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
             return await use(log)
 
     return asyncio.run(run())
+
+
+@contextlib.contextmanager
+def indexed(log: Log, place: str) -> Generator[LogIndex | None]:
+    """The index of the log at this URL; None unless the log is an SQLite file. A terminal shows a long build."""
+    path, is_terminal = beside(place, ".index"), sys.stderr.isatty()
+
+    def progress(position: int, end: int) -> None:
+        redrawn(f"{path}: {position}/{end} …")
+
+    try:
+        yield LogIndex(log, path, record_of, progress if is_terminal else None) if path else None
+    finally:
+        if is_terminal:
+            redrawn()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import click
 
-from tooltrue.cli.audit_log import Which, key_file, line, show, with_log
+from tooltrue.cli.audit_log import Which, indexed, key_file, line, show, with_log
 from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
@@ -39,6 +39,7 @@ from tooltrue.cli.wording import (
 )
 from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.log_queries import Stats, entries, matching, outside, record_of, unfinished
+from tooltrue.policy.audit.log_queries import search as matching_entries
 from tooltrue.state.log import LOWEST, Entry, Log, Mark
 from tooltrue.state.places import beside, without_password
 from tooltrue.state.retention import Prunable, examine, prune, signing_key
@@ -130,20 +131,21 @@ def search(
 
     GLOB: * stands for anything, ? for one character.
     """
-    matches = matching({name: glob for name, glob in globs.items() if glob}, since, until)
+    place, globs = which.place(newest=True), {name: glob for name, glob in globs.items() if glob}
 
     async def find(log: Log) -> list[Entry]:
-        if is_unfinished:
-            return [entry for entry in await unfinished(log) if matches(record_of(entry))][:count]
-        results: list[Entry] = []
-        async for entry in entries(log):
-            if matches(record_of(entry)):
+        with indexed(log, place) as index:
+            if is_unfinished:
+                matches = matching(globs, since, until)
+                return [entry for entry in await unfinished(log, index) if matches(record_of(entry))][:count]
+            results: list[Entry] = []
+            async for entry in matching_entries(log, globs, since, until, index):
                 results.append(entry)
                 if len(results) == count:
                     break
-        return results
+            return results
 
-    show(with_log(which.place(newest=True), find), as_json)
+    show(with_log(place, find), as_json)
 
 
 @command.command("stats")
@@ -151,16 +153,16 @@ def search(
 @click.option("--since", default="", metavar="TIME", help="From this time on, as for search.")
 def stats(which: Which, since: str) -> None:
     """Count the calls of TARGET, or of the log that was written last, by outcome, tool, caller and error."""
-    matches = matching({}, since)
+    place, matches = which.place(newest=True), matching({}, since)
 
     async def count(log: Log) -> tuple[Stats, int]:
         stats = Stats()
-        async for entry in entries(log):
-            if matches(record := record_of(entry)):
-                stats.add(record)
-        return stats, len([entry for entry in await unfinished(log) if matches(record_of(entry))])
+        with indexed(log, place) as index:
+            async for entry in matching_entries(log, {}, since, index=index):
+                stats.add(record_of(entry))
+            return stats, len([entry for entry in await unfinished(log, index) if matches(record_of(entry))])
 
-    figures, open = with_log(which.place(newest=True), count)
+    figures, open = with_log(place, count)
     tell(f"{figures.records} operations, {open} unfinished")
     _table("outcome", ((name, str(number)) for name, number in figures.outcomes.most_common()))
     _table("what", ((name, _each(ways), _times(figures, name)) for name, ways in _most(figures.subjects)))
@@ -272,6 +274,14 @@ def export(which: Which, after: int | None) -> None:
 def prune_command(which: Which, before: datetime, key: str | None) -> None:
     """Delete the records before DATE. A signed record stays, so that the others can be verified."""
     secret = cast("bytes", signing_key(key_file(key), make=True))
-    moment = before.replace(tzinfo=UTC)
-    count = with_log(which.place(), lambda log: prune(cast("Prunable", log), moment, secret))
+    place, moment = which.place(), before.replace(tzinfo=UTC)
+
+    async def delete(log: Log) -> int:
+        count = await prune(cast("Prunable", log), moment, secret)
+        with indexed(log, place) as index:
+            if index is not None:
+                index.delete()  # values of deleted records
+        return count
+
+    count = with_log(place, delete)
     tell(f"{count} records deleted")

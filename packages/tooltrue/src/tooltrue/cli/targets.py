@@ -109,9 +109,12 @@ def _read_config(file: str, text: str) -> OperatorConfig:
     return read_operator_config(file, text)
 
 
+_ENDINGS = ("", "-wal", "-shm", "-journal", ".index", ".index-journal")
+
+
 def files_of(url: str) -> tuple[str, ...]:
-    """The files of a ``sqlite:`` store; empty for any other URL."""
-    return tuple(filter(None, (beside(url, ending) for ending in ("", "-wal", "-shm", "-journal"))))
+    """The files of a ``sqlite:`` store and of its index; empty for any other URL."""
+    return tuple(filter(None, (beside(url, ending) for ending in _ENDINGS)))
 
 
 def is_ours(target: str) -> bool:

@@ -3,6 +3,7 @@
 ``facts``          the protocols ``Values``, ``Rates`` and ``Events``, together ``Facts``; ``MemoryFacts``
 ``log``            the protocol ``Log`` and ``MemoryLog``
 ``verify``         detects changes in a log
+``log_index``      the parts of an SQLite log that a query must read, in a file beside it
 ``seal``           the head of a log, stored elsewhere
 ``sqlite``         both on one file, for the processes of one machine
 ``postgres``       the log on PostgreSQL

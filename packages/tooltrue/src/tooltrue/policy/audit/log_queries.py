@@ -10,8 +10,9 @@ from typing import Any
 
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log
+from tooltrue.state.log_index import Candidates, LogIndex
 
-__all__ = ["Stats", "entries", "matching", "outside", "record_of", "unfinished"]
+__all__ = ["Stats", "entries", "matching", "outside", "record_of", "search", "unfinished"]
 
 PAGE = 500
 
@@ -51,18 +52,41 @@ def matching(globs: Mapping[str, str], since: str = "", until: str = "") -> Call
     return matches
 
 
-async def unfinished(log: Log) -> list[Entry]:
+async def search(
+    log: Log, globs: Mapping[str, str], since: str = "", until: str = "", index: LogIndex | None = None
+) -> AsyncGenerator[Entry]:
+    """Yield the entries whose records are :func:`matching`. With the index of the log, only the candidates are read."""
+    matches = matching(globs, since, until)
+    candidates = None if index is None else await index.matching(globs, since, until)
+    async for entry in _read(log, candidates):
+        if matches(record_of(entry)):
+            yield entry
+
+
+async def unfinished(log: Log, index: LogIndex | None = None) -> list[Entry]:
     """Return the operations with a write-ahead record and no record of their end: they still run, or the process ended
     in the middle of them."""
     open: dict[str, Entry] = {}
-    async for entry in entries(log):
+    candidates = None if index is None else await index.unfinished()
+    async for entry in _read(log, candidates):
         record = record_of(entry)
-        id = record.get("id")
-        if id and record.get("kind") == "intent":
-            open[id] = entry
-        elif id:
+        id = str(record.get("id") or "")
+        if id:
             open.pop(id, None)
+            if record.get("kind") == "intent":
+                open[id] = entry
     return list(open.values())
+
+
+async def _read(log: Log, candidates: Candidates | None) -> AsyncGenerator[Entry]:
+    """Yield the candidates, or all entries if there are none."""
+    ranges, behind = ((), LOWEST) if candidates is None else candidates
+    for after, last in ranges:
+        for entry in await log.read(after, last - after):
+            if entry.position <= last:
+                yield entry
+    async for entry in entries(log, behind):
+        yield entry
 
 
 @dataclass
