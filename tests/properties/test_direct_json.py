@@ -195,7 +195,7 @@ every = st.recursive(st.sampled_from([*USUAL, *ODD]), larger, max_leaves=5)
 
 
 def given_by(present: Any, schema: Schema | None, value: Any) -> Any:
-    """What clients and the log see of a returned value: the result, or the error."""
+    """The result of a returned value, or the error, as clients and the log see it."""
     try:
         result = present(value)
     except TooltrueError as error:
@@ -228,7 +228,7 @@ def test_a_value_gives_the_same_result_at_once_and_by_python_values(shape: Shape
 
 @pytest.mark.parametrize("shape", [*USUAL, *ODD], ids=map(str, range(len(USUAL + ODD))))
 def test_so_does_every_corner_in_every_place(shape: Shape):
-    # What is no option is refused by the schema; NaN, as no JSON, before.
+    # The schema refuses a value that is no option; NaN is refused before, as no JSON.
     corners = [*TEXTS, *WHOLE, *(REALS[:-2] if get_origin(shape.type) is Literal else REALS), *TROUBLE]
     model = pydantic.create_model("Model", x=shape.type)
     data = dataclasses.make_dataclass("Data", [("x", shape.type)])

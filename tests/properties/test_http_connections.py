@@ -328,7 +328,7 @@ class Counted:
 
 
 def answered(pieces: list[bytes], *, remembers: bool) -> tuple[Any, int]:
-    """What is written for the pieces, and how many of them took the short way."""
+    """The bytes that are written for the pieces, and how many of them took the short way."""
 
     async def main() -> tuple[Any, int]:
         app = served().http_app(signals=False)

@@ -1,4 +1,4 @@
-"""What one pass over a text rules out, the careful search finds clean; so the extra ``speed`` changes no result."""
+"""The careful search finds each text clean that one pass rules out, so the extra ``speed`` changes no result."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ TOOLS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
 }
 
 
-# What a client asks before its first call.
+# The answers to the requests that a client makes before its first call.
 _ECHO = {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
 _LISTED = {"ttlMs": 60_000, "cacheScope": "public"}
 FIRST: dict[str, dict[str, Any]] = {

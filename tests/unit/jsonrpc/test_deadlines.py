@@ -33,7 +33,7 @@ class Clocked:
 
 
 def run(main: Callable[[Clocked], Coroutine[None, None, None]]) -> list[str]:
-    """What is noted, in the order of time."""
+    """The notes, in the order of time."""
     clocked = Clocked()
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         runner.run(main(clocked))

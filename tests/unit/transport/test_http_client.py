@@ -1,4 +1,4 @@
-"""A request on an idle connection is sent without a task. What the caller learns is the same as with one."""
+"""A request on an idle connection is sent without a task. The caller learns the same as with one."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class Listener(Ear):
 
 
 async def loss(code: str) -> str:
-    """What is told of the loss of a server that runs this code."""
+    """The report of the loss of a server that runs this code."""
     listener = Listener()
     link = StdioLink([sys.executable, "-c", f"import os, sys; {code}"])
     async with asyncio.timeout(LIMIT):

@@ -323,7 +323,7 @@ class Server:
         _refuse(RUN_TAKES_NO_SETTINGS, *others, *more)
         self._name_instance()
         self._explain_waiting()
-        # What exists now stays until the process ends, so that no collection needs to look at it.
+        # All objects of the start stay until the process ends, so that no collection needs to look at them.
         gc.freeze()
         try:
             event_loop.run(self.serve_stdio())

@@ -85,9 +85,9 @@ def command_for(
 ) -> str:
     """Return the command for an installation from ``origin`` (PEP 610) by ``installer`` into ``prefix``; ``extras`` may
     be empty."""
-    editable = origin is not None and bool(origin.get("dir_info", {}).get("editable"))
     import shlex  # noqa: PLC0415 - most extras are installed
 
+    editable = origin is not None and bool(origin.get("dir_info", {}).get("editable"))
     requirement = shlex.quote(_requirement(f"[{extras}]" if extras else "", origin, distribution))
     return f"{_tool(installer, prefix)} {'-e ' if editable else ''}{requirement}"
 

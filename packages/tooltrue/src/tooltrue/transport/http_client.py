@@ -262,7 +262,7 @@ class HttpLink:
         if connection is None:
             return False
         self._plain[id] = connection
-        # What the answer causes runs in the context of the caller, as it would in a task.
+        # All that the answer causes runs in the context of the caller, as it would in a task.
         context = contextvars.copy_context()
         connection.on_arrival = lambda: context.run(self._arrived, connections, connection, id)
         connection.send(b"%b%d\r\n\r\n%b" % (head, len(frame), frame))

@@ -71,7 +71,7 @@ class Connections(Protocol):
 
 
 class ServerState(Protocol):
-    """What uvicorn shares with its connections. ``default_headers`` is replaced, never changed."""
+    """The state that uvicorn shares with its connections. ``default_headers`` is replaced, never changed."""
 
     total_requests: int
     connections: set[Any]

@@ -21,7 +21,7 @@ _SAYS = r"[\"']?(?:\s|[\x80-\xff]){0,16}[:=]"
 _PATTERNS = (
     # A long run of token characters, whole or divided by ends of lines.
     rf"[A-Za-z0-9_\n-]{{{len(RUN)}}}",
-    # What is removed beside an end of a line: white space, quotes and operators; for numbers of lines see below.
+    # Characters that are removed beside an end of a line: white space, quotes and operators (numbers of lines below).
     rf"[{_BESIDE_END}]\n",
     rf"\n[{_BESIDE_END}0-9]",
     # Other ends of lines, other spellings, joined strings, and carriage returns.

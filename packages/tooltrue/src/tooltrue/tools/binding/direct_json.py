@@ -78,7 +78,7 @@ _EXACT: Final = frozenset(
         "typed-dict-field",
     }
 )
-# What makes a value be written in its own way, or members be left out or added.
+# Keys of a core schema by which a value is written in its own way, or members are left out or added.
 _SPECIAL: Final = (
     "serialization",
     "serialization_exclude",
