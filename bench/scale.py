@@ -110,12 +110,15 @@ def main() -> int:
 
 
 def _measured(options: argparse.Namespace, workers: int) -> Measured:
+    messages = wire.echoes("echo", wire.MODERN)
     with _set_up(options, workers) as server, Redis.from_url(options.redis) as redis:
-        messages = wire.echoes("echo", wire.MODERN)
-        warm = http_client.exchange(server.port, messages, CONNECTIONS, 1.0)
+        # All workers have started after this, so that the connections of the measurement reach all of them.
+        with http_client.exchanging(server.port, messages, CONNECTIONS) as exchange:
+            warm = exchange.run(2.0)
         server.wait_for(warm.calls)
         before, own, asked, stored = server.used(), time.process_time(), redis.info("stats"), redis.info("cpu")
-        tally = http_client.exchange(server.port, messages, CONNECTIONS, options.seconds)
+        with http_client.exchanging(server.port, messages, CONNECTIONS) as exchange:
+            tally = exchange.run(options.seconds)
         own = time.process_time() - own
         server.wait_for(warm.calls + tally.calls)
         used = {part: seconds - before[part] for part, seconds in server.used().items()}
@@ -158,7 +161,9 @@ class _Server:
             time.sleep(0.02)
 
     def _records(self) -> int:
-        row = self.database.execute(f"SELECT count(*) FROM {self.schema}.tooltrue_log".encode()).fetchone()
+        # A row is a batch, and its position that of its last record.
+        statement = f"SELECT coalesce(max(position), 0) FROM {self.schema}.tooltrue_log"
+        row = self.database.execute(statement.encode()).fetchone()
         return int(row[0]) if row else 0
 
     def used(self) -> dict[str, float]:

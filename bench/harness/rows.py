@@ -22,6 +22,7 @@ from harness.wire import Message, WrongAnswer, verified
 _TOOLS = 1_000
 _WIDTH = 64
 _CONNECTIONS = 32
+_STARTING = 1.0  # seconds of calls, until the last worker has started
 _STARTS = 3  # per round; the median counts
 
 Measure = Callable[[Side, float], float]
@@ -160,6 +161,9 @@ def _listening(side: Side, server: str, workers: int = 1) -> Iterator[tuple[subp
     port = http_client.free_port()
     with running(side.http(server, port, workers), side.environment) as process:
         http_client.wait_until_open(port, lambda: process.poll() is None)
+        if workers > 1:  # the first of them has opened the port; connections must reach the others too
+            with http_client.exchanging(port, _ECHO(side.era), _CONNECTIONS) as exchange:
+                exchange.run(_STARTING)
         yield process, port
 
 

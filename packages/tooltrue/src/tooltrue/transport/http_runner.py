@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import reduction
 from typing import Any, cast
 
 import uvicorn
@@ -34,12 +35,13 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import coded_sentence
 
-__all__ = ["Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
+__all__ = ["Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run", "shared"]
 
 _GRACE_SECONDS = 1
 _MAX_LEAVING = 100
 _LEAVING_SECONDS = 1.0
 _COMPLAIN_SECONDS = 30.0
+_TURNS = 20  # of the event loop, after a connection was accepted
 
 _log = logging.getLogger("tooltrue")
 
@@ -98,6 +100,37 @@ def bind(address: Address) -> socket.socket:
         ) from None
     listener.set_inheritable(True)
     return listener
+
+
+class _SharedListener(socket.socket):
+    """The listening socket of several workers. A worker that has accepted a connection passes its next turns.
+
+    asyncio accepts until no connection waits, so that the first worker to wake up would serve a whole burst alone. The
+    turns take a tenth of a millisecond, in which another worker wakes up.
+    """
+
+    _turns_passed = _TURNS
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """In a turn that is passed, say that no connection waits; the event loop asks again as long as one does."""
+        if self._turns_passed < _TURNS:
+            self._turns_passed += 1
+            raise BlockingIOError
+        accepted = super().accept()
+        self._turns_passed = 0
+        return accepted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (reduction.DupFd(self.fileno()), self.family, self.type, self.proto)
+
+
+def shared(listener: socket.socket) -> socket.socket:
+    """The same listening socket, for several workers; ``listener`` itself is detached."""
+    return _SharedListener(fileno=listener.detach())
+
+
+def _received(descriptor: Any, family: int, kind: int, protocol: int) -> _SharedListener:
+    return _SharedListener(family, kind, protocol, fileno=descriptor.detach())
 
 
 class _Porter:
@@ -210,7 +243,7 @@ def run(
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
-            _Workers(config, sockets=[listener]).run()
+            _Workers(config, sockets=[shared(listener)]).run()
     except KeyboardInterrupt:
         pass
     finally:
