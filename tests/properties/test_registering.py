@@ -65,6 +65,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "meta": st.just({"team": "storage"}),
     "replaces": st.sampled_from(["rm", ["rm", "del"]]),
     "deprecated": st.just("Use trash."),
+    "tags": st.sampled_from([["admin"], {"admin", "beta"}]),
 }
 chosen: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional=SETTINGS)
 

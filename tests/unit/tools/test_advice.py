@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tooltrue import Client, Server
+from tooltrue import Client, DefinitionError, Server
 from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
 from tooltrue.server.service import SILENT
 from tooltrue.tools.advice import CONTEXT, SERVER
@@ -60,10 +60,17 @@ def test_run_names_the_way_to_http(settings: dict[str, Any]):
         Server("notes").run(**settings)
 
 
-def test_a_server_given_as_a_toolset_names_its_provider():
+def test_a_method_of_a_provider_on_a_server_names_its_provider():
     other: Any = Server("other")
     with pytest.raises(AttributeError, match=r"server\.provider"):
-        Server("notes", toolsets=[prefixed(other, "other")])
+        other.list_tools()
+
+
+def test_a_value_that_is_no_toolset_is_named():
+    other: Any = object()
+    with pytest.raises(DefinitionError) as caught:
+        prefixed(other, "other")
+    assert caught.value.code == "TT3440"
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,9 @@ if TYPE_CHECKING:
     from tooltrue.tools.client_questions import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
     from tooltrue.tools.library import LocalLibrary as LocalLibrary
     from tooltrue.tools.local import LocalToolset as LocalToolset
+    from tooltrue.tools.transforms import Argument as Argument
+    from tooltrue.tools.transforms import Transform as Transform
+    from tooltrue.tools.transforms import transformed as transformed
     from tooltrue.tools.views import combined as combined
     from tooltrue.tools.views import filtered as filtered
     from tooltrue.tools.views import prefixed as prefixed
@@ -94,6 +97,7 @@ _EXPORTS = {
     "Announcement": "tooltrue.host.host",
     "Answer": "tooltrue.tools.client_questions",
     "ApiKeys": "tooltrue.server.keys",
+    "Argument": "tooltrue.tools.transforms",
     "Ask": "tooltrue.policy.rules.rule",
     "AudioContent": "tooltrue.protocol.types",
     "Audit": "tooltrue.policy.audit.audit_settings",
@@ -151,6 +155,7 @@ _EXPORTS = {
     "TextResource": "tooltrue.protocol.types",
     "ToolError": "tooltrue.errors",
     "TooltrueError": "tooltrue.errors",
+    "Transform": "tooltrue.tools.transforms",
     "TransportError": "tooltrue.errors",
     "TrustedProxy": "tooltrue.server.proxies",
     "UnknownTool": "tooltrue.errors",
@@ -161,6 +166,7 @@ _EXPORTS = {
     "prefixed": "tooltrue.tools.views",
     "renamed": "tooltrue.tools.views",
     "run": "tooltrue.host.run",
+    "transformed": "tooltrue.tools.transforms",
 }
 
 __all__ = ["__version__", *_EXPORTS]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -10,13 +10,13 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
-from tooltrue.errors import ConfigurationError
+from tooltrue.errors import ConfigurationError, DefinitionError
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.consent.approvals import Approvals, approvals_url, instance_of
@@ -49,20 +49,27 @@ from tooltrue.tools.advice import SERVER, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Provider
-from tooltrue.tools.views import combined
+from tooltrue.tools.toolset import Provider, Source, provider_of, servers_in
+from tooltrue.tools.views import prefixed
 from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
-from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
+from tooltrue.tools.wording import (
+    HINT_EQUIVALENT_HERE,
+    MOUNT_WHILE_SERVING,
+    NOTHING_TO_SWITCH,
+    SERVER_MOUNTED_IN_ITSELF,
+)
 from tooltrue.transport import event_loop, stdio
 from tooltrue.transport.carrier import Carrier
 from tooltrue.wording import LANGUAGES, SETTING_INVALID, Worded, alternatives, coded_sentence, sentence
 
 if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import OperatorConfig
+    from tooltrue.policy.mounting import ServerSettings
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.auth_settings import AuthSettings
     from tooltrue.server.identity import Authenticate
     from tooltrue.server.sse import SseEndpoint
+    from tooltrue.tools.mounting import Contents
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
     from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
@@ -108,7 +115,8 @@ class ServerAssembly(Value, frozen=True):
 class Server:
     """A tool server for stateless and session-based clients, with safe defaults.
 
-    ``name`` and ``version`` are what clients see. ``toolsets`` are served beside the server's own tools. ``limits``
+    ``name`` and ``version`` are what clients see. ``toolsets`` are served beside the server's own tools; a ``Server``
+    among them is mounted, as by :meth:`mount`. ``limits``
     bound every call that has no limits of its own; ``rate`` limits how often callers may call, ``concurrency`` how many
     calls run at once; ``abuse`` sets when a caller is paused. ``rules`` are the operator's: a file such as
     ``tooltrue.toml``, which may set other parts too; ``decide`` is an access decision in code. A call must be allowed
@@ -129,7 +137,7 @@ class Server:
         version: str = "0.0.0",
         title: str | None = None,
         instructions: str | None = None,
-        toolsets: Sequence[Provider] = (),
+        toolsets: Sequence[Source] = (),
         limits: Limits | None = None,
         rate: Rate | RateLimits | None = None,
         concurrency: Concurrency | None = None,
@@ -176,7 +184,8 @@ class Server:
         meter.gauges["tooltrue_audit_behind"] = lambda: self._assembly.recorder.log.behind
         self._guard.abuse_events.listen(lambda event: meter.count_event(event.kind))
         own = shelved(self.tools, self.library)
-        self._provider = combined(own, *toolsets) if toolsets else own
+        self._provider = self._composed(own, *toolsets) if toolsets else own
+        self._contents: Contents[Server] | None = None
         self._facts = facts
         self._keys = keys
         self._info = Implementation(name=name, version=version, title=title)
@@ -192,6 +201,7 @@ class Server:
 
             self._deployment = Deployment(config=config.read_operator_config(rules))
         self._effective = self._settings()
+        self._check_mounted(self._mounted)
 
     if not TYPE_CHECKING:  # a type checker reports missing attributes better
 
@@ -213,6 +223,7 @@ class Server:
         return self._built
 
     def _build(self) -> ServerAssembly:
+        self._check_mounted(self._mounted, log=True)
         settings, deployment = self.settings, self._deployment
         configured = deployment.facts if self._facts is None else self._facts
         facts = MemoryFacts() if configured is None else configured  # empty facts are false
@@ -302,6 +313,101 @@ class Server:
     def remove_prompt(self, name: str) -> None:
         """Remove a prompt, also while the server runs. Raises ``UnknownEntry``."""
         self.library.remove_prompt(name)
+
+    def mount(self, other: Source, prefix: str | None = None) -> None:
+        """Serve all of another server, or of a provider, before the first use: its tools as ``prefix_name``, its
+        resources and prompts under their own names, and everything that is added to it later.
+
+        It passes the pipeline of this server, once. Settings of its tools hold; settings of the other server do not.
+        Raises ``DefinitionError`` if protections would be lost by that, and for a server that would be in itself.
+        """
+        if self._built is not None:
+            raise ConfigurationError.of(MOUNT_WHILE_SERVING, name=self.name)
+        part = provider_of(other) if prefix is None else prefixed(other, prefix)
+        if any(server is self for server in servers_in(part)):
+            raise DefinitionError.of(SERVER_MOUNTED_IN_ITSELF, name=self.name)
+        self._check_mounted(servers_in(part))
+        self._provider = self._composed(self._provider, part)
+        self.mountable.replace(self._provider)
+
+    @staticmethod
+    def _composed(provider: Provider, *parts: Source) -> Provider:
+        from tooltrue.tools.switches import composed  # noqa: PLC0415 - many servers have their own tools alone
+
+        return composed(provider, *parts)
+
+    def disable(
+        self,
+        *tools: str,
+        tags: Collection[str] = (),
+        resources: Collection[str] = (),
+        prompts: Collection[str] = (),
+    ) -> None:
+        """Disable tools by name or by tag, and the server's own resources (by URI) and prompts; also while it runs.
+
+        A disabled tool is neither listed nor called, and reads like an unknown one. A tag also holds for tools that are
+        registered later. Calls that already run finish. Raises ``UnknownTool`` or ``UnknownEntry``. Thread-safe.
+        """
+        self._switch(tools, tags, resources, prompts, on=False)
+
+    def enable(
+        self,
+        *tools: str,
+        tags: Collection[str] = (),
+        resources: Collection[str] = (),
+        prompts: Collection[str] = (),
+    ) -> None:
+        """Enable again, as :meth:`disable`. A name also holds for a tool that one of its tags has disabled."""
+        self._switch(tools, tags, resources, prompts, on=True)
+
+    def _switch(
+        self,
+        tools: Collection[str],
+        tags: Collection[str],
+        resources: Collection[str],
+        prompts: Collection[str],
+        *,
+        on: bool,
+    ) -> None:
+        from tooltrue.tools.switches import switch  # noqa: PLC0415 - few servers disable tools
+
+        if resources or prompts:
+            (self.library.enable if on else self.library.disable)(resources=resources, prompts=prompts)
+        elif not tools and not tags:
+            raise DefinitionError.of(NOTHING_TO_SWITCH)
+        if tools or tags:
+            switch(self.tools, self._provider, tools, tags, on=on)
+
+    @property
+    def mountable(self) -> Contents[Server]:
+        """The provider of the server's tools, resources and prompts without its pipeline, for views of it."""
+        if self._contents is None:
+            from tooltrue.tools.mounting import Contents  # noqa: PLC0415 - few servers are mounted
+
+            self._contents = Contents(self, self._provider)
+        return self._contents
+
+    @property
+    def _mounted(self) -> list[Server]:
+        """The servers that this one serves, directly or within each other, each once."""
+        return servers_in(self._provider)
+
+    def _check_mounted(self, servers: Sequence[Server], *, log: bool = False) -> None:
+        """Raise ``DefinitionError`` for a mounted server with protections that would not hold here."""
+        if not servers:
+            return
+        from tooltrue.policy.mounting import check_mounted, log_ignored  # noqa: PLC0415 - few servers are mounted
+
+        for server in servers:
+            check_mounted(self._own_settings, server._own_settings)
+            if log:
+                log_ignored(self._own_settings, server._own_settings)
+
+    @property
+    def _own_settings(self) -> ServerSettings:
+        from tooltrue.policy.mounting import ServerSettings  # noqa: PLC0415 - few servers are mounted
+
+        return ServerSettings(self.name, self._guard, self.authenticate, self._deployment.config is not None)
 
     @property
     def provider(self) -> Provider:

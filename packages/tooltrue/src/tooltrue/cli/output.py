@@ -9,7 +9,8 @@ from typing import Any
 from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.cli.types import type_of
 from tooltrue.client.client import Result
-from tooltrue.jsonrpc.messages import encode, is_object
+from tooltrue.jsonrpc.messages import encode, is_array, is_object
+from tooltrue.protocol.name_rules import TAGS
 from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, TextContent, ToolDefinition
 
 __all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
@@ -57,7 +58,8 @@ def _entry_name(entry: ResourceDefinition | ResourceTemplate | Prompt) -> str:
 def show_tools(tools: Sequence[ToolDefinition]) -> None:
     for tool in tools:
         tell(one_line(tool.name), bold=True, nl=False)
-        tell(f"  {_hints(tool)}".rstrip(), fg="yellow")
+        tell(f"  {_hints(tool)}".rstrip(), fg="yellow", nl=False)
+        tell(f"  {' '.join(f'#{one_line(tag)}' for tag in _tags(tool))}".rstrip(), fg="cyan")
         for line in (tool.description or "(no description)").splitlines():
             tell(f"    {one_line(line)}")
         show_rows(_parameters(tool))
@@ -70,6 +72,11 @@ def _hints(tool: ToolDefinition) -> str:
         return ""
     flags = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
     return ", ".join(word for word, holds in flags.items() if holds)
+
+
+def _tags(tool: ToolDefinition) -> list[str]:
+    tags = (tool.meta or {}).get(TAGS)
+    return [tag for tag in tags if isinstance(tag, str)] if is_array(tags) else []
 
 
 def _parameters(tool: ToolDefinition) -> Iterable[tuple[str, str, str]]:

@@ -536,3 +536,16 @@ LABEL_UNNAMED_REQUEST: Final = message(
     "the request",
     "该请求",
 )
+MOUNT_LOSES_SETTINGS: Final = message(
+    "TT3457",
+    "the server {child!r} has settings that would not hold in {parent!r}: {settings}. Give them to the outer server or "
+    "to the tools, or mount the guarded provider of the server, {child}.provider.",
+    "服务器 {child!r} 的部分设置在 {parent!r} 中不会生效：{settings}。请把它们设在外层服务器或各个工具上，或改为挂载该"
+    "服务器受保护的提供者 {child}.provider。",
+)
+MOUNT_IGNORES_SETTINGS: Final = message(
+    "TT3458",
+    "In {parent}, the limits of {parent} hold for the tools of {child}, and these settings of {child} do not: "
+    "{settings}.",
+    "在 {parent} 中，{child} 的工具受 {parent} 的限制约束，{child} 的以下设置不生效：{settings}。",
+)

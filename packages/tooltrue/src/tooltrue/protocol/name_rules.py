@@ -14,12 +14,14 @@ from tooltrue.protocol.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["DEPRECATED", "REPLACES", "check_meta", "is_name"]
+__all__ = ["DEPRECATED", "REPLACES", "TAGS", "check_meta", "is_name"]
 
 REPLACES = "tooltrue/replaces"
 """The ``_meta`` key of a tool's former names, which remain callable."""
 DEPRECATED = "tooltrue/deprecated"
 """The ``_meta`` key of a deprecated tool, and of its results: the replacement to use."""
+TAGS = "tooltrue/tags"
+"""The ``_meta`` key of a tool's tags, sorted."""
 
 _NAME = LazyPattern(r"[A-Za-z0-9_.-]{1,128}")
 

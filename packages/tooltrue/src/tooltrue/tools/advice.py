@@ -22,14 +22,15 @@ CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
         "client_id": "context.principal.id",
     }
 )
-_PROVIDER: Final = "server.provider, as in prefixed(server.provider, 'name')"
+_PROVIDER: Final = "server.provider; views take the server itself, as in prefixed(server, 'name')"
 SERVER: Final[Mapping[str, str]] = MappingProxyType(
     {
         "custom_route": "an ASGI application around server.http_app()",
         "add_middleware": "server.http_app() within ASGI middleware, or decide= for who may call",
         "middleware": "server.http_app() within ASGI middleware, or decide= for who may call",
-        "mount": "toolsets=[prefixed(other.provider, 'name')]",
-        "import_server": "toolsets=[prefixed(other.provider, 'name')]",
+        "import_server": "server.mount(other, prefix='name')",
+        "add_transform": "toolsets=[transformed(other, …)]",
+        "add_tool_transformation": "toolsets=[transformed(other, …)]",
         "lifespan": "a dependency, Depends(…), or code around `async with server.serving()`",
         "streamable_http_app": "server.http_app()",
         "sse_app": "server.http_app(sse=True)",

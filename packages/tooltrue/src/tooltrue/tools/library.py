@@ -7,7 +7,7 @@ notified.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from tooltrue.errors import DefinitionError, InvalidParams, UnknownEntry
@@ -113,6 +113,7 @@ class LocalLibrary(NoTools):
         self._resources: dict[str, _LocalResource] = {}
         self._templates: dict[str, _Template] = {}
         self._prompts: dict[str, _Prompt] = {}
+        self._off: dict[tuple[int, str], Any] = {}  # the disabled entries, by shelf and key
         self._lists: dict[str, tuple[Any, ...]] = {}
         self._offers: frozenset[str] = frozenset()
         self._watchers: list[Callable[[ProviderChange], None]] = []
@@ -201,7 +202,7 @@ class LocalLibrary(NoTools):
 
     def _put(self, shelf: dict[str, Any], key: str, entry: object, kind: Kind, offers: frozenset[str]) -> None:
         with self._lock:
-            if key in shelf:
+            if key in shelf or (id(shelf), key) in self._off:
                 raise DefinitionError.of(DUPLICATE_RESOURCE_OR_PROMPT, name=key)
             shelf[key] = entry
             self._lists.clear()
@@ -211,7 +212,7 @@ class LocalLibrary(NoTools):
     def remove_resource(self, uri: str) -> None:
         """Remove a resource or a template; reads that already run finish. Raises ``UnknownEntry``."""
         with self._lock:
-            if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
+            if not self._take(self._shelf_of(uri), uri):
                 raise UnknownEntry.of(RESOURCE_NOT_FOUND, uri=uri)
             self._lists.clear()
         self._notify(ProviderChange("resources"))
@@ -219,10 +220,49 @@ class LocalLibrary(NoTools):
     def remove_prompt(self, name: str) -> None:
         """Remove a prompt. Raises ``UnknownEntry``."""
         with self._lock:
-            if self._prompts.pop(name, None) is None:
+            if not self._take(self._prompts, name):
                 raise UnknownEntry.of(PROMPT_NOT_FOUND, name=name)
             self._lists.clear()
         self._notify(ProviderChange("prompts"))
+
+    def _shelf_of(self, uri: str) -> dict[str, Any]:
+        return self._templates if is_template(uri) else self._resources
+
+    def _take(self, shelf: dict[str, Any], key: str) -> bool:
+        """Remove an entry, disabled or not. Returns whether there was one."""
+        is_off = self._off.pop((id(shelf), key), None) is not None
+        return shelf.pop(key, None) is not None or is_off
+
+    def disable(self, *, resources: Collection[str] = (), prompts: Collection[str] = ()) -> None:
+        """Disable resources and templates, by their URIs, and prompts. To callers they do not exist; operations that
+        already run finish. Raises ``UnknownEntry``. Thread-safe.
+        """
+        self._switch(resources, prompts, on=False)
+
+    def enable(self, *, resources: Collection[str] = (), prompts: Collection[str] = ()) -> None:
+        """Enable entries again. Raises ``UnknownEntry``. Thread-safe."""
+        self._switch(resources, prompts, on=True)
+
+    def _switch(self, resources: Collection[str], prompts: Collection[str], *, on: bool) -> None:
+        with self._lock:
+            shelves = [(self._shelf_of(uri), uri) for uri in resources]
+            self._check_entries(shelves, RESOURCE_NOT_FOUND, "uri")
+            self._check_entries(named := [(self._prompts, name) for name in prompts], PROMPT_NOT_FOUND, "name")
+            for shelf, key in (*shelves, *named):
+                if on and (id(shelf), key) in self._off:
+                    shelf[key] = self._off.pop((id(shelf), key))
+                elif not on and key in shelf:
+                    self._off[id(shelf), key] = shelf.pop(key)
+            self._lists.clear()
+        if resources:
+            self._notify(ProviderChange("resources"))
+        if prompts:
+            self._notify(ProviderChange("prompts"))
+
+    def _check_entries(self, entries: Sequence[tuple[dict[str, Any], str]], code: str, fact: str) -> None:
+        for shelf, key in entries:
+            if key not in shelf and (id(shelf), key) not in self._off:
+                raise UnknownEntry.of(code, **{fact: key})
 
     def resource_updated(self, uri: str) -> None:
         """Notify the subscribers of ``uri`` that its contents have changed. Thread-safe."""

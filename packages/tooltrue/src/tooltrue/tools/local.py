@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from tooltrue.crashes import log_crash
@@ -33,6 +33,7 @@ from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # for annotations only
     from tooltrue.tools.settings import ToolSettings
+    from tooltrue.tools.switches import Switches
 
 __all__ = ["LocalToolset"]
 
@@ -65,6 +66,8 @@ class LocalToolset(NoLibrary):
         self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # tools are added and removed on any thread
         self._bound: dict[str, Bound] = {}
+        self._off: dict[str, Bound] = {}  # the disabled ones
+        self._switches: Switches | None = None
         self._now: dict[str, str] = {}  # old name → present name
         self._listed: tuple[Tool, ...] | None = None
         self._varies = False  # whether the list depends on the caller
@@ -114,26 +117,59 @@ class LocalToolset(NoLibrary):
     def _register(self, bound: Bound) -> Tool:
         with self._lock:
             self._check_names(bound.tool)
-            self._bound[bound.tool.name] = bound
+            is_off = self._switches is not None and self._switches.is_off(bound.tool)
+            (self._off if is_off else self._bound)[bound.tool.name] = bound
             self._now |= dict.fromkeys(bound.tool.replaces, bound.tool.name)
             self._listed = None
         self._notify()
         return bound.tool
 
     def _check_names(self, tool: Tool) -> None:
-        if tool.name in self._bound:
+        if self.has(tool.name):
             raise DefinitionError.of(DUPLICATE_TOOL_NAME, name=tool.name)
         for name in tool.names:
-            if (other := name if name in self._bound else self._now.get(name)) is not None:
+            if (other := name if self.has(name) else self._now.get(name)) is not None:
                 raise DefinitionError.of(ALIAS_ALREADY_TAKEN, tool=tool.name, name=name, other=other)
+
+    def has(self, name: str) -> bool:
+        """Whether it has a tool of this present name, disabled or not."""
+        return name in self._bound or name in self._off
 
     def remove(self, name: str) -> None:
         """Remove a tool, its old names too; calls that already run finish. Raises ``UnknownTool``."""
         with self._lock:
-            if (bound := self._bound.pop(name, None)) is None:
+            if (bound := self._bound.pop(name, None) or self._off.pop(name, None)) is None:
                 raise UnknownTool(name)
             for old in bound.tool.replaces:
                 del self._now[old]
+            self._listed = None
+        self._notify()
+
+    def disable(self, *names: str, tags: Collection[str] = ()) -> None:
+        """Disable the tools of these names, and all that have one of these ``tags``, now or later. To callers they do
+        not exist; calls that already run finish. Raises ``UnknownTool``. Thread-safe.
+        """
+        self._switch(names, tags, on=False)
+
+    def enable(self, *names: str, tags: Collection[str] = ()) -> None:
+        """Enable tools again. A name also holds for a tool that one of its tags has disabled. Raises ``UnknownTool``.
+        Thread-safe.
+        """
+        self._switch(names, tags, on=True)
+
+    def _switch(self, names: Collection[str], tags: Collection[str], *, on: bool) -> None:
+        from tooltrue.tools.switches import Switches  # noqa: PLC0415 - few servers disable tools
+        from tooltrue.tools.views import tag_set  # noqa: PLC0415 - few servers disable tools
+
+        with self._lock:
+            for name in names:
+                if not self.has(name):
+                    raise UnknownTool(name)
+            self._switches = switches = self._switches or Switches()
+            (switches.enable if on else switches.disable)(names, tag_set(tags))
+            everyone = {**self._bound, **self._off}
+            self._off = {name: bound for name, bound in everyone.items() if switches.is_off(bound.tool)}
+            self._bound = {name: bound for name, bound in everyone.items() if name not in self._off}
             self._listed = None
         self._notify()
 
@@ -143,14 +179,14 @@ class LocalToolset(NoLibrary):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The present names of its tools, sorted."""
+        """The present names of its tools, sorted; disabled ones are left out."""
         with self._lock:
             return tuple(sorted(self._bound))
 
     def abandoned(self) -> dict[str, int]:
         """Return the number of threads of each tool that run abandoned calls: they cannot be stopped."""
         with self._lock:
-            lanes = {name: bound.lane for name, bound in sorted(self._bound.items())}
+            lanes = {name: bound.lane for name, bound in sorted({**self._bound, **self._off}.items())}
         return {name: lane.abandoned for name, lane in lanes.items() if lane is not None and lane.abandoned}
 
     def changed(self) -> None:

@@ -48,6 +48,7 @@ class ToolSettings(TypedDict, total=False):
     meta: Mapping[str, Any]
     replaces: str | Collection[str]
     deprecated: str
+    tags: Collection[str]
 
 
 class ResourceSettings(TypedDict, total=False):

@@ -6,11 +6,11 @@ resource, getting a prompt and completing an argument like a call, so that no op
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
-from tooltrue.errors import UnknownEntry
+from tooltrue.errors import DefinitionError, UnknownEntry
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value, replaced
 from tooltrue.tools.vocabulary import (
@@ -25,9 +25,27 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     Unwatch,
 )
-from tooltrue.tools.wording import PROMPT_NOT_FOUND, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE_NOT_FOUND
+from tooltrue.tools.wording import (
+    PROMPT_NOT_FOUND,
+    PROVIDER_EXPECTED,
+    RESOURCE_NOT_FOUND,
+    RESOURCE_TEMPLATE_NOT_FOUND,
+)
 
-__all__ = ["Layer", "Library", "Provider", "Toolset", "Wrapper", "guarded", "resolve_call", "unknown"]
+__all__ = [
+    "Layer",
+    "Library",
+    "Mountable",
+    "Provider",
+    "Source",
+    "Toolset",
+    "Wrapper",
+    "guarded",
+    "provider_of",
+    "resolve_call",
+    "servers_in",
+    "unknown",
+]
 
 
 class Toolset(Protocol):
@@ -79,6 +97,47 @@ class Library(Protocol):
 
 class Provider(Toolset, Library, Protocol):
     """Everything that a server serves, as one object that can be guarded as one."""
+
+
+class Mountable(Protocol):
+    """A server: ``mountable`` is the provider of its tools, resources and prompts, without its pipeline."""
+
+    @property
+    def mountable(self) -> Provider: ...
+
+
+Source: TypeAlias = Provider | Mountable
+"""The argument of a view: a provider, or a server, which stands for its own tools, resources and prompts."""
+
+
+def provider_of(source: Source) -> Provider:
+    """Return the provider that ``source`` is or stands for. Raises ``DefinitionError`` for any other value."""
+    contents = getattr(source, "mountable", None)
+    if contents is not None:
+        return contents
+    if not hasattr(source, "list_tools"):
+        raise DefinitionError.of(PROVIDER_EXPECTED, type=type(source).__name__)
+    return cast("Provider", source)
+
+
+def servers_in(provider: object) -> list[Any]:
+    """Return the servers whose contents a provider offers, through views and layers: each once, outer ones first."""
+    servers: list[Any] = []
+    for server in _servers_in(provider):
+        if not any(server is one for one in servers):
+            servers.append(server)
+    return servers
+
+
+def _servers_in(provider: object) -> Iterator[Any]:
+    if (server := getattr(provider, "mounted_server", None)) is not None:
+        yield server
+        yield from _servers_in(getattr(provider, "provider", None))
+    elif (inner := getattr(provider, "inner", None)) is not None:
+        yield from _servers_in(inner)
+    else:
+        for part in getattr(provider, "parts", ()):
+            yield from _servers_in(part)
 
 
 def unknown(operation: LibraryOperation) -> UnknownEntry:

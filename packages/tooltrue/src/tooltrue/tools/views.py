@@ -1,21 +1,23 @@
 """Toolsets made from toolsets: combined, prefixed, renamed, filtered. A view refuses calls to tools that it does not
 list.
+
+Each takes providers and servers. A server stands for its own tools, resources and prompts, without its pipeline: they
+pass the pipeline of the server that serves the view. ``transforms.py`` has one more view, ``transformed``.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain, pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
+from tooltrue.errors import DefinitionError, InvalidArguments, UnknownEntry, UnknownTool
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.name_rules import REPLACES, is_name
 from tooltrue.protocol.types import (
     Completion,
-    Mutable,
     PromptOutcome,
     ReadOutcome,
     ToolOutcome,
@@ -23,8 +25,8 @@ from tooltrue.protocol.types import (
     field,
     replaced,
 )
-from tooltrue.tools.memo import Remembered
-from tooltrue.tools.toolset import Provider, Wrapper, unknown
+from tooltrue.tools.memo import DerivedLists, DerivedValues, Remembered
+from tooltrue.tools.toolset import Provider, Source, Wrapper, provider_of, unknown
 from tooltrue.tools.vocabulary import (
     EVERYONE,
     CompletionGet,
@@ -40,29 +42,61 @@ from tooltrue.tools.vocabulary import (
 )
 from tooltrue.tools.wording import DERIVED_TOOL_NAME_INVALID, TOOL_NAME_COLLISION
 
-__all__ = ["combined", "filtered", "prefixed", "renamed"]
+__all__ = ["check_exchange", "combined", "filtered", "prefixed", "renamed", "tag_set"]
 
 T = TypeVar("T")
 
 Tools = tuple[Tool, ...]
 
 
-def filtered(inner: Provider, visible: Callable[[Tool, RequestContext], bool]) -> Provider:
-    """Return the tools for which ``visible(tool, context)`` holds. To a caller, the others do not exist."""
-    return _Filtered(inner, visible)
+Visible = Callable[[Tool, RequestContext], bool]
 
 
-def prefixed(inner: Provider, prefix: str) -> Provider:
+def filtered(
+    inner: Source,
+    visible: Visible | None = None,
+    *,
+    tags: Collection[str] = (),
+    without_tags: Collection[str] = (),
+) -> Provider:
+    """Return the tools for which ``visible(tool, context)`` holds. To a caller, the others do not exist.
+
+    ``tags`` selects the tools that have one of these tags, and ``without_tags`` those that have none of them. Resources
+    and prompts are not affected.
+    """
+    return _Filtered(provider_of(inner), _visible(visible, tag_set(tags), tag_set(without_tags)))
+
+
+def tag_set(tags: Collection[str]) -> frozenset[str]:
+    """Return the tags as a set; one text is one tag."""
+    return frozenset((tags,) if isinstance(tags, str) else tags)
+
+
+def _visible(visible: Visible | None, tags: frozenset[str], without: frozenset[str]) -> Visible:
+    """Return one condition for all three."""
+    if visible is not None and not tags and not without:
+        return visible
+
+    def holds(tool: Tool, context: RequestContext) -> bool:
+        if (tags and tags.isdisjoint(tool.tags)) or not without.isdisjoint(tool.tags):
+            return False
+        return visible is None or visible(tool, context)
+
+    return holds
+
+
+def prefixed(inner: Source, prefix: str) -> Provider:
     """Return the same tools as ``prefix_name``. Raises ``DefinitionError`` for a prefix that no tool name can have; a
-    name that gets too long by it is reported when it is listed.
+    name that gets too long by it is reported when it is listed. Resources keep their URIs, and prompts their names.
     """
     mark = _named(f"{prefix}_")
-    return _Named(inner, mark.__add__, lambda name: [name.removeprefix(mark)] if name.startswith(mark) else [])
+    inward: Callable[[str], list[str]] = lambda name: [name.removeprefix(mark)] if name.startswith(mark) else []  # noqa: E731
+    return _Named(provider_of(inner), mark.__add__, inward)
 
 
-def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
+def renamed(inner: Source, names: Mapping[str, str]) -> Provider:
     """Return the same tools, those in ``names`` (old → new) under their new name only. Raises ``DefinitionError`` for
-    an invalid or repeated new name.
+    an invalid or repeated new name. A name in ``names`` that no tool has is ignored.
     """
     back = {_named(new): old for old, new in names.items()}
     if len(back) < len(names):
@@ -71,7 +105,7 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
     def inward(name: str) -> list[str]:
         return ([back[name]] if name in back else []) + ([] if name in names else [name])
 
-    return _Named(inner, lambda name: names.get(name, name), inward)
+    return _Named(provider_of(inner), lambda name: names.get(name, name), inward)
 
 
 def _named(name: str) -> str:
@@ -81,23 +115,11 @@ def _named(name: str) -> str:
     return name
 
 
-def combined(*inner: Provider) -> Provider:
+def combined(*inner: Source) -> Provider:
     """Return the tools of all of them. A name that two of them have is a ``DefinitionError`` when it is listed or
-    called.
+    called. Of resources with the same URI, and of prompts with the same name, the first is served.
     """
-    return _Combined(inner)
-
-
-class _Memo(Mutable, Generic[T]):
-    """Remembers the last list, so that a view too returns the same tuple until its source changes."""
-
-    source: object = None
-    made: tuple[T, ...] = ()
-
-    def of(self, source: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
-        if source != self.source:
-            self.source, self.made = source, make()
-        return self.made
+    return _Combined(tuple(map(provider_of, inner)))
 
 
 class _Filtered(Wrapper, frozen=True):
@@ -110,15 +132,18 @@ class _Filtered(Wrapper, frozen=True):
             return tools
         return self._last.same(tuple(tool for tool in tools if self.visible(tool, context)), context.principal.id)
 
+    def _hides(self, tool: Tool, context: RequestContext) -> bool:
+        return context.principal is not EVERYONE and not self.visible(tool, context)
+
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = await self.inner.find_tool(name, context)
-        if not self.visible(tool, context):
+        if self._hides(tool, context):
             raise UnknownTool(name)
         return tool
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
         tool = self.inner.known_tool(name, context)
-        if tool is not None and not self.visible(tool, context):
+        if tool is not None and self._hides(tool, context):
             raise UnknownTool(name)
         return tool
 
@@ -134,9 +159,13 @@ class _Named(Wrapper, frozen=True):
 
     outward: Callable[[str], str]
     inward: Callable[[str], list[str]]
-    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool])
+    _lists: DerivedLists[Tool] = field(default_factory=DerivedLists[Tool])
+    _tools: DerivedValues[Tool, Tool] = field(default_factory=DerivedValues[Tool, Tool])
 
     def _rename(self, tool: Tool) -> Tool:
+        return self._tools.of(tool, self._renamed)
+
+    def _renamed(self, tool: Tool) -> Tool:
         definition = replaced(tool.definition, name=_named(self.outward(tool.name)))
         if not tool.replaces:
             return replaced(tool, definition=definition)
@@ -146,10 +175,27 @@ class _Named(Wrapper, frozen=True):
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
-        return self._memo.of(tools, lambda: _sorted(map(self._rename, tools)))
+        return self._lists.of([tools], lambda: _sorted(map(self._rename, tools)))
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._rename(await self._find(name, context))
+
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        """Return the tool where one alone has this very name; clashes, and old names, are left to ``find_tool``."""
+        matches: dict[str, Tool] = {}
+        for inner in self.inward(name):
+            with contextlib.suppress(UnknownTool):
+                if (tool := self.inner.known_tool(inner, context)) is None:
+                    return None
+                matches[tool.name] = tool
+        if not matches:
+            raise UnknownTool(name)
+        [tool, *others] = matches.values()
+        if others or self.outward(tool.name) != name:
+            return None
+        with contextlib.suppress(DefinitionError):  # of a name that is too long, which ``find_tool`` reports
+            return self._rename(tool)
+        return None
 
     async def _find(self, name: str, context: RequestContext) -> Tool:
         matches: dict[str, Tool] = {}
@@ -162,7 +208,21 @@ class _Named(Wrapper, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         tool = await self._find(call.name, call.context)
-        return await self.inner.call_tool(replaced(call, name=tool.name, tool=tool))
+        check_exchange(call, tool)
+        try:
+            return await self.inner.call_tool(replaced(call, name=tool.name, tool=tool))
+        except InvalidArguments as error:
+            if error.facts.get("tool") != tool.name or not error.code:
+                raise
+            raise InvalidArguments.of(error.code, **{**error.facts, "tool": call.name}) from error.__cause__
+
+
+def check_exchange(call: ToolCall, tool: Tool) -> None:
+    """Raise ``UnknownTool`` if ``tool`` is another than the one by whose schema the arguments were checked."""
+    checked = call.tool
+    if checked is None or checked.input is tool.input or checked.input.definition == tool.input.definition:
+        return
+    raise UnknownTool(call.name)
 
 
 def _replacing(tool: Tool, names: tuple[str, ...]) -> Tool:
@@ -207,12 +267,13 @@ class _Combined(Value, frozen=True):
     """
 
     parts: tuple[Provider, ...]
-    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool])
-    _memos: Mapping[str, _Memo[Any]] = field(default_factory=lambda: defaultdict[str, _Memo[Any]](_Memo))
+    _lists: Mapping[str, DerivedLists[Any]] = field(
+        default_factory=lambda: defaultdict[str, DerivedLists[Any]](DerivedLists)
+    )
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
-        return self._memo.of(lists, lambda: _without_taken(_sorted(chain.from_iterable(lists))))
+        return self._lists["tools"].of(lists, lambda: _without_taken(_sorted(chain.from_iterable(lists))))
 
     async def _owner(self, name: str, context: RequestContext) -> tuple[Provider, Tool]:
         owners: list[tuple[Provider, Tool]] = []
@@ -251,6 +312,7 @@ class _Combined(Value, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         part, tool = await self._owner(call.name, call.context)
+        check_exchange(call, tool)
         return await part.call_tool(replaced(call, tool=tool))
 
     def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
@@ -267,15 +329,15 @@ class _Combined(Value, frozen=True):
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
         lists = [await part.list_resources(context) for part in self.parts]
-        return self._memos["resources"].of(lists, lambda: _first_of_each(lists, lambda resource: resource.uri))
+        return self._lists["resources"].of(lists, lambda: _first_of_each(lists, lambda resource: resource.uri))
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
         lists = [await part.list_templates(context) for part in self.parts]
-        return self._memos["templates"].of(lists, lambda: _first_of_each(lists, lambda template: template.uriTemplate))
+        return self._lists["templates"].of(lists, lambda: _first_of_each(lists, lambda template: template.uriTemplate))
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
         lists = [await part.list_prompts(context) for part in self.parts]
-        return self._memos["prompts"].of(lists, lambda: _first_of_each(lists, lambda prompt: prompt.name))
+        return self._lists["prompts"].of(lists, lambda: _first_of_each(lists, lambda prompt: prompt.name))
 
     async def _first(self, operation: LibraryOperation) -> tuple[Provider, tuple[Entry, ...]]:
         of_template: tuple[Provider, tuple[Entry, ...]] | None = None

@@ -332,7 +332,7 @@ class Tool(Value, frozen=True):
     spelling alone misses the schema are repaired. ``sends``: the arguments go to a third party, so they must not
     contain a secret. ``replaces`` are former names, by which it can still be called; ``deprecated`` is its replacement.
     ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``source``
-    is the file and line of its function.
+    is the file and line of its function. ``tags`` are the author's words by which views select it.
     """
 
     definition: wire.ToolDefinition
@@ -362,6 +362,7 @@ class Tool(Value, frozen=True):
     replaces: tuple[str, ...] = ()
     deprecated: str = ""
     read_when: Mapping[str, bool] = {}
+    tags: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -413,7 +414,7 @@ class ToolCall(Mutable, gc=True):
     field         written by                                          read by
     ============  ==================================================  ====================================
     ``tool``      toolset (``resolve_call``), authorize, views,       every layer
-                  catalogue
+                  transforms, catalogue
     ``admit``     legacy, modern                                      validate
     ``asks``      authorize, lethal_trifecta, confirm,                confirm, lethal_trifecta
                   approval_prompts

@@ -379,3 +379,94 @@ LABEL_IMAGE_OR_BASE64: Final = message(
     "ImageContent.of(data, 'image/png') for a picture, or base64.b64encode(data).decode()",
     "图片用 ImageContent.of(data, 'image/png')，否则用 base64.b64encode(data).decode()",
 )
+PROVIDER_EXPECTED: Final = message(
+    "TT3440",
+    "a {type} is neither a Server nor a provider; pass a Server, a LocalToolset, or the result of a view such as "
+    "prefixed.",
+    "{type} 既不是 Server，也不是工具提供者；请传入 Server、LocalToolset，或 prefixed 等视图的结果。",
+)
+TRANSFORM_UNKNOWN_TOOL: Final = message(
+    "TT3441",
+    "there is no tool {name!r} to transform; register it before, or correct the name.",
+    "没有名为 {name!r} 的工具可供变换；请先注册该工具，或改正名称。",
+)
+TRANSFORM_UNKNOWN_ARGUMENT: Final = message(
+    "TT3442",
+    "the tool {tool!r} has no argument {name!r}; its arguments are: {known}.",
+    "工具 {tool!r} 没有参数 {name!r}；它的参数有：{known}。",
+)
+HIDDEN_ARGUMENT_WITHOUT_VALUE: Final = message(
+    "TT3443",
+    "the argument {name!r} of {tool!r} is required, so that it cannot be hidden without a value; give it value=… or "
+    "factory=….",
+    "{tool!r} 的参数 {name!r} 是必填项，隐藏它须同时给出值；请设置 value=… 或 factory=…。",
+)
+ARGUMENT_SETTINGS_CONFLICT: Final = message(
+    "TT3444",
+    "Argument({names}) contradicts itself: a hidden argument has either value=… or factory=… or its own default, and "
+    "no name, title, description or default.",
+    "Argument({names}) 自相矛盾：隐藏的参数只能有 value=…、factory=… 或自身的默认值之一，不能有 name、title、"
+    "description 或 default。",
+)
+TRANSFORMED_ARGUMENT_TWICE: Final = message(
+    "TT3445",
+    "two arguments of {tool!r} would be called {name!r}; give one of them another name.",
+    "{tool!r} 会有两个名为 {name!r} 的参数；请为其中之一改名。",
+)
+FIXED_VALUE_VIOLATES_SCHEMA: Final = message(
+    "TT3446",
+    "the value of the argument {name!r} of {tool!r} does not fit its schema: {problem}.",
+    "{tool!r} 的参数 {name!r} 的值不符合其架构：{problem}。",
+)
+TRANSFORM_KEYWORD_UNSUPPORTED: Final = message(
+    "TT3447",
+    "the input schema of {tool!r} has {keyword}, which may depend on the names of its arguments, so that none can be "
+    "hidden or renamed; write a tool of your own that calls this one.",
+    "{tool!r} 的输入架构含有 {keyword}，它可能依赖参数名，因此不能隐藏或重命名参数；请另写一个调用它的工具。",
+)
+TRANSFORM_LOOSENS: Final = message(
+    "TT3448",
+    "{setting} of {tool!r} may only become stricter: {before} does not become {after}.",
+    "{tool!r} 的 {setting} 只能变得更严格：不能由 {before} 变为 {after}。",
+)
+TRANSFORM_OF_PREVIEW: Final = message(
+    "TT3449",
+    "the preview of {tool!r} reads the argument {name!r}, for which factory=… makes another value at each call; use "
+    "value=….",
+    "{tool!r} 的预览会读取参数 {name!r}，而 factory=… 每次调用都会生成新值；请改用 value=…。",
+)
+HIDDEN_VALUE_INVALID: Final = message(
+    "TT3450",
+    "the hidden arguments of {tool} do not fit: {problem}",
+    "{tool} 的隐藏参数不符合要求：{problem}",
+)
+TRANSFORM_MISFIT: Final = message(
+    "TT3451",
+    "The tool {tool} is withheld, since its transformation does not fit its definition any more: {problem}",
+    "工具 {tool} 已暂停提供，因为对它的变换不再符合其定义：{problem}",
+)
+TRANSFORM_WITHOUT_TOOL: Final = message(
+    "TT3452",
+    "There is no tool {name} to transform. The transformation holds once there is one.",
+    "没有名为 {name} 的工具可供变换；待该工具出现后，变换即生效。",
+)
+WRAPPED_CALL_INVALID: Final = message(
+    "TT3453",
+    "the wrap function of {tool} has changed the arguments so that they do not fit its schema: {problem}",
+    "{tool} 的 wrap 函数修改后的参数不符合其架构：{problem}",
+)
+SERVER_MOUNTED_IN_ITSELF: Final = message(
+    "TT3454",
+    "the server {name!r} would be mounted in itself; of two servers, mount one in the other.",
+    "服务器 {name!r} 会被挂载到自身；两个服务器之间只能单向挂载。",
+)
+MOUNT_WHILE_SERVING: Final = message(
+    "TT3455",
+    "the server {name!r} serves already; mount before it is first used, as for its settings.",
+    "服务器 {name!r} 已在运行；请在首次使用之前挂载，与其他设置一样。",
+)
+NOTHING_TO_SWITCH: Final = message(
+    "TT3456",
+    "there is nothing to enable or disable; name tools, or tags=…, resources=… or prompts=….",
+    "没有指定要启用或停用的对象；请给出工具名，或 tags=…、resources=…、prompts=…。",
+)

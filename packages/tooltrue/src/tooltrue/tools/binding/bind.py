@@ -249,6 +249,7 @@ def _tool(
         replaces=settings.old_names,
         deprecated=settings.deprecated,
         excused=dict(settings.excused),
+        tags=frozenset(settings.tags),
         source=_source_of(function),
     )
 

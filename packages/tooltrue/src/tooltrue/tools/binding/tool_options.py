@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from tooltrue.errors import DefinitionError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.name_rules import DEPRECATED, REPLACES, is_name
+from tooltrue.protocol.name_rules import DEPRECATED, REPLACES, TAGS, is_name
 from tooltrue.protocol.types import Value, field
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
@@ -85,6 +85,7 @@ class ToolOptions(Value, frozen=True):
       recorded under its present name; it is listed by its present name alone.
     - ``deprecated``: the replacement of this tool, which will be removed: the description begins with it, and results
       of calls carry it in ``_meta``.
+    - ``tags``: words by which views and ``server.disable`` select the tool; published in ``_meta``.
     - ``excused``: rules of ``tooltrue check`` that are not followed here, by their code, each with the reason. They
       are not published.
     - ``examples``: arguments that are checked against the schema and published in it.
@@ -119,6 +120,7 @@ class ToolOptions(Value, frozen=True):
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     replaces: str | Collection[str] = ()
     deprecated: str = ""
+    tags: Collection[str] = ()
 
     @property
     def old_names(self) -> tuple[str, ...]:
@@ -128,6 +130,8 @@ class ToolOptions(Value, frozen=True):
         own: dict[str, Any] = {DEPRECATED: self.deprecated} if self.deprecated else {}
         if self.replaces:
             own[REPLACES] = list(self.old_names)
+        if self.tags:
+            own[TAGS] = sorted(set(self.tags))
         return {**self.meta, **own} or None
 
     def annotations(self) -> wire.ToolAnnotations | None:
@@ -222,5 +226,6 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("requires", _are_texts, "scopes: a list of text"),
     ("replaces", _are_names, "the name that the tool had before, or a list of such names"),
     ("deprecated", _is_text, "text: what to use instead"),
+    ("tags", _are_texts, "a list or set of words"),
     ("excused", _are_reasons, "reasons by the code of the rule: {'TT9710': 'why'}"),
 )
