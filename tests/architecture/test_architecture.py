@@ -24,6 +24,7 @@ OWNERS = {
     "jsonschema_rs": ("protocol/schema/validator.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
+    "starlette": ("server/starlette_routes.py",),
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
     "httptools": ("transport/http_connection.py", "transport/http_protocol.py"),
     "click": ("cli/", "tooltrue_check/cli/"),

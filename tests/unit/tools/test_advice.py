@@ -38,7 +38,6 @@ def test_any_other_name_is_simply_not_there():
     ("settings", "said"),
     [
         ({"lifespan": None}, "serving()"),
-        ({"middleware": []}, "ASGI middleware"),
         ({"tags": {"a"}}, "'tags'"),
     ],
 )

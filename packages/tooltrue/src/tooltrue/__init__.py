@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from tooltrue.server.oauth import OAuth as OAuth
     from tooltrue.server.proxies import Public as Public
     from tooltrue.server.proxies import TrustedProxy as TrustedProxy
+    from tooltrue.server.route_requests import RouteRequest as RouteRequest
+    from tooltrue.server.route_requests import RouteResponse as RouteResponse
+    from tooltrue.server.routes import Route as Route
     from tooltrue.tools.binding import Completes as Completes
     from tooltrue.tools.binding import Depends as Depends
     from tooltrue.tools.binding.forms import Form as Form
@@ -145,6 +148,9 @@ _EXPORTS = {
     "RateLimits": "tooltrue.policy.layers.rate",
     "ResourceLink": "tooltrue.protocol.types",
     "Roots": "tooltrue.tools.client_questions",
+    "Route": "tooltrue.server.routes",
+    "RouteRequest": "tooltrue.server.route_requests",
+    "RouteResponse": "tooltrue.server.route_requests",
     "RpcError": "tooltrue.errors",
     "RunLimits": "tooltrue.host.run",
     "Sampling": "tooltrue.tools.client_questions",

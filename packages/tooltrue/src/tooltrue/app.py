@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -68,9 +68,11 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.auth_settings import AuthSettings
     from tooltrue.server.identity import Authenticate
+    from tooltrue.server.routes import RouteTable
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tools.mounting import Contents
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
+    from tooltrue.transport.http_middleware import AsgiMiddleware
     from tooltrue.transport.http_server import AllowedHosts, HttpApp
 
 
@@ -128,6 +130,9 @@ class Server:
     loopback only. ``keys`` (of at least 16 bytes; the first seals) seal the state that clients carry for us; without
     them a restart ends sessions, cursors and open questions. ``facts`` is the state shared by several workers.
     ``metrics`` serves metrics at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
+    ``routes`` are HTTP routes beside the endpoint: :class:`Route` objects, or those of Starlette. ``middleware`` are
+    ASGI middleware around the endpoint and the routes, the first one outermost; each takes an application and returns
+    one.
     """
 
     def __init__(
@@ -154,6 +159,8 @@ class Server:
         facts: Facts | None = None,
         authenticate: Authenticate | None = None,
         metrics: bool = False,
+        routes: Sequence[object] = (),
+        middleware: Sequence[object] = (),
         page_size: int = 1000,
         threads: int = 32,
         **more: Never,
@@ -191,6 +198,10 @@ class Server:
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._metrics = metrics
+        self._routes: RouteTable | None = None
+        if routes:
+            self._route_table().add(routes)
+        self._middleware = _factories(middleware) if middleware else ()
         self._page_size = page_size
         self._deployment = Deployment()
         self._built: ServerAssembly | None = None
@@ -409,6 +420,34 @@ class Server:
 
         return ServerSettings(self.name, self._guard, self.authenticate, self._deployment.config is not None)
 
+    @overload
+    def route(
+        self, path: str, /, *, methods: Iterable[str] | None = None, public: bool = False
+    ) -> Callable[[F], F]: ...
+
+    @overload
+    def route(self, path: str, endpoint: F, /, *, methods: Iterable[str] | None = None, public: bool = False) -> F: ...
+
+    def route(
+        self, path: str, endpoint: F | None = None, /, *, methods: Iterable[str] | None = None, public: bool = False
+    ) -> F | Callable[[F], F]:
+        """Serve an async function of a request, or an ASGI application, beside the endpoint over HTTP:
+        ``@server.route("/hooks", methods=["POST"])``. Takes the settings of :class:`Route`.
+        """
+        if endpoint is None:
+            return partial(self.route, path, methods=methods, public=public)
+        from tooltrue.server.routes import Route  # noqa: PLC0415 - stdio needs no HTTP
+
+        self._route_table().add([Route(path, endpoint, methods=methods, public=public)])
+        return endpoint
+
+    def _route_table(self) -> RouteTable:
+        if self._routes is None:
+            from tooltrue.server.routes import RouteTable  # noqa: PLC0415 - stdio needs no HTTP
+
+            self._routes = RouteTable()
+        return self._routes
+
     @property
     def provider(self) -> Provider:
         """The provider of all that is served, behind the whole pipeline."""
@@ -474,17 +513,27 @@ class Server:
         health_pages = HealthPages(endpoint, self._assembly.served, self._guard.meter, workers)
         pages, around = {**endpoint.pages, **health_pages.by_path()}, partial(health_pages.around, self.serving)
         access_rules = access or http.AllowedHosts()
-        app = http.HttpApp(
+        app = self._http_type()(
             endpoint,
             access_rules,
             sse=old,
             pages=pages,
+            sites=self._route_table(),
             once=endpoint.once,
             around=around,
             signals=signals,
             language=self._assembly.served.language,
         )
         return health_pages.of(app)
+
+    def _http_type(self) -> Callable[..., HttpApp]:
+        if not self._middleware:
+            from tooltrue.transport.http_server import HttpApp  # noqa: PLC0415 - stdio needs no HTTP
+
+            return HttpApp
+        from tooltrue.transport.http_middleware import HttpAppWithMiddleware  # noqa: PLC0415 - stdio needs no HTTP
+
+        return partial(HttpAppWithMiddleware, middleware=[wrap for _, wrap in self._middleware])
 
     def _sse(self) -> SseEndpoint:
         from tooltrue.server.sse import SseEndpoint  # noqa: PLC0415 - few clients need it
@@ -623,7 +672,16 @@ class Server:
         origin = self.auth_settings.origin or ("default" if authenticator is None else "Server(authenticate=…)")
         from tooltrue.server import identity  # noqa: PLC0415 - only inspect needs it
 
-        return [("identity", identity.described(authenticator), origin), *described(self.settings)]
+        around = ", ".join(name for name, _ in self._middleware)
+        return [
+            *([("middleware", f"HTTP: {around}", "Server(middleware=…)")] if around else []),
+            ("identity", identity.described(authenticator), origin),
+            *described(self.settings),
+        ]
+
+    def http_routes(self) -> list[tuple[str, str, str]]:
+        """The routes beside the endpoint: the path, the methods, and whether the callers are authenticated."""
+        return [] if self._routes is None else self._routes.described()
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """The tools' own settings of the guard, and their former names: the tool's name, and the setting as written."""
@@ -640,6 +698,12 @@ class Server:
             )
             if value is not None
         ]
+
+
+def _factories(middleware: Sequence[object]) -> Sequence[tuple[str, AsgiMiddleware]]:
+    from tooltrue.transport.http_middleware import factories  # noqa: PLC0415 - few servers have middleware
+
+    return factories(middleware)
 
 
 _KEY_BYTES = 16

@@ -65,6 +65,7 @@ def command(
         "server": _server(facts),
         "tools": len(tools),
         "guard": _guard(resolved_target),
+        "routes": _routes(resolved_target),
         "exceptions": asyncio.run(_exceptions(resolved_target)),
         "held": _confinement(resolved_target, tools),
         "walls": _walls(resolved_target, tools),
@@ -145,6 +146,13 @@ def _guard(target: Target) -> list[dict[str, str]]:
     return [{"layer": layer, "state": state, "from": origin} for layer, state, origin in target.guard()]
 
 
+def _routes(target: Target) -> list[dict[str, str]]:
+    """The HTTP routes of a tooltrue server beside its endpoint, and the callers that each admits."""
+    if not isinstance(target, Server):
+        return []
+    return [{"path": path, "methods": methods, "callers": callers} for path, methods, callers in target.http_routes()]
+
+
 async def _exceptions(target: Target) -> list[dict[str, str]]:
     """The tools of a tooltrue server for which its author has set exceptions."""
     if not isinstance(target, Server):
@@ -201,6 +209,9 @@ def _show(report: dict[str, Any]) -> None:
     if report["guard"]:
         tell("\nThe way of a call, outermost first", bold=True)
         show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+        if report["routes"]:
+            tell("\nRoutes beside the endpoint, over HTTP", bold=True)
+            show_rows([(row["path"], row["methods"], row["callers"]) for row in report["routes"]])
         tell("\nPackages for speed", bold=True)
         show_rows([(row["package"], row["use"]) for row in report["speed"]])
         if report["exceptions"]:

@@ -463,3 +463,38 @@ LABEL_KEYS_OF_LENGTH: Final = message(
     "keys of {count} bytes or more",
     "至少 {count} 字节的密钥",
 )
+ROUTE_PATH_INVALID: Final = message(
+    "TT4530",
+    "The path {path!r} of a route is not a plain path: after each '/', letters, digits and -._~!$&'()*+,;=:@, and no "
+    "segment is '.' or '..'. For parameters in a path, use a Route of Starlette or mount an application.",
+    "路由的路径 {path!r} 不是普通路径：每个 '/' 之后须为字母、数字和 -._~!$&'()*+,;=:@，且任何一段都不能是 "
+    "'.' 或 '..'。若路径需要参数，请使用 Starlette 的 Route，或挂载一个应用。",
+)
+ROUTE_COVERS_RESERVED_PATH: Final = message(
+    "TT4531",
+    "The route {path!r} would cover {reserved}, a path of the server. Begin it with another segment; to serve an "
+    "application at the root, mount server.http_app() in it.",
+    "路由 {path!r} 会覆盖服务器自己的路径 {reserved}。请换用其他的第一段；"
+    "若要在根路径提供应用，请把 server.http_app() 挂载到该应用中。",
+)
+ROUTE_DEFINED_TWICE: Final = message(
+    "TT4532",
+    "Two routes serve {path!r} with the same method. Keep one, or give them different methods.",
+    "有两个路由以相同的方法提供 {path!r}。请只保留一个，或为它们指定不同的方法。",
+)
+ROUTE_ENDPOINT_INVALID: Final = message(
+    "TT4533",
+    "The endpoint of the route {path!r} must be an async function of one request, `async def f(request)`, or an ASGI "
+    "application.",
+    "路由 {path!r} 的端点必须是接受一个请求的异步函数 `async def f(request)`，或 ASGI 应用。",
+)
+ROUTE_KIND_UNKNOWN: Final = message(
+    "TT4534",
+    "Server(routes=…) takes Route objects of tooltrue, and Route and Mount objects of Starlette; this is a {kind}.",
+    "Server(routes=…) 接受 tooltrue 的 Route 对象以及 Starlette 的 Route 和 Mount 对象；这里是 {kind}。",
+)
+ROUTE_METHODS_INVALID: Final = message(
+    "TT4535",
+    'The methods of the route {path!r} must be names of HTTP methods, such as ["GET", "POST"].',
+    '路由 {path!r} 的 methods 必须是 HTTP 方法名，例如 ["GET", "POST"]。',
+)

@@ -25,9 +25,8 @@ CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
 _PROVIDER: Final = "server.provider; views take the server itself, as in prefixed(server, 'name')"
 SERVER: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "custom_route": "an ASGI application around server.http_app()",
-        "add_middleware": "server.http_app() within ASGI middleware, or decide= for who may call",
-        "middleware": "server.http_app() within ASGI middleware, or decide= for who may call",
+        "custom_route": 'server.route("/path", methods=["GET"])',
+        "add_middleware": "Server(middleware=[…]) for HTTP, or decide= for who may call",
         "import_server": "server.mount(other, prefix='name')",
         "add_transform": "toolsets=[transformed(other, …)]",
         "add_tool_transformation": "toolsets=[transformed(other, …)]",

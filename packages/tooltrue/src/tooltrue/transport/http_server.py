@@ -19,8 +19,10 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from tooltrue._internal.deadline import Alarm, Deadline
 from tooltrue.errors import InternalError, InvalidRequest, RpcError
 from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
+from tooltrue.jsonrpc.peer import internal_error
 from tooltrue.protocol.types import Value
 from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.limited_exchange import BodyLimits, LimitedExchange
 from tooltrue.transport.signals import ends_on_signal
 from tooltrue.transport.wording import (
     DUPLICATE_HEADER,
@@ -35,6 +37,7 @@ from tooltrue.transport.wording import (
     REASON_ORIGIN_NOT_ALLOWED,
     REASON_PATH_UNKNOWN,
     REASON_STREAM_NEEDS_HTTP_1_1,
+    ROUTE_WITHOUT_RESPONSE,
     SERVER_LIFESPAN_NOT_STARTED,
     SERVER_SHUTTING_DOWN,
     TOKEN_IN_URL,
@@ -43,6 +46,7 @@ from tooltrue.wording import Worded
 
 __all__ = [
     "LOOPBACK",
+    "RESERVED",
     "SSE_POSTS",
     "UNTIL_CLOSE",
     "AllowedHosts",
@@ -51,11 +55,14 @@ __all__ = [
     "HttpHandler",
     "Page",
     "Reply",
+    "Site",
     "SseHandler",
     "Stream",
     "WholeExchange",
     "client_left",
+    "local_path",
     "needs_http_1_1",
+    "send_reply",
 ]
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -93,6 +100,9 @@ Answerer: TypeAlias = Callable[[bytes, WholeExchange], Awaitable[None]]
 """Answers a request with a known head and the given Content-Length."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+RESERVED = ("mcp", "sse", "messages", "healthz", "readyz", "metrics", ".well-known")
+"""The first segments of the paths that are the server's own."""
 
 _KEEP_ALIVE_SECONDS = 15.0
 _WATCH_AFTER_SECONDS = 0.05
@@ -143,6 +153,28 @@ class SseHandler(Protocol[CallerIn]):
     async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
 
 
+class Site(Protocol):
+    """The author's handler of one request beside the endpoint. A ``public`` one has no authenticated caller."""
+
+    @property
+    def public(self) -> bool: ...
+
+    async def serve(self, caller: Any, scope: Scope, exchange: LimitedExchange) -> None: ...
+
+
+class Sites(Protocol):
+    """The author's routes beside the endpoint."""
+
+    def find(self, path: str, method: str) -> Site | Sequence[str] | None:
+        """The handler of a path, relative to where the application is mounted; the allowed methods if ``method`` is
+        none of them; ``None`` for an unknown path."""
+        ...
+
+    def serving(self) -> AbstractAsyncContextManager[None]:
+        """Context in which the applications among the routes are open."""
+        ...
+
+
 class AllowedHosts(Value, frozen=True):
     """The ``Host`` and ``Origin`` names that may reach the endpoint, at any port. Default: loopback.
 
@@ -176,8 +208,8 @@ def _host_name(host: str) -> str:
 
 
 class HttpApp:
-    """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse`` and ``pages``,
-    which any client that reaches the host may GET.
+    """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse``, of ``pages``,
+    which any client that reaches the host may GET, and of ``sites``, the author's routes, which come last.
 
     A request that repeats a header in ``once`` is refused. ``around`` is a context that is open while requests are
     served. ``ready`` tells whether more requests should come; it can be cleared before the server ends. A body may have
@@ -193,6 +225,7 @@ class HttpApp:
         path: str = "/mcp",
         sse: SseHandler[Any] | None = None,
         pages: Mapping[str, Page] | None = None,
+        sites: Sites | None = None,
         once: frozenset[bytes] = frozenset(),
         around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
         max_body: int = 16 * 1024 * 1024,
@@ -207,6 +240,7 @@ class HttpApp:
         self._ending = self._reply(503, InternalError.of(SERVER_SHUTTING_DOWN))
         self._sse = sse
         self._pages = pages or {}
+        self._sites = sites
         self._once = _ONCE | once
         self._around = around
         self._max_body = max_body
@@ -217,6 +251,13 @@ class HttpApp:
         }
         if sse is not None:
             self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
+        self._no_response = self._reply(500, InternalError.of(ROUTE_WITHOUT_RESPONSE))
+        self._limits = BodyLimits(
+            max_body,
+            body_seconds,
+            lambda send: send_reply(send, self._too_large()),
+            lambda send: send_reply(send, self._too_slow()),
+        )
         self._long: set[_ends_with_the_client] = set()
         self._serves = False
         self.ready = False
@@ -231,7 +272,7 @@ class HttpApp:
         """Context in which requests are served, on the serving event loop; the ASGI lifespan enters it. Outside of it
         the endpoint answers 503, because neither the audit log nor the operator's rules would be in effect.
         """
-        async with self._around():
+        async with self._around(), self._sites.serving() if self._sites else contextlib.nullcontext():
             await self._endpoint.open()
             with self._signals():
                 self._serves = self.ready = True
@@ -266,38 +307,98 @@ class HttpApp:
         headers, repeated = _read_headers(scope["headers"], self._once)
         route = self._route(scope, headers, repeated)
         if isinstance(route, Reply):
-            return await _send(send, route)
+            return await send_reply(send, route)
         client = scope.get("client")
         carrier = Carrier("http", headers, client[0] if client else None)
         if isinstance(route, _PageRoute):
-            return await _send(send, await route.page(carrier))
+            return await send_reply(send, await route.page(carrier))
         if not self._serves:
-            return await _send(send, self._not_started())
+            return await send_reply(send, self._not_started())
+        if isinstance(route, _SiteRoute) and route.site.public:
+            return await self._serve_site(route.site, None, scope, headers, receive, send)
         caller = await self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
-            return await _send(send, caller)
+            return await send_reply(send, caller)
         for name in _CREDENTIALS:
             headers.pop(name, None)  # removed, so that no later code can pass them on
+        if isinstance(route, _SiteRoute):
+            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in _CREDENTIAL_NAMES]}
+            return await self._serve_site(route.site, caller, scope, headers, receive, send)
         return await route(_HttpRequest(caller, headers, scope, receive, send))
 
-    def _route(self, scope: Scope, headers: dict[str, str], repeated: str | None) -> Reply | _PageRoute | _Handler:
+    def _route(
+        self, scope: Scope, headers: dict[str, str], repeated: str | None
+    ) -> Reply | _PageRoute | _SiteRoute | _Handler:
         """The handler of a request, or its refusal, as far as the head alone decides."""
-        if repeated:
-            return self._reply(400, InvalidRequest.of(DUPLICATE_HEADER, header=repeated))
-        if (reason := self._access.refusal(headers)) is not None:
-            return self._refusal(403, reason)
-        path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
+        if (refused := self._refused_head(headers, repeated)) is not None:
+            return refused
+        path = local_path(scope).rstrip("/")
         if (page := self._pages.get(path)) is not None and scope["method"] in ("GET", "HEAD"):
             return _PageRoute(page)
         methods = self._routes.get(path)
         if methods is None:
-            return self._refusal(404, Worded(REASON_PATH_UNKNOWN, {"path": self._path}))
+            return self._elsewhere(scope)
         handle = methods.get(scope["method"])
         if handle is None:
             return Reply(405, headers=(("allow", ", ".join(methods)),))
         if _has_token(scope.get("query_string", b"")):
             return self._reply(400, InvalidRequest.of(TOKEN_IN_URL))
         return handle
+
+    def _refused_head(self, headers: dict[str, str], repeated: str | None) -> Reply | None:
+        if repeated:
+            return self._reply(400, InvalidRequest.of(DUPLICATE_HEADER, header=repeated))
+        reason = self._access.refusal(headers)
+        return None if reason is None else self._refusal(403, reason)
+
+    def refusal(self, scope: Scope) -> Reply | None:
+        """The refusal of a request by the headers that every path checks, or ``None``."""
+        headers, repeated = _read_headers(scope["headers"], self._once)
+        return self._refused_head(headers, repeated) or self._refused_length(headers)
+
+    def failure(self, error: RpcError) -> Reply:
+        """The answer to a request that the author's code has failed to answer."""
+        return self._reply(500, error)
+
+    def _elsewhere(self, scope: Scope) -> Reply | _PageRoute | _SiteRoute:
+        """The handler of a path that is not the server's own."""
+        if (page := self._metadata_page(scope)) is not None:
+            return _PageRoute(page)
+        site = self._sites.find(local_path(scope), scope["method"]) if self._sites is not None else None
+        if site is None or not _is_plain(scope):
+            return self._refusal(404, Worded(REASON_PATH_UNKNOWN, {"path": self._path}))
+        if isinstance(site, Sequence):
+            return Reply(405, headers=(("allow", ", ".join(site)),))
+        if not site.public and _has_token(scope.get("query_string", b"")):
+            return self._reply(400, InvalidRequest.of(TOKEN_IN_URL))
+        return _SiteRoute(site)
+
+    def _metadata_page(self, scope: Scope) -> Page | None:
+        """The page of an application that is mounted a second time, at the well-known path of its metadata."""
+        if scope["method"] not in ("GET", "HEAD") or not scope.get("root_path", "").startswith("/.well-known"):
+            return None
+        return self._pages.get(scope["path"].rstrip("/"))
+
+    async def _serve_site(
+        self, site: Site, caller: Any, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send
+    ) -> None:
+        """Serve a request of the author's routes. A failure is logged, and answered without its text."""
+        if (refusal := self._refused_length(headers)) is not None:
+            await send_reply(send, refusal)
+            return
+        exchange = self.limited(receive, send)
+        reply = self._no_response
+        try:
+            await site.serve(caller, scope, exchange)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
+            if not (exchange.is_refused or exchange.has_left):
+                reply = self._reply(500, internal_error(error))
+        if not exchange.has_begun:
+            await send_reply(send, reply)
+
+    def limited(self, receive: Receive, send: Send) -> LimitedExchange:
+        """A request and its response, with the limits of a body."""
+        return LimitedExchange(receive, send, self._limits)
 
     def _not_started(self) -> Reply:
         return self._reply(503, InternalError.of(SERVER_LIFESPAN_NOT_STARTED))
@@ -315,16 +416,16 @@ class HttpApp:
         self, known: dict[str, str], credentials: Sequence[str], length: bytes, exchange: WholeExchange
     ) -> None:
         if not self._serves:
-            return await _send(exchange.send, self._not_started())
+            return await send_reply(exchange.send, self._not_started())
         headers = {**known, "content-length": length.decode("ascii")}
         caller = await self._endpoint.admit(Carrier("http", headers, exchange.client))
         if isinstance(caller, Reply):
-            return await _send(exchange.send, caller)
+            return await send_reply(exchange.send, caller)
         for name in credentials:
             headers.pop(name, None)
         body = exchange.take_body()
         if len(body) > self._max_body:
-            return await _send(exchange.send, self._too_large())
+            return await send_reply(exchange.send, self._too_large())
         stream = Stream(exchange.send)
         async with _ends_with_the_client(exchange.receive, stream, self._long, self._ending):
             reply = await self._endpoint.post(body, caller, stream)
@@ -344,20 +445,17 @@ class HttpApp:
         """The body; ``None`` if the request has been answered already, or the client is gone."""
         headers = request.headers
         if (refusal := self._unread(headers)) is not None:
-            return await _send(request.send, refusal)
-        length = headers.get("content-length", "0")
-        if not _DIGITS.fullmatch(length):
-            return await _send(request.send, self._refusal(400, Worded(REASON_LENGTH_INVALID, {"length": length[:40]})))
+            return await send_reply(request.send, refusal)
+        if (refusal := self._refused_length(headers)) is not None:
+            return await send_reply(request.send, refusal)
         try:
-            body = await self._body(request.receive) if self._has_room_for(length) else None
+            body = await self._body(request.receive)
         except TimeoutError:
-            # An idle connection stays open for 30 s; one with half a request is closed.
-            reason = Worded(REASON_BODY_TIMEOUT, {"seconds": self._body_seconds})
-            return await _send(request.send, self._refusal(408, reason, ("connection", "close")))
+            return await send_reply(request.send, self._too_slow())
         except ConnectionError:
             return None  # the client is gone
         if body is None:
-            return await _send(request.send, self._too_large())
+            return await send_reply(request.send, self._too_large())
         return body
 
     def _unread(self, headers: Mapping[str, str]) -> Reply | None:
@@ -369,6 +467,18 @@ class HttpApp:
             reason = Worded(REASON_CODING_NOT_READ, {"coding": coding[:40]})
             return self._refusal(415, reason, ("accept-encoding", "identity"))
         return None
+
+    def _refused_length(self, headers: Mapping[str, str]) -> Reply | None:
+        """The refusal of a body by its length alone."""
+        length = headers.get("content-length", "0")
+        if not _DIGITS.fullmatch(length):
+            return self._refusal(400, Worded(REASON_LENGTH_INVALID, {"length": length[:40]}))
+        return None if self._has_room_for(length) else self._too_large()
+
+    def _too_slow(self) -> Reply:
+        # An idle connection stays open for 30 s; one with half a request is closed.
+        reason = Worded(REASON_BODY_TIMEOUT, {"seconds": self._body_seconds})
+        return self._refusal(408, reason, ("connection", "close"))
 
     def _too_large(self) -> Reply:
         return self._refusal(413, Worded(REASON_BODY_TOO_LARGE, {"limit": self._max_body}))
@@ -412,19 +522,19 @@ class HttpApp:
 
     async def _get(self, request: _HttpRequest) -> None:
         if "text/event-stream" not in request.headers.get("accept", "").lower():
-            return await _send(request.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
+            return await send_reply(request.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
         return await self._listen(request, self._endpoint)
 
     async def _listen(self, request: _HttpRequest, endpoint: HttpHandler[Any] | SseHandler[Any]) -> None:
         if request.whole:
-            await _send(request.send, needs_http_1_1(self._language))
+            await send_reply(request.send, needs_http_1_1(self._language))
             return
         stream = Stream(request.send)
         async with _ends_with_the_client(request.receive, stream, self._long, self._ending):
             await stream.finish(await endpoint.listen(request.caller, stream))
 
     async def _delete(self, request: _HttpRequest) -> None:
-        await _send(request.send, await self._endpoint.delete(request.caller))
+        await send_reply(request.send, await self._endpoint.delete(request.caller))
 
     async def _sse_get(self, request: _HttpRequest) -> None:
         if self._sse is not None:
@@ -433,7 +543,7 @@ class HttpApp:
     async def _sse_post(self, request: _HttpRequest) -> None:
         body = await self._read(request)
         if body is not None and self._sse is not None:
-            await _send(request.send, await self._sse.post(body, request.caller, request.scope["query_string"]))
+            await send_reply(request.send, await self._sse.post(body, request.caller, request.scope["query_string"]))
 
 
 class _HttpRequest(Value, frozen=True):
@@ -457,6 +567,27 @@ _Handler: TypeAlias = Callable[[_HttpRequest], Awaitable[None]]
 
 class _PageRoute(Value, frozen=True):
     page: Page
+
+
+class _SiteRoute(Value, frozen=True):
+    site: Site
+
+
+def local_path(scope: Scope) -> str:
+    """The path of a request below the place where the application is mounted."""
+    return scope["path"].removeprefix(scope.get("root_path", ""))
+
+
+_ESCAPED_SIGNS = re.compile(rb"%(?:2[fF]|5[cC]|2[eE]|25|00)")  # slash, backslash, dot, percent, NUL
+
+
+def _is_plain(scope: Scope) -> bool:
+    """Whether a path has one reading: programs do not agree on dot segments, empty ones, and slashes that are escaped
+    or turned round, and the one that an author mounts may find another path there than the one that was authorized."""
+    path = scope["path"]
+    segments = path.rstrip("/").split("/")[1:]
+    readable = not any(segment in ("", ".", "..") for segment in segments) and path.isprintable() and "\\" not in path
+    return readable and "//" not in path and not _ESCAPED_SIGNS.search(scope.get("raw_path") or b"")
 
 
 def _is_whole(scope: Scope) -> bool:
@@ -516,6 +647,7 @@ def needs_http_1_1(language: str) -> Reply:
 
 
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
+_CREDENTIAL_NAMES = frozenset(name.encode() for name in _CREDENTIALS)
 _DECODINGS = 3  # a proxy in front may decode once, and so may the program that wrote the URL
 
 
@@ -534,7 +666,7 @@ _STREAM = (
 )
 
 
-async def _send(send: Send, reply: Reply) -> None:
+async def send_reply(send: Send, reply: Reply) -> None:
     headers: list[tuple[bytes, bytes]] = []
     if reply.status != 204:  # a 204 has neither a body nor a length (RFC 9110, section 8.6)
         headers.append((b"content-length", b"%d" % len(reply.body)))
@@ -711,7 +843,7 @@ class Stream:
         stream is sent already; an answer of 5xx is expressed by its end alone.
         """
         if self._writer is None:
-            await _send(self._send, reply or Reply(202))
+            await send_reply(self._send, reply or Reply(202))
             return
         if reply is not None and reply.body and reply.status < 500:
             self.send(reply.body)
@@ -746,7 +878,7 @@ class Stream:
                 size -= len(events.popleft())
             if not self._last:
                 await self._more.wait()
-        await _send(self._send, Reply(200, b"".join(events), (*_STREAM, ("connection", "close"))))
+        await send_reply(self._send, Reply(200, b"".join(events), (*_STREAM, ("connection", "close"))))
 
     async def _write_events(self) -> None:
         headers = [(name.encode(), value.encode()) for name, value in _STREAM]

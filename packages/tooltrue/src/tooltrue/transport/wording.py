@@ -349,3 +349,21 @@ REASON_STREAM_NEEDS_HTTP_1_1: Final = message(
     "a stream without an end takes HTTP/1.1, and the request came by HTTP/1.0",
     "不会结束的流需要 HTTP/1.1，而请求使用的是 HTTP/1.0",
 )
+ROUTE_WITHOUT_RESPONSE: Final = message(
+    "TT4545",
+    "The route has ended without a response.",
+    "该路由结束时没有给出响应。",
+)
+MIDDLEWARE_WITHOUT_LIFESPAN: Final = message(
+    "TT4546",
+    "A middleware of Server(middleware=…) does not pass on the lifespan, so the server cannot start. In it, hand each "
+    "scope whose type is not 'http' to the application that it wraps.",
+    "Server(middleware=…) 中的某个中间件没有转发 lifespan，服务器无法启动。请在其中把类型不是 "
+    "'http' 的 scope 转交给被包装的应用。",
+)
+MIDDLEWARE_INVALID: Final = message(
+    "TT4536",
+    "Server(middleware=…) takes ASGI middleware: classes or functions that take an ASGI application and return one; "
+    "{kind} is none.",
+    "Server(middleware=…) 接受 ASGI 中间件：接受一个 ASGI 应用并返回另一个 ASGI 应用的类或函数；{kind} 不是。",
+)
