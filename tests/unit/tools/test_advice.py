@@ -11,7 +11,7 @@ import pytest
 from tooltrue import Client, DefinitionError, Server
 from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
 from tooltrue.server.service import SILENT
-from tooltrue.tools.advice import CONTEXT, SERVER
+from tooltrue.tools.advice import CONTEXT, RUN, SERVER
 from tooltrue.tools.views import prefixed
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, for_author
 
@@ -53,10 +53,12 @@ def test_settings_of_a_server_have_names():
         make("notes", "1.0")
 
 
-@pytest.mark.parametrize("settings", [{"transport": "http"}, {"port": 8000}, {"host": "127.0.0.1"}])
-def test_run_names_the_way_to_http(settings: dict[str, Any]):
-    with pytest.raises(TypeError, match="--http HOST:PORT"):
-        Server("notes").run(**settings)
+@pytest.mark.parametrize("setting", sorted(RUN))
+def test_an_argument_of_another_librarys_run_leads_to_ours(setting: str):
+    run: Any = Server("notes").run
+    with pytest.raises(TypeError, match="TT3046") as raised:
+        run("http", **{setting: 1})
+    assert RUN[setting] in str(raised.value)
 
 
 def test_a_method_of_a_provider_on_a_server_names_its_provider():

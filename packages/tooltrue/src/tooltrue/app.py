@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
-from tooltrue.errors import ConfigurationError, DefinitionError
+from tooltrue.errors import ConfigurationError, DefinitionError, StateError
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.consent.approvals import Approvals, approvals_url, instance_of
@@ -37,6 +37,7 @@ from tooltrue.server.wording import (
     HINT_STDIO_SERVER_WAITING,
     LABEL_KEYS_OF_LENGTH,
     LABEL_ONE_OR_MORE,
+    RUN_SETTING_REQUIRES_HTTP,
     RUN_TAKES_NO_SETTINGS,
     SETTINGS_FROZEN_WHILE_SERVING,
     UNKNOWN_SERVER_SETTING,
@@ -45,7 +46,7 @@ from tooltrue.server.wording import (
 from tooltrue.state.facts import Facts, MemoryFacts, Values
 from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
-from tooltrue.tools.advice import SERVER, missing
+from tooltrue.tools.advice import RUN, SERVER, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
@@ -457,24 +458,50 @@ class Server:
         """Open a session in memory, the server side of ``tooltrue.Client(server)``."""
         return self._assembly.protocol.connect(write, Carrier("memory"))
 
-    def run(self, *others: Never, **more: Never) -> None:
+    def run(
+        self,
+        transport: str = "stdio",
+        *others: Never,
+        host: str | None = None,
+        port: int | None = None,
+        allow_hosts: Sequence[str] = (),
+        **more: Never,
+    ) -> None:
         """Serve standard input and output until the input ends, or SIGINT or SIGTERM arrives.
 
-        The process then ends at once, even if a tool neither ends nor accepts cancellation. If a setting is wrong, or
-        the audit log cannot be written, it ends with one sentence on standard error and exit code 2.
+        ``run("http", port=8000)`` serves HTTP instead, as ``tooltrue serve FILE.py --http HOST:PORT`` does in one
+        process: ``host`` is by default 127.0.0.1, and another address needs ``authenticate``; ``allow_hosts`` are
+        further names for Host and Origin. ``run("sse")`` serves the deprecated HTTP+SSE too.
 
-        For HTTP, run ``tooltrue serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
+        The process then ends at once, even if a tool neither ends nor accepts cancellation. If a setting is wrong, the
+        port is taken, or the audit log cannot be written, it ends with one sentence on standard error and exit code 2.
         """
-        _refuse(RUN_TAKES_NO_SETTINGS, *others, *more)
-        self._name_instance()
-        self._explain_waiting()
-        # All objects of the start stay until the process ends, so that no collection needs to look at them.
-        gc.freeze()
+        _refuse(RUN_TAKES_NO_SETTINGS, *others, *more, table=RUN)
         try:
-            event_loop.run(self.serve_stdio())
-        except ConfigurationError as error:
+            serve = self._serve_on(transport, host, port, allow_hosts)
+            self._name_instance()
+            # All objects of the start stay until the process ends, so that no collection needs to look at them.
+            gc.freeze()
+            serve()
+        except (ConfigurationError, StateError) as error:
             _tell(error.say(self.settings.language))
             sys.exit(_WRONG_SETTING)
+
+    def _serve_on(
+        self, transport: str, host: str | None, port: int | None, allow_hosts: Sequence[str]
+    ) -> Callable[[], None]:
+        """The function that serves a transport until its end."""
+        if transport == "stdio":
+            pairs = (("host", host), ("port", port), ("allow_hosts", allow_hosts or None))
+            given = [name for name, value in pairs if value is not None]
+            if given:
+                raise ConfigurationError.of(RUN_SETTING_REQUIRES_HTTP, name=given[0])
+            self._explain_waiting()
+            return lambda: event_loop.run(self.serve_stdio())
+        from tooltrue.server import http_serving  # noqa: PLC0415 - stdio needs no HTTP
+
+        settings = http_serving.settings_of_run(transport, host, port, allow_hosts)
+        return lambda: http_serving.serve_http(lambda: self, settings, self.name, _tell)
 
     def _explain_waiting(self) -> None:
         """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
@@ -717,10 +744,10 @@ _WANTED = {
 }
 
 
-def _refuse(code: str, *names: object) -> None:
+def _refuse(code: str, *names: object, table: Mapping[str, str] = SERVER) -> None:
     """Raise ``TypeError`` for the first unexpected argument, as Python would, with a hint at its name here."""
     for name in names:
-        here = SERVER.get(str(name))
+        here = table.get(str(name))
         advice = sentence(HINT_EQUIVALENT_HERE, "en", {"here": here}) if here else ""
         raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice})} [{code}]")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -87,23 +88,25 @@ def command(
     withheld = [*who_may.files, *([sealing_key_file] if sealing_key_file else []), *files_of(state or "")]
     spec = Spec.of(",".join(targets), family, config, confirm=not no_confirm, withheld=withheld)
     if http is not None:
+        from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
         from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
+        from tooltrue.server.http_serving import HttpSettings  # noqa: PLC0415 - each command loads what it needs
 
-        serve_http(
-            spec,
-            who_may,
+        settings = HttpSettings(
             http,
+            who_may,
             workers,
             hosts,
             state,
             sealing_key_file,
             sse=sse,
-            log_format=log_format,
-            connections=connections,
-            connections_per_address=connections_per_address,
             metrics=metrics,
             drain=drain,
+            connections=connections,
+            connections_per_address=connections_per_address,
+            begin_log=partial(begin, log_format),
         )
+        serve_http(spec, settings, log_format)
     elif (
         workers > 1
         or any((hosts, state, sealing_key_file, who_may.table))

@@ -194,26 +194,6 @@ REASON_UNKNOWN_OR_REPLACED: Final = message(
     "unknown, or replaced",
     "未知，或已被替换",
 )
-REASON_NO_KEYS: Final = message(
-    "TT4044",
-    "there is none",
-    "其中没有密钥",
-)
-REASON_NOT_TEXT: Final = message(
-    "TT4045",
-    "it is not text",
-    "它不是文本",
-)
-REASON_LINE_NOT_BASE64: Final = message(
-    "TT4046",
-    "a line is not base64",
-    "有一行不是 base64",
-)
-REASON_KEY_TOO_SHORT: Final = message(
-    "TT4047",
-    "a key has {count} bytes, and needs {least}",
-    "有密钥只有 {count} 字节，至少需要 {least} 字节",
-)
 PLUGIN_NAME_AMBIGUOUS: Final = message(
     "TT4070",
     "Two installed distributions offer {name}: {distributions}. Uninstall one of them.",
@@ -239,13 +219,6 @@ OPTION_OF_ANOTHER_FAMILY: Final = message(
     "TT4074",
     "{option} is an option of {families}, which the command line does not name.",
     "{option} 是 {families} 的选项，而命令行中没有给出该名称。",
-)
-SSE_REQUIRES_SINGLE_WORKER: Final = message(
-    "TT4010",
-    "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
-    "Serve such clients from a process of their own, or without --workers.",
-    "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
-    "或不使用 --workers。",
 )
 DUPLICATE_API_KEY_NAME: Final = message(
     "TT4204",
@@ -286,29 +259,6 @@ AUDIT_LINE_NOT_RECORD: Final = message(
     "TT4315",
     "{place}: this is no record of an audit log; each line is one JSON object.",
     "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
-)
-SEALING_KEY_UNREADABLE: Final = message(
-    "TT7054",
-    "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
-    "with `openssl rand -base64 32`; the first seals, the others still open.",
-    "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
-    "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
-)
-SHARED_STATE_FOLDER_MISSING: Final = message(
-    "TT7058",
-    "The workers share their state in a file, and there is no folder to put it in: {problem} Set TMPDIR to a "
-    "folder that can be written, give the store with --state, or leave out --workers.",
-    "各工作进程通过文件共享状态，但没有可用的目录：{problem}请将 TMPDIR 设为可写目录，用 --state 指定存储，"
-    "或去掉 --workers。",
-)
-SEALING_KEY_REQUIRED: Final = message(
-    "TT7055",
-    "Servers that share {url} need the same key, and this one has none: the others could not open the cursors and "
-    "tokens of this one. Write a key into a file with `openssl rand -base64 32`, give that file to each, and "
-    "start with --sealing-key-file FILE or with TOOLTRUE_SEALING_KEY.",
-    "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。请用 `op"
-    "enssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --sealing-key-file 文件 或 TOOLTRUE_SEALING_KEY "
-    "启动。",
 )
 AUDIT_LOG_NOT_FOUND: Final = message(
     "TT7015",

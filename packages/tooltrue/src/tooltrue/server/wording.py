@@ -166,8 +166,8 @@ UNKNOWN_SERVER_SETTING: Final = message(
 )
 RUN_TAKES_NO_SETTINGS: Final = message(
     "TT3046",
-    "run() serves stdio and takes no settings, so {name!r} has no effect there. {advice}",
-    "run() 提供 stdio 服务，不接受设置，因此 {name!r} 无效。{advice}",
+    "run() takes a transport, host=, port= and allow_hosts=, and no setting {name!r}. {advice}",
+    "run() 接受传输方式、host=、port= 和 allow_hosts=，没有 {name!r} 这项设置。{advice}",
 )
 HINT_STDIO_SERVER_WAITING: Final = message(
     "TT4023",
@@ -497,4 +497,64 @@ ROUTE_METHODS_INVALID: Final = message(
     "TT4535",
     'The methods of the route {path!r} must be names of HTTP methods, such as ["GET", "POST"].',
     '路由 {path!r} 的 methods 必须是 HTTP 方法名，例如 ["GET", "POST"]。',
+)
+REASON_NO_KEYS: Final = message(
+    "TT4044",
+    "there is none",
+    "其中没有密钥",
+)
+REASON_NOT_TEXT: Final = message(
+    "TT4045",
+    "it is not text",
+    "它不是文本",
+)
+REASON_LINE_NOT_BASE64: Final = message(
+    "TT4046",
+    "a line is not base64",
+    "有一行不是 base64",
+)
+REASON_KEY_TOO_SHORT: Final = message(
+    "TT4047",
+    "a key has {count} bytes, and needs {least}",
+    "有密钥只有 {count} 字节，至少需要 {least} 字节",
+)
+SSE_REQUIRES_SINGLE_WORKER: Final = message(
+    "TT4010",
+    "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
+    "Serve such clients from a process of their own, or without --workers.",
+    "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
+    "或不使用 --workers。",
+)
+SEALING_KEY_UNREADABLE: Final = message(
+    "TT7054",
+    "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
+    "with `openssl rand -base64 32`; the first seals, the others still open.",
+    "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
+    "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
+)
+SHARED_STATE_FOLDER_MISSING: Final = message(
+    "TT7058",
+    "The workers share their state in a file, and there is no folder to put it in: {problem} Set TMPDIR to a "
+    "folder that can be written, give the store with --state, or leave out --workers.",
+    "各工作进程通过文件共享状态，但没有可用的目录：{problem}请将 TMPDIR 设为可写目录，用 --state 指定存储，"
+    "或去掉 --workers。",
+)
+SEALING_KEY_REQUIRED: Final = message(
+    "TT7055",
+    "Servers that share {url} need the same key, and this one has none: the others could not open the cursors and "
+    "tokens of this one. Write a key into a file with `openssl rand -base64 32`, give that file to each, and "
+    "start with --sealing-key-file FILE or with TOOLTRUE_SEALING_KEY.",
+    "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。请用 `op"
+    "enssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --sealing-key-file 文件 或 TOOLTRUE_SEALING_KEY "
+    "启动。",
+)
+RUN_TRANSPORT_UNKNOWN: Final = message(
+    "TT4537",
+    "run() has no transport {transport!r}: write {known}.",
+    "run() 没有传输方式 {transport!r}：请写 {known}。",
+)
+RUN_SETTING_REQUIRES_HTTP: Final = message(
+    "TT4538",
+    'run({name}=…) goes with HTTP: write run("http", {name}=…).',
+    'run({name}=…) 须与 HTTP 一起使用：请写 run("http", {name}=…)。',
 )

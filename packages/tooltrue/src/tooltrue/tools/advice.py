@@ -9,7 +9,7 @@ from typing import Any, Final
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.wording import sentence
 
-__all__ = ["CONTEXT", "SERVER", "missing"]
+__all__ = ["CONTEXT", "RUN", "SERVER", "missing"]
 
 CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -33,10 +33,21 @@ SERVER: Final[Mapping[str, str]] = MappingProxyType(
         "lifespan": "a dependency, Depends(…), or code around `async with server.serving()`",
         "streamable_http_app": "server.http_app()",
         "sse_app": "server.http_app(sse=True)",
-        **dict.fromkeys(("transport", "host", "port"), "`tooltrue serve FILE.py --http HOST:PORT` for HTTP"),
+        **dict.fromkeys(("transport", "host", "port"), 'server.run("http", host=…, port=…)'),
         **dict.fromkeys(("list_tools", "find_tool", "known_tool", "call_tool", "watch"), _PROVIDER),
     }
 )
+
+RUN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "workers": "`tooltrue serve FILE.py --http HOST:PORT --workers N`",
+        **dict.fromkeys(("path", "mount_path"), "/mcp; for another path, mount server.http_app()"),
+        "middleware": "Server(middleware=[…])",
+        "log_level": "the levels of Python's own logging",
+        **dict.fromkeys(("stateless_http", "json_response"), "the default"),
+    }
+)
+"""Arguments of another library's ``run``."""
 
 
 def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:

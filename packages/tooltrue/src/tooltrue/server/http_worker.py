@@ -6,30 +6,60 @@ import asyncio
 import base64
 import contextlib
 import signal
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
-from tooltrue.cli import logs
-from tooltrue.cli.targets import Spec, load_server
 from tooltrue.server.auth_settings import AuthSettings
+from tooltrue.server.identity import Authenticate
+from tooltrue.state.facts import Facts
 from tooltrue.state.urls import open_facts
 from tooltrue.transport import processes
 from tooltrue.transport.http_server import AllowedHosts, Answerer, HttpApp, Receive, Scope, Send
 
-__all__ = ["Worker", "WorkerSettings", "begin"]
+__all__ = ["LoadServer", "ServedServer", "Worker", "WorkerSettings", "begin", "no_log_format"]
 
 _LAST_SECONDS = 1.8
 
 
+class ServedServer(Protocol):
+    """The server of an author, as far as serving it over HTTP needs it."""
+
+    @property
+    def auth_settings(self) -> AuthSettings: ...
+
+    @property
+    def has_keys(self) -> bool: ...
+
+    def authenticator(self) -> Authenticate | None: ...
+
+    async def check_rules(self) -> None: ...
+
+    def use_auth(self, auth_settings: AuthSettings) -> None: ...
+
+    def share(self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int], metrics: bool) -> None: ...
+
+    def http_app(self, *, access: AllowedHosts | None, sse: bool, signals: bool) -> HttpApp: ...
+
+
+LoadServer: TypeAlias = Callable[[], ServedServer]
+
+
+def no_log_format() -> None:
+    """Leave the log as the program has configured it."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """The settings of a worker. ``hosts`` are allowed in Host and Origin; ``keys`` seal, base64; ``state`` is the URL
-    of the shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``metrics`` the figures of the ``crew``:
-    the common name of the workers, and their number. ``drain``: seconds between the stop signal and the end."""
+    """The settings of a worker, pickled if there are several. ``load`` makes the server; ``hosts`` are allowed in Host
+    and Origin; ``keys`` seal, base64; ``state`` is the URL of the shared store; ``sse`` also serves the deprecated
+    HTTP+SSE transport, ``metrics`` the figures of the ``crew``: the common name of the workers, and their number.
+    ``drain``: seconds between the stop signal and the end. ``begin_log`` configures the log.
+    """
 
-    spec: Spec
+    load: LoadServer
     callers: AuthSettings
     hosts: tuple[str, ...]
     state: str
@@ -38,13 +68,13 @@ class WorkerSettings:
     crew: tuple[str, int] = ("", 1)
     metrics: bool = False
     drain: float = 0.0
-    log_format: str = "text"
+    begin_log: Callable[[], None] = no_log_format
 
 
 def begin(job: WorkerSettings) -> Worker:
     """Create the application of this worker. In another process the job arrives through a pipe: an environment can be
     read by any process of the same user for as long as the worker lives."""
-    logs.begin(job.log_format)
+    job.begin_log()
     return Worker(job)
 
 
@@ -68,7 +98,7 @@ class Worker:
         await receive()
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
-            server = load_server(self._job.spec)
+            server = self._job.load()
             server.use_auth(self._job.callers)
             server.share(
                 keys=[base64.b64decode(key) for key in self._job.keys],

@@ -8,14 +8,14 @@ import binascii
 import os
 from pathlib import Path
 
-from tooltrue.cli.wording import (
+from tooltrue.errors import ConfigurationError
+from tooltrue.server.wording import (
     REASON_KEY_TOO_SHORT,
     REASON_LINE_NOT_BASE64,
     REASON_NO_KEYS,
     REASON_NOT_TEXT,
     SEALING_KEY_UNREADABLE,
 )
-from tooltrue.errors import ConfigurationError
 from tooltrue.wording import Worded
 
 __all__ = ["VARIABLE", "read_keys"]
