@@ -15,6 +15,7 @@ import pytest
 
 from support.serving import Process, environment, free_port, started, wait_for_port
 from support.wire.raw_http import JSON, Endpoint, Stream, in_session, modern
+from tooltrue import Client
 
 pytestmark = pytest.mark.process
 
@@ -122,3 +123,24 @@ def test_workers_of_hypercorn_hear_no_signal_and_its_own_setting_ends_their_stre
     with serving(command) as (endpoint, process):
         asyncio.run(cut(endpoint, process))
         process.ended()
+
+
+@pytest.mark.parametrize("program", ["uvicorn", "hypercorn"])
+def test_an_application_of_fastapi_serves_and_ends_what_is_mounted_in_it(program: str):
+    def command(port: str) -> list[str]:
+        app = "journeys.mounted_in_fastapi:app"
+        return {
+            "uvicorn": ["uvicorn", app, "--port", port],
+            "hypercorn": ["hypercorn", app, "-b", f"127.0.0.1:{port}", "--workers", "0"],
+        }[program]
+
+    async def call(port: int) -> list[object]:
+        async with Client(f"http://127.0.0.1:{port}/tools/mcp") as client:
+            return [(await client.call_tool("add", a=1)).value, client.facts.name]
+
+    with serving(command) as (endpoint, process):
+        assert asyncio.run(call(endpoint.port)) == [3, "author"]
+        process.popen.send_signal(signal.SIGTERM)
+        process.ended()
+        assert process.popen.stderr is not None
+        assert b"Traceback" not in process.popen.stderr.read()

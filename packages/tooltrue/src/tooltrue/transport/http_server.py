@@ -281,6 +281,12 @@ class HttpApp:
                 finally:
                     self._serves = self.ready = False
 
+    def lifespan(self, outer: object, /) -> AbstractAsyncContextManager[None]:
+        """:meth:`serving`, as the lifespan of the application where this one is mounted, which does not start it by
+        itself: ``FastAPI(lifespan=tools.lifespan)``.
+        """
+        return self.serving()
+
     def closing(self) -> None:
         """Announce the end of the server: requests open after a moment get an error. Call it on the serving loop."""
         self.ready = False

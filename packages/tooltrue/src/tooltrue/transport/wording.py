@@ -13,10 +13,12 @@ SERVER_SHUTTING_DOWN: Final = message(
 )
 SERVER_LIFESPAN_NOT_STARTED: Final = message(
     "TT1056",
-    "The server has not been started, so its guards are not in place yet. Run its lifespan where the application "
-    'is mounted (uvicorn: lifespan="on"), or enter `async with app.serving()` around all requests.',
-    '服务器尚未启动，其防护还未生效。挂载它的人请运行其 lifespan（uvicorn：lifespan="on"），或在所有请求之外进入 `'
-    "async with app.serving()`。",
+    "The server has not been started, so its guards are not in place yet. An application does not start what is "
+    "mounted in it: with `tools = server.http_app()`, write `FastAPI(lifespan=tools.lifespan)` (or Starlette), or "
+    'enter `async with tools.serving()` in its own lifespan. Under uvicorn alone: lifespan="on".',
+    "服务器尚未启动，其防护还未生效。外层应用不会启动挂载在其中的应用：设 `tools = server.http_app()`，"
+    "请写 `FastAPI(lifespan=tools.lifespan)`（Starlette 同理），或在外层应用自己的 lifespan 中进入 "
+    '`async with tools.serving()`。单独使用 uvicorn 时：lifespan="on"。',
 )
 TOKEN_IN_URL: Final = message(
     "TT1103",
