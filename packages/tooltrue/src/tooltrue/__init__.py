@@ -83,6 +83,10 @@ if TYPE_CHECKING:
     from tooltrue.tools.client_questions import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
     from tooltrue.tools.library import LocalLibrary as LocalLibrary
     from tooltrue.tools.local import LocalToolset as LocalToolset
+    from tooltrue.tools.media import Audio as Audio
+    from tooltrue.tools.media import File as File
+    from tooltrue.tools.media import Image as Image
+    from tooltrue.tools.tables import Table as Table
     from tooltrue.tools.transforms import Argument as Argument
     from tooltrue.tools.transforms import Transform as Transform
     from tooltrue.tools.transforms import transformed as transformed
@@ -102,6 +106,7 @@ _EXPORTS = {
     "ApiKeys": "tooltrue.server.keys",
     "Argument": "tooltrue.tools.transforms",
     "Ask": "tooltrue.policy.rules.rule",
+    "Audio": "tooltrue.tools.media",
     "AudioContent": "tooltrue.protocol.types",
     "Audit": "tooltrue.policy.audit.audit_settings",
     "AuthorizationFailed": "tooltrue.errors",
@@ -121,10 +126,12 @@ _EXPORTS = {
     "Depends": "tooltrue.tools.binding",
     "EmbeddedResource": "tooltrue.protocol.types",
     "EnterpriseSignIn": "tooltrue.client.oauth",
+    "File": "tooltrue.tools.media",
     "Form": "tooltrue.tools.binding.forms",
     "Guard": "tooltrue.policy.guard",
     "Hooks": "tooltrue.host.calls",
     "Host": "tooltrue.host.host",
+    "Image": "tooltrue.tools.media",
     "ImageContent": "tooltrue.protocol.types",
     "Introspection": "tooltrue.server.oauth",
     "LaunchRequest": "tooltrue.host.launches",
@@ -157,6 +164,7 @@ _EXPORTS = {
     "Server": "tooltrue.app",
     "ServerConfig": "tooltrue.client.config",
     "SignIn": "tooltrue.client.oauth",
+    "Table": "tooltrue.tools.tables",
     "TextContent": "tooltrue.protocol.types",
     "TextResource": "tooltrue.protocol.types",
     "ToolError": "tooltrue.errors",

@@ -6,7 +6,7 @@ for clients that show their model only one of the two (2026-07-28, server/tools 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, get_args
 
 import msgspec
@@ -23,10 +23,32 @@ from tooltrue.protocol.types import (
     TextContent,
     ToolOutcome,
 )
+from tooltrue.tools.wording import RESULT_NUMBER_NOT_FINITE
 
-__all__ = ["BLOCKS", "check_metas", "encoded_value", "failed", "is_blocks", "present", "structured", "unpacked"]
+__all__ = [
+    "BLOCKS",
+    "Unfinished",
+    "check_metas",
+    "encoded_value",
+    "failed",
+    "is_blocks",
+    "present",
+    "structured",
+    "unpacked",
+]
 
 BLOCKS: tuple[type, ...] = get_args(ContentBlock)
+
+
+class Unfinished(Exception):
+    """Raised for a returned value that is read or drawn before it is sent: a file, a data frame, an iterator.
+
+    ``present`` makes the outcome of it once it is plain.
+    """
+
+    def __init__(self, value: Any, present: Callable[[Any], ToolOutcome]) -> None:
+        self.value = value
+        self.present = present
 
 
 def present(value: Any) -> ToolOutcome:
@@ -95,9 +117,11 @@ def encoded_value(value: Any) -> bytes:
         encoded = encode(value)
         # NaN and infinities encode as null.
         if encoded.find(b"null") >= 0 and not is_finite(value):
-            raise ValueError("a number that JSON does not have")
+            raise InvalidResult.of(RESULT_NUMBER_NOT_FINITE)
         if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
             check_depth(value)  # we do not send values that we would refuse to read
+    except InvalidResult:
+        raise
     except (TypeError, ValueError, RecursionError, RpcError) as error:
         raise InvalidResult(f"the result is not JSON: {error}") from error
     return encoded

@@ -66,8 +66,10 @@ ONCE_VALUE_NOT_JSON: Final = message(
 )
 GENERATOR_AS_TOOL: Final = message(
     "TT3001",
-    "a generator cannot be a tool; return one value, and report progress with context.progress(…).",
-    "生成器函数不能作为工具；请返回一个值，并用 context.progress(…) 报告进度。",
+    "a generator without the return type of one cannot be a tool; write -> Iterator[T] or -> AsyncIterator[T] for "
+    "its items as a list, or return one value, and report progress with context.progress(…).",
+    "没有相应返回类型的生成器函数不能作为工具；请写 -> Iterator[T] 或 -> AsyncIterator[T]，以列表形式返回其各项；或返"
+    "回一个值，并用 context.progress(…) 报告进度。",
 )
 PARAMETER_KIND_NOT_SUPPORTED: Final = message(
     "TT3002",
@@ -236,10 +238,10 @@ RETURNED_TYPE_NOT_ACCEPTED: Final = message(
 )
 PARAMETER_TYPE_BYTES: Final = message(
     "TT3047",
-    "the parameter {what!r} takes bytes, and JSON has none; take text (str), or base64 that is decoded for you: "
-    "pydantic.Base64Bytes.",
-    "参数 {what!r} 接受 bytes，而 JSON 没有字节类型；请接受文本（str），或使用自动解码的 base64："
-    "pydantic.Base64Bytes。",
+    "the parameter {what!r} holds a model with a field of bytes, whose form in JSON the model decides; declare that "
+    "field as pydantic.Base64Bytes, which is decoded for you, or as text (str).",
+    "参数 {what!r} 的模型含有 bytes 字段，其 JSON 形式由模型决定；请将该字段声明为自动解码的 pydantic.Base64Bytes，"
+    "或文本（str）。",
 )
 PROMPT_RETURN_NOT_ACCEPTED: Final = message(
     "TT3048",
@@ -373,6 +375,107 @@ LABEL_AWAITED_VALUE: Final = message(
     "TT3068",
     "the value that it gives when it is awaited: await x",
     "等待它之后得到的值：await x",
+)
+RESULT_FIELD_OF_BYTES: Final = message(
+    "TT3460",
+    "the return type holds a model with a field of bytes, whose form in JSON the model decides; declare that field as "
+    "pydantic.Base64Bytes, or as text (str).",
+    "返回类型的模型含有 bytes 字段，其 JSON 形式由模型决定；请将该字段声明为 pydantic.Base64Bytes，或文本（str）。",
+)
+MEDIA_SOURCE_INVALID: Final = message(
+    "TT3461",
+    "{kind} takes one source: a path, or data= with bytes; an Image also a picture of Pillow or a figure of "
+    "matplotlib, a File also text; and root= only with a path",
+    "{kind} 只接受一个来源：路径，或 data= 字节；Image 还可接受 Pillow 图片或 matplotlib 图形，File 还可接受文本；"
+    "root= 只能与路径一起使用",
+)
+MEDIA_FILE_UNREADABLE: Final = message(
+    "TT3462",
+    "{kind}({path!r}) cannot be read: {problem}; give the path of a file, absolute or below the working directory of "
+    "the server",
+    "无法读取 {kind}({path!r})：{problem}；请给出文件的路径：绝对路径，或相对于服务器工作目录的路径",
+)
+MEDIA_FILE_TOO_LARGE: Final = message(
+    "TT3463",
+    "{kind} of {name!r} has {size} bytes, and at most {limit} are read; pass max_bytes=…, or return a link to a "
+    "resource that is read in parts",
+    "{kind} 的 {name!r} 有 {size} 字节，最多读取 {limit} 字节；请传 max_bytes=…，或返回一个可分块读取的资源链接",
+)
+MEDIA_OF_ANOTHER_TYPE: Final = message(
+    "TT3464",
+    "{kind} was given bytes of type {actual}; return File(…) for them",
+    "传给 {kind} 的字节类型是 {actual}；请改为返回 File(…)",
+)
+MEDIA_TYPE_UNKNOWN: Final = message(
+    "TT3465",
+    "{kind} was given bytes of a type that is not known by their beginning or by the suffix of the path; pass "
+    'format=…, for example "png" or "wav"',
+    '传给 {kind} 的字节无法由其开头或路径后缀判断类型；请传 format=…，例如 "png" 或 "wav"',
+)
+MEDIA_NOT_SAVED: Final = message(
+    "TT3466",
+    "a {type} could not be saved as {format} ({problem}); pass another format=… to Image, or save it yourself: "
+    "Image(data=…)",
+    "无法将 {type} 保存为 {format}（{problem}）；请给 Image 传另一个 format=…，或自行保存：Image(data=…)",
+)
+LABEL_MEDIA_NEITHER_FILE: Final = message(
+    "TT3467",
+    "it is no regular file",
+    "它不是普通文件",
+)
+LABEL_MEDIA_OUTSIDE_ROOT: Final = message(
+    "TT3468",
+    "it is no path within root",
+    "它不是 root 之内的路径",
+)
+LABEL_MEDIA_NO_ROOT: Final = message(
+    "TT3469",
+    "root= is not available on this platform",
+    "此平台不支持 root=",
+)
+TABLE_OF_NO_FRAME: Final = message(
+    "TT3470",
+    "Table takes a data frame of pandas, polars or pyarrow, not {type}",
+    "Table 接受 pandas、polars 或 pyarrow 的数据框，而不是 {type}",
+)
+TABLE_CELL_INFINITE: Final = message(
+    "TT3471",
+    "the column {column!r} of a table holds an infinite number in row {row}, which JSON does not have; replace it "
+    "first, for example by None",
+    "表格的列 {column!r} 在第 {row} 行含有无穷大，而 JSON 没有它；请先将其替换，例如替换为 None",
+)
+ITERATOR_TOO_LONG: Final = message(
+    "TT2520",
+    "The result has more than {items} items, or {size} bytes, and was stopped there. Ask for less; if the tool has no "
+    "argument for that, tell the user.",
+    "结果超过 {items} 项或 {size} 字节，已在此停止。请缩小请求范围；如果该工具没有相应的参数，请告知用户。",
+)
+ARRAY_TOO_LARGE: Final = message(
+    "TT2521",
+    "The result has {count} numbers, and at most {limit} are sent. Ask for less; if the tool has no argument for that, "
+    "tell the user.",
+    "结果有 {count} 个数，最多发送 {limit} 个。请缩小请求范围；如果该工具没有相应的参数，请告知用户。",
+)
+TABLE_TRUNCATED: Final = message(
+    "TT2522",
+    "These are {shown} of {total} rows. The whole table as CSV, {size} bytes, is the resource {uri}.",
+    "以上是 {total} 行中的 {shown} 行。完整的 CSV 表格共 {size} 字节，位于资源 {uri}。",
+)
+TABLE_TRUNCATED_TWICE: Final = message(
+    "TT2523",
+    "These are {shown} of {total} rows. The first {stored} rows as CSV, {size} bytes, are the resource {uri}.",
+    "以上是 {total} 行中的 {shown} 行。前 {stored} 行的 CSV 共 {size} 字节，位于资源 {uri}。",
+)
+RESULT_NUMBER_NOT_FINITE: Final = message(
+    "TT3472",
+    "the result is not JSON: a number that JSON does not have, NaN or infinity; return None in its place, and let the "
+    "type allow it: float | None",
+    "结果不是 JSON：含有 JSON 没有的数（NaN 或无穷大）；请改为返回 None，并让类型允许它：float | None",
+)
+LABEL_CONTENT_IN_LIST: Final = message(
+    "TT3473",
+    "it by itself, or in a list with text and other content: [text, Image(…)]",
+    "它本身，或与文本及其他内容组成的列表：[text, Image(…)]",
 )
 LABEL_IMAGE_OR_BASE64: Final = message(
     "TT3069",

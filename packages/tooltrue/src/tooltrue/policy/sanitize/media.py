@@ -9,38 +9,10 @@ import socket
 import unicodedata
 from urllib.parse import unquote, urlsplit
 
+from tooltrue.protocol.media_types import OTHER_NAMES, type_of_bytes
 from tooltrue.transport.addresses import is_public, parse
 
 __all__ = ["bytes_problem", "is_inside", "link_problem"]
-
-# type → how such bytes begin
-_BEGINNINGS = (
-    ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
-    ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
-    ("image/gif", re.compile(rb"GIF8[79]a")),
-    ("image/webp", re.compile(rb"RIFF....WEBP", re.DOTALL)),
-    ("audio/wav", re.compile(rb"RIFF....WAVE", re.DOTALL)),
-    ("audio/mpeg", re.compile(rb"ID3[\x02-\x04]|\xff[\xe2\xe3\xf2\xf3\xfa\xfb]")),
-    ("audio/ogg", re.compile(rb"OggS")),
-    ("application/pdf", re.compile(rb"%PDF-")),
-    ("text/html", re.compile(rb"(?:\xef\xbb\xbf)?\s*<[!?A-Za-z]")),
-    ("text/html", re.compile(rb"\xff\xfe(?:\s\0)*<\0[!?A-Za-z]\0|\xfe\xff(?:\0\s)*\0<\0[!?A-Za-z]")),
-)
-_OTHER_NAMES = {
-    "image/jpg": "image/jpeg",
-    "image/pjpeg": "image/jpeg",
-    "image/x-png": "image/png",
-    "audio/x-wav": "audio/wav",
-    "audio/wave": "audio/wav",
-    "audio/vnd.wave": "audio/wav",
-    "audio/mp3": "audio/mpeg",
-    "audio/mpeg3": "audio/mpeg",
-    "audio/opus": "audio/ogg",
-    "audio/vorbis": "audio/ogg",
-    "application/ogg": "audio/ogg",
-    "video/ogg": "audio/ogg",
-}
-_LONGEST_BEGINNING = 64
 
 
 def bytes_problem(mime_type: str, digits: str) -> str | None:
@@ -57,9 +29,8 @@ def bytes_problem(mime_type: str, digits: str) -> str | None:
         return "an SVG picture may run scripts; send it as text"
     if declared.startswith("text/") or declared.endswith(("+xml", "/xml", "/octet-stream")):
         return None
-    head = data[:_LONGEST_BEGINNING]
-    actual = next((kind for kind, beginning in _BEGINNINGS if beginning.match(head)), None)
-    if actual is None or actual == _OTHER_NAMES.get(declared, declared):
+    actual = type_of_bytes(data)
+    if actual is None or actual == OTHER_NAMES.get(declared, declared):
         return None
     return f"it is said to be {mime_type[:80]}, and is {actual}"
 

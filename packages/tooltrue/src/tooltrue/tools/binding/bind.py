@@ -19,10 +19,10 @@ from tooltrue.protocol.types import ToolOutcome, Value, replaced
 from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import ToolOptions
-from tooltrue.tools.content import present, structured
+from tooltrue.tools.content import Unfinished, present, structured
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
-from tooltrue.tools.vocabulary import EFFECTS, Principal, Tool, ToolCall, for_author
+from tooltrue.tools.vocabulary import EFFECTS, Principal, RequestContext, Tool, ToolCall, for_author
 from tooltrue.tools.wording import (
     DEFAULT_VIOLATES_SCHEMA,
     DEFINITION_SETTING_INVALID,
@@ -66,7 +66,7 @@ def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) 
 
     name = settings.name or getattr(function, "__name__", "")
     with located(f"Tool {name!r}", function):
-        signature = read_signature(function)
+        signature = read_signature(function, collects=True)
         arguments, output = arguments_of(name, signature), _output(signature.returns)
         definition = _definition(name, settings, signature.description, arguments.schema, output.schema)
         plain = _Plain(arguments.is_plain and not settings.examples, output.is_plain)
@@ -300,7 +300,12 @@ def _runner(
     present: Callable[[Any], ToolOutcome],
     threads: Threads | None,
 ) -> Run:
-    call = caller(standing_alone(function, signature), signature.is_async, None if signature.is_async else threads)
+    target = standing_alone(function, signature)
+    if signature.is_iterator:
+        from tooltrue.tools.binding.collecting import collecting  # noqa: PLC0415 - few tools return iterators
+
+        target = collecting(target, is_async=signature.is_async)
+    call = caller(target, signature.is_async, None if signature.is_async else threads)
     inject = injector(signature, threads)
 
     async def run(call_: ToolCall) -> ToolOutcome:
@@ -311,8 +316,19 @@ def _runner(
             return present(await call(**arguments))
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
+        except Unfinished as unfinished:
+            return await _finished(unfinished, call_.context, threads)
 
     return run
+
+
+async def _finished(unfinished: Unfinished, context: RequestContext, threads: Threads | None) -> ToolOutcome:
+    from tooltrue.tools.binding.deferred_values import finished  # noqa: PLC0415 - most values are plain
+
+    try:
+        return await finished(unfinished, context, threads)
+    except (InputRequired, BaseExceptionGroup) as error:  # an iterator may ask
+        return how_it_ended(error)
 
 
 def _own(arguments: dict[str, Json]) -> dict[str, Json]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import binascii
 import functools
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Set, ValuesView
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from tooltrue.errors import InvalidResult
+from tooltrue.errors import InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import EncodedJson
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.schema import Schema
@@ -15,13 +16,16 @@ from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.binding.direct_json import WriteJson, direct_writer
 from tooltrue.tools.binding.plain_types import schema_of
 from tooltrue.tools.binding.signature import MISSING
-from tooltrue.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
+from tooltrue.tools.content import BLOCKS, Unfinished, encoded_value, is_blocks, present, structured
 from tooltrue.tools.wording import (
+    ARRAY_TOO_LARGE,
     LABEL_AWAITED_VALUE,
+    LABEL_CONTENT_IN_LIST,
     LABEL_IMAGE_OF_FIGURE,
     LABEL_IMAGE_OF_PICTURE,
     LABEL_IMAGE_OR_BASE64,
     LABEL_TYPE_WITHIN,
+    RESULT_NUMBER_NOT_FINITE,
     RESULT_VIOLATES_DECLARED_TYPE,
     RETURNED_TYPE_NOT_ACCEPTED,
     RETURNED_VALUE_NOT_JSON,
@@ -30,6 +34,8 @@ from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # loaded for values that are not JSON already
     import pydantic
+
+    from tooltrue.tools.foreign_types import ForeignKind
 
 __all__ = ["Output", "is_json_type", "json_text"]
 
@@ -50,25 +56,37 @@ class Output:
         self.is_plain = False
         self._present: Present = _present_anything
         self._adapter: pydantic.TypeAdapter[Any] | None = None
+        self._is_array = False
         shape = _beside_outcomes(returns)
         if _has_schema(shape):
+            self.schema = schema_of(shape)
+            has_frames = False
+            if self.schema is None:
+                from tooltrue.tools.binding import sent_types  # noqa: PLC0415 - plain types need no replacement
+
+                has_frames = sent_types.holds_frame(shape)
+                shape = sent_types.sent_type(shape)
+                self.schema = schema_of(shape)
             adapter = functools.cache(functools.partial(_adapter, shape))
             self._present = _present_json if is_json_type(shape) else functools.partial(_present_converted, adapter)
-            self.schema = schema_of(shape)
+            if has_frames:
+                self._present = functools.partial(_present_frame, self._present)
             self.is_plain = self.schema is not None
             if self.schema is None:
                 from tooltrue.tools.binding import schemas  # noqa: PLC0415 - plain types do not need pydantic
 
                 self._adapter = adapter()
                 self.schema = schemas.write_schema(self._adapter, "serialization")
-        elif get_origin(returns) is list:
+                self._is_array = self.schema.get("type") == "array"
+        elif get_origin(shape) in _ARRAYS or _is_iterator(shape):
             self._present = _present_blocks
 
     def presenter(self, schema: Schema | None) -> Present:
         """Return the function that makes content of a returned value. ``schema`` is that of this output, compiled."""
-        if self._adapter is None or schema is None:
-            return self._present
-        return _Writer(self._adapter, schema, self._present).present
+        present = self._present
+        if self._adapter is not None and schema is not None:
+            present = _Writer(self._adapter, schema, present).present
+        return functools.partial(_present_array, present) if self._is_array else present
 
 
 class _Writer:
@@ -90,6 +108,7 @@ class _Writer:
         return wire.CallToolResult([wire.TextContent(text=text.decode())], EncodedJson(text), encoded=text)
 
 
+_ARRAYS = (list, tuple)
 _WITHOUT_SCHEMA = (str, None, type(None), Any, MISSING, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
 
 
@@ -109,15 +128,37 @@ def _has_schema(returns: Any) -> bool:
     if origin is Annotated:
         return _has_schema(inner[0])
     if origin in (Union, types.UnionType):
-        return any(map(_has_schema, inner))
-    if origin in (list, tuple):
-        return not all(map(_is_block, inner))
-    return returns not in _WITHOUT_SCHEMA
+        return any(map(_has_schema, inner)) and not any(map(_is_block, inner))
+    if origin in _ARRAYS or (inner and _is_iterator(returns)):
+        return not any(map(_is_block, inner))
+    return returns not in _WITHOUT_SCHEMA and not _is_content(returns)
 
 
 def _is_block(item: Any) -> bool:
-    """Whether the items of a list are content blocks, or one of several kinds of them."""
-    return item in BLOCKS or (any(option in BLOCKS for option in get_args(item)) and not _has_schema(item))
+    """Whether values of a type are content blocks, or may be."""
+    if get_origin(item) in (Union, types.UnionType, Annotated):
+        return any(map(_is_block, get_args(item)))
+    return item in BLOCKS or _is_content(item)
+
+
+_NO_CONTENT = (str, int, float, bool, type(None), None, list, tuple, dict, Any, MISSING, *BLOCKS)
+_PLAIN_ORIGINS = (list, tuple, dict, Literal)
+
+
+def _is_content(type_: Any) -> bool:
+    if type_ in _NO_CONTENT or get_origin(type_) in _PLAIN_ORIGINS:
+        return False
+    from tooltrue.tools.binding import sent_types  # noqa: PLC0415 - plain types need no replacement
+
+    return sent_types.is_content_type(type_)
+
+
+def _is_iterator(type_: Any) -> bool:
+    if type_ in _NO_CONTENT or get_origin(type_) in _PLAIN_ORIGINS:
+        return False
+    from tooltrue.tools.binding import sent_types  # noqa: PLC0415 - plain types need no replacement
+
+    return sent_types.is_iterator_type(type_)
 
 
 _JSON_TYPES = (str, int, float, bool, type(None), None)
@@ -144,6 +185,8 @@ def _adapter(shape: Any) -> pydantic.TypeAdapter[Any]:
 def _jsonable(value: Any) -> Any:
     from pydantic_core import to_jsonable_python  # noqa: PLC0415 - values that are JSON already do not need it
 
+    if hasattr(type(value), "__next__"):  # pydantic would read it without a bound
+        raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=_type_name(value), problem="an iterator")
     return to_jsonable_python(value)
 
 
@@ -151,7 +194,49 @@ def _present_json(value: Any) -> ToolOutcome:
     try:
         return _with_numbers(structured, value)
     except InvalidResult as error:
-        raise _unfit(value, error) from error
+        raise _unread(value, _present_json) or _unfit(value, error) from error
+
+
+def _present_array(present: Present, value: Any) -> ToolOutcome:
+    """Present an array. An iterator is read within bounds first."""
+    if type(value) is not list and isinstance(value, Iterator | AsyncIterator):
+        raise Unfinished(value, present)
+    return present(value)
+
+
+def _present_frame(present: Present, value: Any) -> ToolOutcome:
+    """Present a data frame as a table, and any other value by ``present``."""
+    if _kind(value) in ("frame", "table"):
+        raise Unfinished(value, present)
+    return present(value)
+
+
+def _unread(value: Any, present: Present) -> Unfinished | None:
+    """Return the exception for a value whose items have to be read first: an iterator, a column, a range."""
+    is_unread = isinstance(value, Iterator | AsyncIterator) or _kind(value) == "column"
+    is_other = isinstance(value, Sequence | Set | ValuesView) and not isinstance(value, _KNOWN_ARRAYS)
+    return Unfinished(value, present) if is_unread or is_other else None
+
+
+def _unfinished(value: Any, present: Present) -> Unfinished | None:
+    """Return the exception for a value that is read or drawn before it is sent."""
+    is_list = isinstance(value, list | tuple)
+    if _is_drawn(value) or (is_list and any(isinstance(item, BLOCKS) or _is_drawn(item) for item in value)):  # pyright: ignore[reportUnknownVariableType]
+        return Unfinished(value, present)
+    return _unread(value, present)
+
+
+def _is_drawn(value: Any) -> bool:
+    return _kind(value) in ("helper", "picture", "figure", "frame", "table")
+
+
+def _kind(value: Any) -> ForeignKind | None:
+    from tooltrue.tools.foreign_types import foreign_kind  # noqa: PLC0415 - values that are JSON already do not need it
+
+    return foreign_kind(type(value))
+
+
+_KNOWN_ARRAYS = (str, bytes, bytearray, memoryview, list, tuple, set, frozenset)
 
 
 def _present_anything(value: Any) -> ToolOutcome:
@@ -160,11 +245,19 @@ def _present_anything(value: Any) -> ToolOutcome:
     if _is_mixed(value):
         return present(_blocks(value))
     try:
-        return _with_numbers(lambda it: present(_jsonable(it) if _needs_conversion(it) else it), value)
+        return _with_numbers(_present_one, value)
     except _unwritable() as error:
-        raise _unfit(value, error) from error
+        raise _unfinished(value, _present_anything) or _unfit(value, error) from error
     except _ENDLESS as error:
         raise _not_json(value, error) from error
+
+
+def _present_one(value: Any) -> ToolOutcome:
+    if not _needs_conversion(value):
+        return present(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return structured(binascii.b2a_base64(value, newline=False).decode())
+    return present(_jsonable(value))
 
 
 def _present_blocks(value: Any) -> ToolOutcome:
@@ -214,7 +307,17 @@ def _numbers(value: Any, depth: int) -> Any:
         return {_scalar(key): _numbers(inner, depth - 1) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType]
     if depth and type(value) in _COLLECTIONS:
         return type(value)(_numbers(inner, depth - 1) for inner in value)
-    return _scalar(value)
+    return _list_of_array(value) if _kind(value) == "array" else _scalar(value)
+
+
+def _list_of_array(array: Any) -> Any:
+    """Return the numbers of an array of numpy as lists."""
+    if array.size > _MOST_NUMBERS:
+        raise ToolError.of(ARRAY_TOO_LARGE, count=array.size, limit=_MOST_NUMBERS)
+    return (array if array.dtype.kind not in "Mm" else array.astype(f"{array.dtype.kind}8[us]")).tolist()
+
+
+_MOST_NUMBERS = 100_000
 
 
 _COLLECTIONS = (list, tuple, set, frozenset)
@@ -222,12 +325,14 @@ _COLLECTIONS = (list, tuple, set, frozenset)
 
 def _scalar(value: Any) -> Any:
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        return value.item()
+        return value.item() if value.dtype.kind not in "Mm" else value.astype(f"{value.dtype.kind}8[us]").item()
     return value
 
 
 def _unfit(value: Any, error: Exception) -> InvalidResult:
     """Return the error that names the returned value, and a replacement."""
+    if isinstance(error, InvalidResult) and error.code == RESULT_NUMBER_NOT_FINITE:
+        return error
     return _library_value_error(value) or _not_json(value, error)
 
 
@@ -262,6 +367,7 @@ def _type_name(value: Any) -> str:
 
 # members of a value → the replacement to return
 _INSTEAD: tuple[tuple[tuple[str, ...], str | Worded], ...] = (
+    (("block", "_max_bytes"), Worded(LABEL_CONTENT_IN_LIST, {})),
     (("to_dict", "columns"), "df.to_dict('records')"),
     (("tolist", "dtype"), "x.tolist()"),
     (("savefig",), Worded(LABEL_IMAGE_OF_FIGURE, {})),
@@ -287,6 +393,8 @@ def _present_converted(adapter: Callable[[], pydantic.TypeAdapter[Any]], value: 
             lambda it: structured(adapter().dump_python(it, mode="json", by_alias=True, warnings="error")), value
         )
     except (_serialization_error(), UnicodeDecodeError) as error:
+        if (unread := _unread(value, functools.partial(_present_converted, adapter))) is not None:
+            raise unread from error
         if isinstance(value, str | int | float | list | dict | None):  # JSON, but not of the annotated type
             raise _library_value_error(value) or InvalidResult.of(
                 RESULT_VIOLATES_DECLARED_TYPE, problem=error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -13,12 +14,14 @@ from typing_extensions import TypedDict
 
 from tooltrue.errors import DefinitionError, InvalidArguments
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
+from tooltrue.tools.binding.sent_types import sent_type
 from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, is_depends
 from tooltrue.tools.wording import (
     DEPENDS_WITHIN_TYPE,
     LABEL_CORRECT_AND_REPEAT,
     PARAMETER_TYPE_BYTES,
     PARAMETER_TYPE_WITHOUT_JSON_FORM,
+    RESULT_FIELD_OF_BYTES,
     TOOL_ARGUMENTS_INVALID,
     TYPE_WITHOUT_JSON_FORM,
 )
@@ -57,6 +60,9 @@ class _SchemaWriter(GenerateJsonSchema):
                 option |= self._argument_pattern(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
         return result
 
+    def fraction_schema(self, schema: Any) -> dict[str, Any]:
+        return {"type": "string"}
+
     def _argument_pattern(self, pattern: str) -> dict[str, Any]:
         """Return a pattern that applies to arguments only."""
         return {"pattern": pattern} if self.mode == "validation" else {}
@@ -83,15 +89,16 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
 
 
 def _described(parameter: FunctionParameter) -> Any:
+    type_ = sent_type(parameter.type)
     if parameter.description is None:
-        return parameter.type
-    return Annotated[parameter.type, pydantic.Field(description=parameter.description)]
+        return type_
+    return Annotated[type_, pydantic.Field(description=parameter.description)]
 
 
 def _check_type(parameter: FunctionParameter) -> None:
     """Raise ``DefinitionError`` with the name of the parameter if its type has no JSON form."""
     try:
-        adapter_of(parameter.type)
+        adapter_of(sent_type(parameter.type))
     except DefinitionError as error:
         if error.code != TYPE_WITHOUT_JSON_FORM:
             raise
@@ -179,7 +186,12 @@ def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation",
         schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
     except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
         raise DefinitionError.of(TYPE_WITHOUT_JSON_FORM, problem=_reason(error)) from None
+    if _holds_bytes(schema):
+        raise DefinitionError.of(RESULT_FIELD_OF_BYTES)
     return _closed_schema(schema, schema.get("title", ""))
+
+
+_ENCODINGS = ("base64", "base64url")  # of pydantic's Base64Bytes and its relatives
 
 
 def _closed_schema(schema: Any, own_title: str) -> Any:
@@ -188,6 +200,9 @@ def _closed_schema(schema: Any, own_title: str) -> Any:
         return [_closed_schema(item, "") for item in schema]
     if not is_object(schema):
         return schema
+    if schema.get("type") == "string" and (encoding := schema.get("format")) in _ENCODINGS:
+        # JSON Schema has a keyword for it, and no such format.
+        schema = {**{key: value for key, value in schema.items() if key != "format"}, "contentEncoding": encoding}
     closed: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "title" and value == own_title:
@@ -205,9 +220,12 @@ def _closed_schema(schema: Any, own_title: str) -> Any:
 
 def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:
     """Return the published schema of the arguments, with the defaults that JSON can express."""
-    schema = write_schema(adapter, "validation")
-    if _holds_bytes(schema):
-        raise DefinitionError.of(PARAMETER_TYPE_BYTES, what=_of_bytes(signature))
+    try:
+        schema = write_schema(adapter, "validation")
+    except DefinitionError as error:
+        if error.code != RESULT_FIELD_OF_BYTES:
+            raise
+        raise DefinitionError.of(PARAMETER_TYPE_BYTES, what=_of_bytes(signature)) from None
     schema.setdefault("type", "object")
     schema.setdefault("additionalProperties", False)
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
@@ -218,7 +236,7 @@ def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> di
 
 
 def _holds_bytes(schema: Any) -> bool:
-    """Whether a part of the schema is for plain ``bytes``, which JSON does not have."""
+    """Whether a part of the schema is for plain ``bytes`` of a model, whose encoding the model decides."""
     if is_array(schema):
         return any(map(_holds_bytes, schema))
     if not is_object(schema):
@@ -228,12 +246,15 @@ def _holds_bytes(schema: Any) -> bool:
 
 def _of_bytes(signature: Signature) -> str:
     """Return the first parameter that takes bytes, at any depth."""
-    schemas = ((one.name, write_schema(adapter_of(one.type), "validation")) for one in signature.parameters)
-    return next(name for name, schema in schemas if _holds_bytes(schema))
+    types = ((one.name, adapter_of(sent_type(one.type))) for one in signature.parameters)
+    return next(name for name, adapter in types if _holds_bytes(adapter.json_schema(schema_generator=_SchemaWriter)))
 
 
 def _publish_default(parameter: FunctionParameter, property: dict[str, Any]) -> None:
     try:
-        property["default"] = to_jsonable_python(parameter.default)
+        if isinstance(parameter.default, bytes):
+            property["default"] = base64.b64encode(parameter.default).decode()
+        else:
+            property["default"] = to_jsonable_python(parameter.default)
     except PydanticSerializationError:
         property.pop("default", None)  # a default that JSON cannot express is left to the function

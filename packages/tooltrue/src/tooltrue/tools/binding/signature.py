@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypeAliasType
 
@@ -47,6 +47,8 @@ __all__ = [
 ]
 
 MISSING = inspect.Parameter.empty
+_PLAIN_ORIGINS = (dict, list, Union, types.UnionType, Literal)
+_NO_ITERATORS = (MISSING, None, type(None), str, int, float, bool, dict, list, Any)
 
 
 class FunctionParameter(Value, frozen=True):
@@ -61,7 +63,7 @@ class FunctionParameter(Value, frozen=True):
 
 class Signature(Value, frozen=True):
     """The parameters and the return type of a function. ``context`` names the parameter for the request context;
-    ``positional`` are the positional-only parameters, in their order.
+    ``positional`` are the positional-only parameters, in their order. ``is_iterator``: its items are collected.
     """
 
     parameters: tuple[FunctionParameter, ...]
@@ -71,14 +73,22 @@ class Signature(Value, frozen=True):
     returns: Any
     description: str | None
     is_async: bool
+    is_iterator: bool = False
 
 
-def read_signature(function: Callable[..., Any]) -> Signature:
-    """Read the signature of any callable. Raises ``DefinitionError`` if it cannot be described."""
+def read_signature(function: Callable[..., Any], *, collects: bool = False) -> Signature:
+    """Read the signature of any callable. Raises ``DefinitionError`` if it cannot be described. ``collects``: the items
+    of an iterator are collected, so a generator function is accepted if its return type is that of one.
+    """
     target = plain(function)
-    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+    is_generator = inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target)
+    if is_generator and not collects:
         raise DefinitionError.of(GENERATOR_AS_TOOL)
     hints = _hints(target)
+    returns = hints.get("return", MISSING)
+    is_iterator = collects and returns not in _NO_ITERATORS and _is_iterator(returns)
+    if is_generator and not is_iterator:
+        raise DefinitionError.of(GENERATOR_AS_TOOL)
     description, described = read_docstring(inspect.getdoc(_documented(function)))
     parameters: list[FunctionParameter] = []
     contexts: list[str] = []
@@ -102,10 +112,19 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         contexts[0] if contexts else None,
         depends,
         tuple(parameter.name for parameter in declared if parameter.kind is parameter.POSITIONAL_ONLY),
-        hints.get("return", MISSING),
+        returns,
         description,
-        inspect.iscoroutinefunction(target),
+        inspect.iscoroutinefunction(target) or inspect.isasyncgenfunction(target),
+        is_iterator,
     )
+
+
+def _is_iterator(returns: Any) -> bool:
+    if get_origin(returns) in _PLAIN_ORIGINS:
+        return False
+    from tooltrue.tools.binding.sent_types import is_iterator_type  # noqa: PLC0415 - plain types need no replacement
+
+    return is_iterator_type(returns)
 
 
 def plain(function: Any) -> Callable[..., Any]:
