@@ -34,7 +34,7 @@ from tooltrue.wording import LANGUAGES
 __all__ = ["EXIT_CODES", "exit_code", "main"]
 
 _VERBS = (
-    *("approvals", "audit", "call", "chat", "inspect", "inventory", "keys", "list", "login", "logout"),
+    *("approvals", "audit", "call", "chat", "connect", "inspect", "inventory", "keys", "list", "login", "logout"),
     *("pins", "policy", "serve", "test", "trust", "wrap"),
 )
 """The verbs of this distribution. A plugin cannot replace one: its verb of the same name is never found."""

@@ -407,3 +407,194 @@ CHAT_TOOLS_REQUIRED: Final = message(
     "Say which tools there are, once: TARGET, or --config FILE.",
     "请指定工具来源，且只指定一次：TARGET 或 --config FILE。",
 )
+
+# connect
+UNKNOWN_CLIENT: Final = message(
+    "TT4660",
+    "There is no client {name!r}. There are: {known}. For any other client, `tooltrue connect other TARGET` prints "
+    "what to add to its configuration.",
+    "没有客户端 {name!r}。现有：{known}。对于其他客户端，`tooltrue connect other TARGET` 会输出需要添加的配置。",
+)
+CLIENT_WITHOUT_PROJECT_FILE: Final = message(
+    "TT4661",
+    "{client} reads no file in the folder of a project. Leave out --project.",
+    "{client} 不读取项目目录中的文件。请去掉 --project。",
+)
+CLIENT_FILE_NOT_MANAGED: Final = message(
+    "TT4662",
+    "No file of {client} is edited here, so there is nothing to remove or to undo.",
+    "此处不编辑 {client} 的文件，因此没有可移除或撤销的内容。",
+)
+TARGET_NOT_CONNECTABLE: Final = message(
+    "TT4663",
+    "{target} cannot be installed into a client: give a toolbox, FILE.py, FILE.py:NAME, or package.module:NAME of an "
+    "installed package.",
+    "{target} 无法安装到客户端：请给出工具箱名称、FILE.py、FILE.py:NAME，或已安装软件包的 package.module:NAME。",
+)
+CLIENT_SERVER_NAME_INVALID: Final = message(
+    "TT4665",
+    "A server cannot be called {name!r} in the file of a client: use letters, digits, _ and -, {limit} at the most.",
+    "客户端文件中的服务器不能命名为 {name!r}：请使用字母、数字、_ 和 -，最多 {limit} 个字符。",
+)
+CLIENT_ENTRY_OF_ANOTHER_PROGRAM: Final = message(
+    "TT4666",
+    "{file} has a server {name!r} already, which starts another program. Give another --name, or replace it with "
+    "--force.",
+    "{file} 中已有启动其他程序的服务器 {name!r}。请用 --name 换一个名称，或用 --force 替换它。",
+)
+CLIENT_ENTRY_NOT_FOUND: Final = message(
+    "TT4667",
+    "{file} has no server {name!r}. It has: {known}.",
+    "{file} 中没有服务器 {name!r}。其中有：{known}。",
+)
+CLIENT_CHANGE_REQUIRES_PERSON: Final = message(
+    "TT4668",
+    "Nothing was written: the change needs a person at a terminal, or --yes.",
+    "未写入任何内容：此更改须由人在终端确认，或使用 --yes。",
+)
+CLIENT_FILE_WITHOUT_BACKUP: Final = message(
+    "TT4669",
+    "There is no backup of {file} to restore.",
+    "没有可恢复的 {file} 备份。",
+)
+CLIENT_FILE_CHANGED_SINCE: Final = message(
+    "TT4670",
+    "{file} has changed since connect wrote it. The lines above are what a restored backup would change. Nothing was "
+    "written; --force restores it all the same.",
+    "{file} 在 connect 写入之后又有更改。以上是恢复备份会带来的改动。未写入任何内容；--force 可强制恢复。",
+)
+REPORT_NO_DESTRUCTIVE_TOOL: Final = message(
+    "TT4671",
+    "No tool of {server} is destructive, so the server asks no questions before a call.",
+    "{server} 没有破坏性工具，因此服务器在调用前不会询问。",
+)
+LABEL_DESTRUCTIVE_TOOLS: Final = message(
+    "TT4672",
+    "Destructive tools of {server}: {tools}.",
+    "{server} 的破坏性工具：{tools}。",
+)
+LABEL_DESTRUCTIVE_TOOLS_UNKNOWN: Final = message(
+    "TT4673",
+    "If {server} has destructive tools:",
+    "如果 {server} 有破坏性工具：",
+)
+HINT_CLIENT_SHOWS_QUESTIONS: Final = message(
+    "TT4674",
+    "Before such a call the server asks you, and {client} shows its question.",
+    "执行此类调用之前，服务器会询问您，{client} 会显示该问题。",
+)
+HINT_CLIENT_GUARDS_ALONE: Final = message(
+    "TT4675",
+    "{client} asks you before each call, and a server cannot ask you through it. So --no-confirm is written: {client}"
+    " alone guards such calls, and whatever you always allow there runs without a question. --confirm leaves it out; "
+    "each such call is then refused until you run `tooltrue approvals allow TICKET`.",
+    "{client} 在每次调用前都会询问您，而服务器无法通过它提问。因此写入 --no-confirm：此类调用仅由 {client} 把关，您在"
+    "其中设为始终允许的工具将不经询问而运行。--confirm 会去掉该选项；此后每次此类调用都会被拒绝，直到您运行 "
+    "`tooltrue approvals allow TICKET`。",
+)
+HINT_CLIENT_BEHAVIOUR_UNKNOWN: Final = message(
+    "TT4676",
+    "It is not known whether {client} asks you before each call and shows the question of a server. The safe default "
+    "stays: where the question cannot be shown, such a call is refused until you run "
+    "`tooltrue approvals allow TICKET`, as its answer says. If {client} asks you before each call, use --no-confirm.",
+    "尚不清楚 {client} 是否在每次调用前询问您，以及能否显示服务器的问题。保留安全的默认设置：无法显示问题时，此类调用"
+    "会被拒绝，直到您按应答所述运行 `tooltrue approvals allow TICKET`。如果 {client} 在每次调用前都会询问您，请使用 "
+    "--no-confirm。",
+)
+HINT_NO_CONFIRM_CHOSEN: Final = message(
+    "TT4677",
+    "--no-confirm is written: the server asks no questions, and {client} alone guards such calls.",
+    "写入 --no-confirm：服务器不作询问，此类调用仅由 {client} 把关。",
+)
+HINT_CONFIRM_CHOSEN: Final = message(
+    "TT4678",
+    "Where {client} cannot show the question of the server, such a call is refused until you run "
+    "`tooltrue approvals allow TICKET`, as its answer says.",
+    "如果 {client} 无法显示服务器的问题，此类调用会被拒绝，直到您按应答所述运行 `tooltrue approvals allow TICKET`。",
+)
+WARNING_SERVER_NOT_STARTED: Final = message(
+    "TT4679",
+    "The server did not start with this command line, so its tools are not known: {problem}",
+    "服务器未能用此命令行启动，因此无法得知其工具：{problem}",
+)
+WARNING_TEMPORARY_ENVIRONMENT: Final = message(
+    "TT4680",
+    "This command runs in a temporary environment, {folder}. The command line below stops working once that is "
+    "removed: install tooltrue first, for example with `uv tool install tooltrue`.",
+    "此命令在临时环境 {folder} 中运行。该环境被删除后，下面的命令行将无法使用：请先安装 tooltrue，例如用 "
+    "`uv tool install tooltrue`。",
+)
+HINT_LINK_FOLLOWED: Final = message(
+    "TT4681",
+    "{link} is a link: its target {file} is edited.",
+    "{link} 是链接：将编辑其目标 {file}。",
+)
+HINT_CLIENT_WRITES_ITSELF: Final = message(
+    "TT4682",
+    "{client} writes this file while it runs. Close it before you answer, so that it does not write over the change.",
+    "{client} 运行时会写入此文件。请在回答之前关闭它，以免更改被覆盖。",
+)
+WARNING_SECRETS_IN_PROJECT: Final = message(
+    "TT4683",
+    "{file} belongs to a project and is usually shared: the values of --env are shared with it.",
+    "{file} 属于项目，通常会被共享：--env 的值也会随之共享。",
+)
+CONSOLE_WRITE_CHANGE: Final = message(
+    "TT4684",
+    "Write this change?",
+    "是否写入此更改？",
+)
+REPORT_CLIENT_FILE_WRITTEN: Final = message(
+    "TT4685",
+    "Written: {file}. The backup is {backup}; `{command}` restores it. Restart {client}, or reload its servers.",
+    "已写入：{file}。备份为 {backup}；`{command}` 可恢复。请重新启动 {client}，或重新加载其服务器。",
+)
+HINT_CLIENT_FOLDER_NEW: Final = message(
+    "TT4686",
+    "There is no folder {folder} yet: is {client} installed? The folder will be made.",
+    "目录 {folder} 尚不存在：是否已安装 {client}？将创建该目录。",
+)
+REPORT_CLIENT_FILE_UNCHANGED: Final = message(
+    "TT4687",
+    "{file} needs no change; nothing was written.",
+    "{file} 无需更改；未写入任何内容。",
+)
+REPORT_NOTHING_WRITTEN: Final = message(
+    "TT4688",
+    "Nothing was written.",
+    "未写入任何内容。",
+)
+REPORT_CLIENT_FILE_RESTORED: Final = message(
+    "TT4689",
+    "Restored: {file}. Restart {client}, or reload its servers.",
+    "已恢复：{file}。请重新启动 {client}，或重新加载其服务器。",
+)
+HINT_BLOCK_FOR_FILE: Final = message(
+    "TT4690",
+    "Add this to {file}, beside the servers that stand there. Values in angle brackets are yours to fill in:",
+    "请将以下内容添加到 {file}，与其中已有的服务器并列。尖括号中的值请自行填写：",
+)
+HINT_BLOCK_FOR_ANY_CLIENT: Final = message(
+    "TT4691",
+    "Add this to the configuration of your client; some use another key than mcpServers. Values in angle brackets "
+    "are yours to fill in:",
+    "请将以下内容添加到您的客户端配置中；有些客户端使用 mcpServers 以外的键。尖括号中的值请自行填写：",
+)
+HINT_IMPORT_BLOCK: Final = message(
+    "TT4692",
+    "{client} stores its servers itself. Open its settings, the MCP servers, and add a server by importing JSON. "
+    "Paste this; values in angle brackets are yours to fill in:",
+    "{client} 自行保存服务器设置。请打开其设置中的 MCP 服务器，选择添加并从 JSON 导入，然后粘贴以下内容；尖括号中的值"
+    "请自行填写：",
+)
+SERVER_OPTION_MISPLACED: Final = message(
+    "TT4693",
+    "connect has no option {option}. Options of the server follow after --, as in: tooltrue connect cursor files -- "
+    "--root /path",
+    "connect 没有选项 {option}。服务器的选项写在 -- 之后，例如：tooltrue connect cursor files -- --root /path",
+)
+LABEL_ANY_CLIENT: Final = message(
+    "TT4694",
+    "your client",
+    "您的客户端",
+)

@@ -137,18 +137,22 @@ class HostConfig:
 def read_config(file: str | Path, text: str | None = None) -> HostConfig:
     """Read the file, or raise ``ConfigurationError``. ``text`` is its text, if that has been read before."""
     name = str(file)
-    document = _parsed(name, _text_of(file) if text is None else text)
     is_toml = name.endswith(".toml")
+    document = _parsed(name, _text_of(file) if text is None else text, is_toml)
     table, at, inputs = _servers_in(name, document, is_toml)
     notes: list[ConfigurationError] = []
     servers = tuple(_Entry(name, f"{at}.{_step(label)}", is_toml, notes).read(label, table[label]) for label in table)
     return HostConfig(name, _workspace(Path(file)), servers, _inputs(name, inputs), tuple(notes))
 
 
-def document_of(file: str | Path) -> dict[str, Any]:
+def document_of(file: str | Path, text: str | None = None, *, is_toml: bool | None = None) -> dict[str, Any]:
     """The whole file, of which servers may be a part, or ``ConfigurationError``. Comments are accepted as in
-    :func:`read_config`."""
-    return _parsed(str(file), _text_of(file))
+    :func:`read_config`. ``text`` is its text, if that has been read before, and ``is_toml`` its form, by default that
+    of its name."""
+    name = str(file)
+    return _parsed(
+        name, _text_of(file) if text is None else text, name.endswith(".toml") if is_toml is None else is_toml
+    )
 
 
 def _text_of(file: str | Path) -> str:
@@ -159,9 +163,9 @@ def _text_of(file: str | Path) -> str:
         raise ConfigurationError.of(CLIENT_CONFIG_FILE_UNREADABLE, file=str(file), problem=problem) from None
 
 
-def _parsed(name: str, text: str) -> dict[str, Any]:
+def _parsed(name: str, text: str, is_toml: bool) -> dict[str, Any]:
     try:
-        document: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
+        document: Any = tomllib.loads(text) if is_toml else decode(_plain_json(text).encode())
     except (tomllib.TOMLDecodeError, ParseError) as error:
         raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=fact_of(error)) from None
     except RecursionError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from tooltrue.client.config import HostConfig, ServerConfig, document_of, read_config
 from tooltrue.client.wording import CLIENT_CONFIG_WITHOUT_SERVERS
 from tooltrue.errors import ConfigurationError
+from tooltrue.host.client_files.clients import client_profiles, location
 from tooltrue.host.launches import unpinned
 from tooltrue.jsonrpc.messages import encode, is_object
 from tooltrue.policy.audit.argument_masking import Masks
@@ -16,35 +18,7 @@ from tooltrue.protocol.types import Value
 
 __all__ = ["ConfigFile", "Configured", "inventory"]
 
-_HOME: Final = (
-    ("Claude Desktop", ".config/Claude/claude_desktop_config.json"),
-    ("Claude Desktop", "Library/Application Support/Claude/claude_desktop_config.json"),
-    ("Claude Desktop", "AppData/Roaming/Claude/claude_desktop_config.json"),
-    ("Claude Code", ".claude.json"),
-    ("Claude Code", ".claude/settings.json"),
-    ("Cursor", ".cursor/mcp.json"),
-    ("VS Code", ".config/Code/User/mcp.json"),
-    ("VS Code", ".config/Code/User/settings.json"),
-    ("VS Code", "Library/Application Support/Code/User/mcp.json"),
-    ("VS Code", "AppData/Roaming/Code/User/mcp.json"),
-    ("Windsurf", ".codeium/windsurf/mcp_config.json"),
-    ("Codex", ".codex/config.toml"),
-    ("Gemini", ".gemini/settings.json"),
-    ("Copilot", ".copilot/mcp-config.json"),
-    ("Kiro", ".kiro/settings/mcp.json"),
-    ("LM Studio", ".lmstudio/mcp.json"),
-    ("Amazon Q", ".aws/amazonq/mcp.json"),
-)
-_PROJECT: Final = (
-    ("Claude Code", ".mcp.json"),
-    ("Cursor", ".cursor/mcp.json"),
-    ("VS Code", ".vscode/mcp.json"),
-    ("Codex", ".codex/config.toml"),
-    ("Gemini", ".gemini/settings.json"),
-    ("Kiro", ".kiro/settings/mcp.json"),
-    ("Amazon Q", ".amazonq/mcp.json"),
-    ("Roo Code", ".roo/mcp.json"),
-)
+_NO_VARIABLES: Final[Mapping[str, str]] = {}
 _SHARED: Final = frozenset({"settings.json", ".claude.json", "config.toml"})
 """Files with other purposes as well, which need not name a server."""
 
@@ -71,15 +45,21 @@ class ConfigFile(Value, frozen=True):
 
 def inventory(places: Sequence[Path] = (), home: Path | None = None) -> list[ConfigFile]:
     """The files in the home and in ``places``: files, or folders of projects; by default the current folder."""
-    candidates = dict.fromkeys(_candidates(places or (Path.cwd(),), home or Path.home()))
+    environ: Mapping[str, str] = os.environ if home is None else _NO_VARIABLES
+    candidates = dict.fromkeys(_candidates(places or (Path.cwd(),), home or Path.home(), environ))
     return [entry for host, file in candidates for entry in _read_file(host, file)]
 
 
-def _candidates(places: Sequence[Path], home: Path) -> Iterator[tuple[str, Path]]:
-    yield from ((host, home / name) for host, name in _HOME)
+def _candidates(places: Sequence[Path], home: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """The files of every system, since a home may have come from another one, and where the environment puts them."""
+    clients = client_profiles().values()
+    for client in clients:
+        for template in (*client.files.values(), *client.also):
+            for variables in (_NO_VARIABLES, environ):
+                yield client.title, Path(location(template, "linux", variables, str(home)))
     for place in places:
         if place.is_dir():
-            yield from ((host, place / name) for host, name in _PROJECT)
+            yield from ((client.title, place / client.project) for client in clients if client.project is not None)
         else:
             yield "", place
 

@@ -385,3 +385,55 @@ REASON_ANSWER_TOO_LONG: Final = message(
     "it is larger than {limit} characters",
     "它超过 {limit} 个字符",
 )
+
+# the files of clients
+CLIENT_FILE_NOT_EDITED: Final = message(
+    "TT4650",
+    "{file} was left as it is: {problem}.",
+    "{file} 保持原样：{problem}。",
+)
+REASON_KEY_TWICE: Final = message(
+    "TT4651",
+    "the key {key!r} stands twice in one object",
+    "同一对象中有两个键 {key!r}",
+)
+REASON_NO_OBJECT_AT: Final = message(
+    "TT4652",
+    "{path} is not an object",
+    "{path} 不是对象",
+)
+REASON_UNEXPECTED_TEXT: Final = message(
+    "TT4653",
+    "it is not JSON at line {line}, column {column}",
+    "第 {line} 行第 {column} 列处不是 JSON",
+)
+REASON_UNFINISHED: Final = message(
+    "TT4654",
+    "it is not JSON: it ends too early",
+    "不是 JSON：内容不完整",
+)
+REASON_TABLE_WITHOUT_HEADER: Final = message(
+    "TT4655",
+    "{path} is not a table with a header of its own; edit it by hand",
+    "{path} 不是有独立表头的表；请手动编辑",
+)
+REASON_EDIT_NOT_VERIFIED: Final = message(
+    "TT4656",
+    "the edit would have changed more than the server in question; edit it by hand",
+    "编辑会改动该服务器以外的内容；请手动编辑",
+)
+REASON_LINK_LEADS_OUTSIDE: Final = message(
+    "TT4657",
+    "it is a link to {target}, which is outside of your home or of the project",
+    "它是指向 {target} 的链接，位于您的主目录或项目之外",
+)
+REASON_NOT_A_FILE: Final = message(
+    "TT4658",
+    "it is not a regular file",
+    "它不是普通文件",
+)
+CLIENT_FILE_CHANGED: Final = message(
+    "TT4659",
+    "{file} was changed by another program meanwhile, and was left as it is. Run the command again.",
+    "{file} 在此期间被其他程序更改，因此保持原样。请重新运行该命令。",
+)

@@ -1,0 +1,81 @@
+"""The words of ``tooltrue serve`` for a target, as they hold in any folder: paths are absolute."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from tooltrue.cli.families import families_of
+from tooltrue.cli.wording import TARGET_NOT_CONNECTABLE, TARGET_NOT_SERVABLE
+from tooltrue.errors import ConfigurationError
+from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
+
+__all__ = ["served_words"]
+
+_PATHS: Final = frozenset({"DIR", "FILE"})
+"""The placeholders of options that take a path."""
+
+
+def served_words(target: str, options: Sequence[str]) -> tuple[str, ...]:
+    """The words of the command line that serves ``target`` with these options of ``tooltrue serve``.
+
+    Options that ``serve`` does not have are those of the author's program, and stand behind a ``--`` of their own.
+    ``ConfigurationError`` if the target cannot be served from any folder.
+    """
+    families = families_of(target)
+    place, colon, attribute = target.partition(":")
+    if families:
+        served = target
+    elif place.endswith(".py"):
+        if not Path(place).is_file():
+            problem = Worded(REASON_FILE_NOT_FOUND, {})
+            raise ConfigurationError.of(TARGET_NOT_SERVABLE, target=place, problem=problem)
+        served = os.path.abspath(place) + colon + attribute
+    elif colon and "/" not in place and _is_installed(place):
+        served = target
+    else:
+        raise ConfigurationError.of(TARGET_NOT_CONNECTABLE, target=target)
+    takes = {option.name: option.placeholder for family in families.values() for option in family.options}
+    takes |= _options_of_serve()
+    words = tuple(_absolute(options, takes))
+    first = words[0].partition("=")[0] if words else ""
+    is_own = place.endswith(".py") and first.startswith("-") and first != "--" and first not in takes
+    return ("serve", served, *(("--",) if is_own else ()), *words)
+
+
+def _is_installed(module: str) -> bool:
+    """Whether the module is found without the current folder: the client starts the server in another one."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _options_of_serve() -> dict[str, str]:
+    from tooltrue.cli.serve_verb import command  # noqa: PLC0415 - the options of another verb
+
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    return {name: option.metavar or "" for option in options for name in option.opts}
+
+
+def _absolute(words: Sequence[str], takes: dict[str, str]) -> Iterator[str]:
+    """The words, with the paths absolute that options take, and those that are written as relative ones."""
+    option = ""
+    for word in words:
+        name, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        if equals and takes.get(name) in _PATHS:
+            yield f"{name}={os.path.abspath(os.path.expanduser(value))}"
+        elif not word.startswith("-") and (takes.get(option) in _PATHS or _is_relative(word)):
+            yield os.path.abspath(os.path.expanduser(word))
+        else:
+            yield word
+        option = word if word.startswith("-") and not equals else ""
+
+
+def _is_relative(word: str) -> bool:
+    return word in (".", "..") or word.startswith(("./", "../"))

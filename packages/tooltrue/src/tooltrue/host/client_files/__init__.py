@@ -1,0 +1,1 @@
+"""The configuration files of clients, and edits of them that leave everything else as it is."""
