@@ -89,20 +89,32 @@ def opened(path: Path, around: Path) -> ClientFile:
 
 
 def _text_of(file: Path, shown: Path | None = None) -> str | None:
+    """The text of a file, None if there is no file. ``shown`` is its name in errors."""
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not hold it up
+        data = _data_of(file)
     except FileNotFoundError:
         return None
-    with os.fdopen(handle, "rb") as readable:
-        if not stat.S_ISREG(os.fstat(readable.fileno()).st_mode):
-            raise _refused(shown or file, Worded(REASON_NOT_A_FILE, {}))
-        data = readable.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _refused(shown or file, error.strerror or type(error).__name__) from None
+    if data is None:
+        raise _refused(shown or file, Worded(REASON_NOT_A_FILE, {}))
     if len(data) > MAX_BYTES:
         raise _refused(shown or file, Worded(REASON_LARGER_THAN, {"limit": MAX_BYTES}))
     try:
         return data.decode()
     except UnicodeDecodeError:
         raise _refused(shown or file, Worded(REASON_NOT_UTF8, {})) from None
+
+
+def _data_of(file: Path) -> bytes | None:
+    """The beginning of a file; None if it is a pipe, a folder or a device."""
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not hold it up
+    with contextlib.ExitStack() as closing:
+        closing.callback(os.close, handle)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        with os.fdopen(handle, "rb", closefd=False) as readable:
+            return readable.read(MAX_BYTES + 1)
 
 
 def _refused(file: Path, problem: object) -> ConfigurationError:

@@ -108,6 +108,7 @@ def _is_secret_option(word: str) -> bool:
 # --- TOML -------------------------------------------------------------------------------------------------------------
 
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_ASSIGNED: Final = re.compile(r"((?<=[\"'])--?[\w-]+=)((?:[^\"'\\]|\\.)+)")
 _OPTION: Final = re.compile(r'(["\'])(--?[\w-]+)\1\s*,\s*("(?:[^"\\]|\\.)*"|\'[^\']*\')')
 
 
@@ -133,7 +134,8 @@ def _masked_line(line: str, is_hidden: bool) -> str:
         return _mask(line)  # a part of a text of several lines
     if equals and (is_hidden or name.rpartition(".")[2] in _HIDDEN or ".env." in f".{name}" or is_secret(name)):
         return f"{key}={_TEXT.sub(_masked_match, value)}"
-    return _OPTION.sub(lambda match: _masked_option(match) if is_secret(match[2]) else match[0], line)
+    line = _OPTION.sub(lambda match: _masked_option(match) if is_secret(match[2]) else match[0], line)
+    return _ASSIGNED.sub(lambda match: f"{match[1]}{_mask(match[2])}" if is_secret(match[1]) else match[0], line)
 
 
 def _masked_match(match: re.Match[str]) -> str:

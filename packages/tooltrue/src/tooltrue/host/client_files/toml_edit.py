@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tooltrue.host.client_files.json_edit import Refused
+from tooltrue.host.client_files.json_edit import Refused, same
 from tooltrue.host.wording import REASON_TABLE_WITHOUT_HEADER
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
@@ -29,11 +29,12 @@ def with_table(text: str, path: Sequence[str], value: Mapping[str, Json]) -> str
     """
     line = "\r\n" if "\r\n" in text else "\n"
     block = line.join(_lines(path, value)) + line
-    spans = list(_spans(text, path))
-    if spans:
-        first = spans[0]
+    if spans := list(_spans(text, path)):
+        if same(_at(text, path), dict(value)):
+            return text
+        start, end = spans[0]
         rest = _without(text, spans[1:])
-        return rest[: first.start] + block + rest[first.end :]
+        return rest[:start] + block + rest[end:]
     _check_absent(text, path)
     if not text.removeprefix(_MARK).strip():
         return text.rstrip("\r\n \t") + block
@@ -47,25 +48,20 @@ def without_table(text: str, path: Sequence[str]) -> str:
     spans = list(_spans(text, path))
     if not spans:
         _check_absent(text, path)
-        return text
-    first = spans[0]
-    rest = _without(text, spans[1:])
-    before, after = rest[: first.start], rest[first.end :]
-    blank = re.compile(r"[ \t]*\r?\n").match(after)
-    if blank is not None and (not before.removeprefix(_MARK) or re.search(r"\n[ \t\r]*\n\Z", before)):
-        after = after[blank.end() :]  # one of the two blank lines around it
-    return before + after
+    return _without(text, spans)
+
+
+def _at(text: str, path: Sequence[str]) -> Any:
+    """The value at ``path``; None if there is none."""
+    value: Any = tomllib.loads(text.removeprefix(_MARK))
+    for key in path:
+        value = value.get(key) if is_object(value) else None
+    return value
 
 
 def _check_absent(text: str, path: Sequence[str]) -> None:
-    table: Any = tomllib.loads(text.removeprefix(_MARK))
-    for key in path:
-        if not is_object(table):
-            break
-        if key not in table:
-            return
-        table = table[key]
-    raise Refused(Worded(REASON_TABLE_WITHOUT_HEADER, {"path": ".".join(path)}))
+    if _at(text, path) is not None:
+        raise Refused(Worded(REASON_TABLE_WITHOUT_HEADER, {"path": ".".join(path)}))
 
 
 # --- the spans of tables ----------------------------------------------------------------------------------------------
@@ -125,7 +121,7 @@ def _name(header: str) -> list[str]:
     if header.startswith("[["):
         return []
     try:
-        table: Any = tomllib.loads(header)
+        table: Any = tomllib.loads(header.rstrip("\r"))
     except tomllib.TOMLDecodeError:
         return []
     keys: list[str] = []
@@ -136,8 +132,13 @@ def _name(header: str) -> list[str]:
 
 
 def _without(text: str, spans: Sequence[_Span]) -> str:
-    for span in reversed(spans):
-        text = text[: span.start] + text[span.end :]
+    """The text without these spans, and without one of the two blank lines around each."""
+    for start, end in reversed(spans):
+        before, after = text[:start], text[end:]
+        blank = re.compile(r"[ \t]*\r?\n").match(after)
+        if not before.removeprefix(_MARK) or re.search(r"\n[ \t\r]*\n\Z", before):
+            after = after if blank is None else after[blank.end() :]
+        text = before + after
     return text
 
 

@@ -1,0 +1,247 @@
+"""A client's file is the old one or the new one, at every moment and after every fault."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.client_files import replacement
+from tooltrue.host.client_files.replacement import Replacement, backups_of, discard, opened, replace
+
+OLD, NEW = '{"mcpServers": {}}\n', '{"mcpServers": {"notes": {"command": "/bin/notes"}}}\n'
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        self.now += 1.5
+        return self.now
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def changed(path: Path, text: str | None, clock: Callable[[], float] | None = None) -> Any:
+    return replace(Replacement(opened(path, path.parent), text), clock=clock or Clock())
+
+
+def code_of(run: Callable[[], object]) -> str:
+    with pytest.raises(ConfigurationError) as raised:
+        run()
+    return raised.value.code
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "client" / "mcp.json"
+    backup = changed(file, NEW)
+    assert (file.read_text(), mode(file), mode(file.parent)) == (NEW, 0o600, 0o700)
+    assert (backup.path.name, backup.text, mode(backup.path)) == (
+        f"mcp.json.tooltrue-20270115T080001.500000Z-{backup.digest}.none",
+        None,
+        0o600,
+    )
+    assert backups_of(file) == [backup]
+
+
+@pytest.mark.parametrize(
+    ("before", "of_backup"), [(0o600, 0o600), (0o644, 0o600), (0o664, 0o600), (0o400, 0o400), (0o640, 0o600)]
+)
+def test_an_existing_file_keeps_its_mode_and_its_backup_is_private(tmp_path: Path, before: int, of_backup: int) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(OLD)
+    file.chmod(before)
+    backup = changed(file, NEW)
+    assert (file.read_text(), mode(file)) == (NEW, before)
+    assert (backup.text, mode(backup.path)) == (OLD, of_backup)
+    assert backup.follows(NEW)
+    assert not backup.follows(OLD)
+
+
+def test_only_the_last_backups_are_kept(tmp_path: Path) -> None:
+    file, clock = tmp_path / "mcp.json", Clock()
+    (tmp_path / "mcp.json.bak").write_text("not ours")
+    (tmp_path / "mcp.json.tooltrue-note.bak").write_text("not ours")
+    for number in range(8):
+        changed(file, f'{{"a": {number}}}', clock)
+    assert [backup.text for backup in backups_of(file)] == [f'{{"a": {number}}}' for number in (6, 5, 4, 3, 2)]
+    assert len(list(tmp_path.iterdir())) == 8
+    discard(backups_of(file)[0])
+    assert len(backups_of(file)) == 4
+
+
+def test_a_file_that_another_program_has_changed_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(OLD)
+    change = Replacement(opened(file, tmp_path), NEW)
+    file.write_text('{"theirs": 1}')
+    assert code_of(lambda: replace(change)) == "TT4659"
+    assert file.read_text() == '{"theirs": 1}'
+    file.unlink()
+    assert code_of(lambda: replace(change)) == "TT4659"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_followed_within_the_home_only(tmp_path: Path) -> None:
+    home, outside = tmp_path / "home", tmp_path / "outside.json"
+    (home / "dotfiles").mkdir(parents=True)
+    (home / "dotfiles" / "mcp.json").write_text(OLD)
+    outside.write_text(OLD)
+    link = home / "mcp.json"
+    link.symlink_to("dotfiles/mcp.json")
+    file = opened(link, home)
+    assert (file.path, file.link, file.text) == (home / "dotfiles" / "mcp.json", link, OLD)
+    replace(Replacement(file, NEW))
+    assert link.is_symlink()
+    assert link.read_text() == NEW
+    assert len(backups_of(home / "dotfiles" / "mcp.json")) == 1
+
+    other = home / "other.json"
+    other.symlink_to(outside)
+    assert code_of(lambda: opened(other, home)) == "TT4650"
+    loop = home / "loop.json"
+    loop.symlink_to(loop)
+    assert code_of(lambda: opened(loop, home)) == "TT4650"
+
+
+def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
+    (tmp_path / "large.json").write_text(OLD)
+    monkeypatch.setattr(replacement, "MAX_BYTES", 4)
+    for name in ("folder", "pipe", "latin", "large"):
+        assert code_of(lambda name=name: opened(tmp_path / f"{name}.json", tmp_path)) == "TT4650"
+    assert code_of(lambda: opened(tmp_path / "large.json" / "x.json", tmp_path)) == "TT4650"
+
+
+def test_a_folder_that_is_a_file_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "client").touch()
+    assert code_of(lambda: opened(tmp_path / "client" / "mcp.json", tmp_path)) == "TT4650"
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """The process is gone: no further call has an effect."""
+
+
+class Faults:
+    """Counts the calls that change the file system, and fails at one of them: with an error, or as if killed.
+
+    Half of a text is written when writing is what fails.
+    """
+
+    CALLS = ("open", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir")
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, *, kills: bool) -> None:
+        self.count, self.at, self.kills, self.is_dead = 0, at, kills, False
+        for name in self.CALLS:
+            monkeypatch.setattr(os, name, self._failing(getattr(os, name)))
+        real = os.fdopen
+        monkeypatch.setattr(os, "fdopen", lambda *words, **more: self._stream(real(*words, **more)))
+
+    def _failing(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*words: Any, **more: Any) -> Any:
+            self._count()
+            return real(*words, **more)
+
+        return call
+
+    def _count(self) -> None:
+        if self.is_dead:
+            raise Killed
+        self.count += 1
+        if self.count == self.at:
+            self.is_dead = self.kills
+            raise Killed if self.kills else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _stream(self, stream: Any) -> Any:
+        if isinstance(stream, io.TextIOWrapper):
+            write = stream.write
+
+            def half(text: str) -> int:
+                try:
+                    self._count()
+                except BaseException:
+                    write(text[: len(text) // 2])
+                    stream.flush()
+                    raise
+                return write(text)
+
+            stream.write = half  # type: ignore[method-assign]
+        return stream
+
+
+@pytest.fixture(params=["error", "kill"])
+def kills(request: pytest.FixtureRequest) -> bool:
+    return request.param == "kill"
+
+
+def outcomes(monkeypatch: pytest.MonkeyPatch, kills: bool, run: Callable[[], object]) -> Iterator[int]:
+    """Run with a fault at the first call, at the second, and so on, until there is none left to fail."""
+    at, ended = 0, False
+    while not ended:
+        at += 1
+        with monkeypatch.context() as patched:
+            faults = Faults(patched, at, kills=kills)
+            try:
+                run()
+                ended = faults.count < at
+            except (ConfigurationError, Killed):
+                pass
+        yield at
+
+
+@pytest.mark.parametrize("old", [OLD, None])
+def test_a_fault_at_any_call_leaves_the_old_file_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: bool, old: str | None
+) -> None:
+    file = tmp_path / "client" / "mcp.json"
+    seen: set[str | None] = set()
+    tried = 0
+
+    def prepared() -> None:
+        file.parent.mkdir(exist_ok=True)
+        for one in file.parent.iterdir():
+            one.unlink()
+        if old is None:
+            file.parent.rmdir()
+        else:
+            file.write_text(old)
+
+    prepared()
+    for tried in outcomes(monkeypatch, kills, lambda: changed(file, NEW)):
+        text = file.read_text() if file.exists() else None
+        assert text in (old, NEW)
+        seen.add(text)
+        left = [one.name for one in file.parent.iterdir()] if file.parent.exists() else []
+        assert kills or not [name for name in left if name.startswith(".")]  # an error leaves nothing behind
+        changed(file, NEW + " ")  # the next run is not in the way of what is left
+        assert file.read_text() == NEW + " "
+        prepared()
+    assert tried > 6
+    assert seen == {old, NEW}
+
+
+def test_a_fault_while_undoing_leaves_the_old_file_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: bool
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(NEW)
+    for _ in outcomes(
+        monkeypatch, kills, lambda: replace(Replacement(opened(file, tmp_path), OLD), keeps_backup=False)
+    ):
+        assert file.read_text() in (OLD, NEW)
+        file.write_text(NEW)
