@@ -24,7 +24,7 @@ from tooltrue.host.client_files.file_edit import edited, servers_in
 ALL = client_profiles()
 EDITED = [name for name, profile in ALL.items() if profile.installs == "file"]
 
-PLACES: dict[str, tuple[str, str, str]] = {
+PLACES: dict[str, tuple[str, ...]] = {
     "claude-desktop": (
         ".config/Claude/claude_desktop_config.json",
         "Library/Application Support/Claude/claude_desktop_config.json",
@@ -44,7 +44,7 @@ PLACES: dict[str, tuple[str, str, str]] = {
 
 
 def test_the_clients_that_are_promised_are_there() -> None:
-    assert EDITED == [*PLACES]
+    assert [*PLACES] == EDITED
     assert ALL["cherry-studio"].installs == "import"
 
 
@@ -73,7 +73,12 @@ def test_the_environment_moves_a_file(name: str, system: System, environ: Mappin
 
 
 def test_systems_are_known_by_their_platform() -> None:
-    assert [system_of(one) for one in ("linux", "darwin", "win32", "freebsd14")] == ["linux", "macos", "windows", "linux"]
+    assert [system_of(one) for one in ("linux", "darwin", "win32", "freebsd14")] == [
+        "linux",
+        "macos",
+        "windows",
+        "linux",
+    ]
 
 
 def test_each_statement_on_a_client_that_is_edited_has_a_source() -> None:
@@ -215,5 +220,3 @@ def test_an_environment_of_a_single_run_is_known() -> None:
     assert temporary_environment("/home/me/.local/pipx/.cache/0a1b")
     assert not temporary_environment("/home/me/.local/share/uv/tools/tooltrue")
     assert not temporary_environment("/w/.venv")
-
-

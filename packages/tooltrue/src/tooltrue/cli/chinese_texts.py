@@ -143,6 +143,25 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--json": "从标准输入读取问题；每行输出一个事件。",
         "--rules": "运营者的规则和设置，例如 tooltrue.toml。",
     },
+    "connect": {
+        "short": "将服务器安装到客户端。",
+        "help": (
+            "将服务器 TARGET 安装到 CLIENT：工具箱名称、FILE.py、FILE.py:NAME 或 package.module:NAME。\n\n"
+            "CLIENT 为 claude-desktop、claude-code、cursor、vscode、windsurf、codex、gemini-cli 或 cherry-studio；"
+            "'other' 输出需要添加到其他客户端配置中的内容。会先显示对客户端文件的更改，文件的其余部分保持不变，"
+            "并在其旁保留备份。OPTIONS 是该服务器的 'tooltrue serve' 选项。"
+        ),
+        "--name": "服务器在客户端中的名称。默认：取自 TARGET。",
+        "--env": "服务器的环境变量；只写名称时取其当前值。",
+        "--project": "使用客户端在当前目录中的文件，而不是用户的文件。",
+        "--confirm": "服务器是否在破坏性调用前询问。默认：按客户端而定。",
+        "--print": "输出需要添加到文件中的内容，不写入任何文件。",
+        "--remove": "从客户端移除名为 NAME 的服务器。",
+        "--undo": "将文件恢复到 connect 上次更改之前的状态。",
+        "--force": "替换其他程序的条目，或恢复之后又有更改的文件。",
+        "--dry-run": "显示更改，不写入任何文件。",
+        "--yes": "不经询问直接写入，用于脚本。",
+    },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
         "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
@@ -363,6 +382,7 @@ USAGE: Final[Mapping[str, str]] = {
     " or ": " 或 ",
     "--accept needs a SERVER.": "--accept 需要 SERVER。",
     "Error: {message}": "错误：{message}",
+    "TARGET, --remove NAME or --undo is needed.": "需要 TARGET、--remove NAME 或 --undo。",
     "FILE, --list or --revoke DIGEST is needed.": "需要 FILE、--list 或 --revoke DIGEST。",
     "{value!r} is no number that can be counted with.": "{value!r} 不是可以计算的数值。",
 }

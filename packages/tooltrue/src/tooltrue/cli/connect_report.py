@@ -59,7 +59,7 @@ def show_diff(file: str, before: str | None, after: str | None, form: str) -> No
     tell(one_line(f"--- {file if before is not None else '/dev/null'}"), bold=True)
     tell(one_line(f"+++ {file if after is not None else '/dev/null'}"), bold=True)
     for line in diff(before, after, form):
-        tell(one_line(line), fg=_COLOURS.get(line[:1]))
+        tell(one_line(line.expandtabs(4)), fg=_COLOURS.get(line[:1]))
 
 
 def show_consequence(
