@@ -20,7 +20,7 @@ from tooltrue.client.answers import Elicitation
 from tooltrue.errors import ConfigurationError, ConnectionLost, TooltrueError, TransportError
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport import sse_client
-from tooltrue.transport.carrier import ClientLink, Refusal
+from tooltrue.transport.carrier import Refusal, TransportLink
 from tooltrue.transport.http_client import HttpTarget
 from tooltrue.transport.sse_client import endpoint_of
 
@@ -398,7 +398,7 @@ def test_b82_a_stream_without_events_is_given_up_in_time(text: bytes):
 @pytest.mark.attack("B82")
 @pytest.mark.parametrize("event", OTHER_EVENTS.values(), ids=OTHER_EVENTS)
 def test_b82_a_stream_of_other_events_is_given_up_after_a_hundred(event: bytes, monkeypatch: pytest.MonkeyPatch):
-    def patient(place: HttpTarget) -> ClientLink:
+    def patient(place: HttpTarget) -> TransportLink:
         return sse_client.SseLink(place, seconds=2 * LIMIT)
 
     monkeypatch.setattr("tooltrue.client.client.SseLink", patient)

@@ -16,7 +16,7 @@ from support.wire.mounting import Mounts
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
-from tooltrue.transport.carrier import ClientLink, Receiver
+from tooltrue.transport.carrier import Receiver, TransportLink
 from tooltrue.transport.http_client import HttpLink
 from tooltrue.transport.memory import MemoryLink
 from tooltrue.transport.stdio_client import StdioLink
@@ -59,7 +59,7 @@ def test_a_conversation_goes_as_written(
 class Judged:
     """A link whose server is held to the official schemas, too."""
 
-    def __init__(self, link: ClientLink, judge: Judge) -> None:
+    def __init__(self, link: TransportLink, judge: Judge) -> None:
         self._link = link
         self._judge = judge
         self.shared = link.shared
@@ -93,7 +93,7 @@ class Overheard:
         self._receiver.feed(frame)
 
 
-def link_of(server: str, carrier: str, mounts: Mounts, warm: Warm, stack: ExitStack) -> ClientLink:
+def link_of(server: str, carrier: str, mounts: Mounts, warm: Warm, stack: ExitStack) -> TransportLink:
     """A client's end of a link to a new server, without earlier messages."""
     match carrier:
         case "memory":

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tooltrue.errors import ToolError as ToolError
     from tooltrue.errors import TooltrueError as TooltrueError
     from tooltrue.errors import TransportError as TransportError
+    from tooltrue.errors import UnknownEntry as UnknownEntry
     from tooltrue.errors import UnknownTool as UnknownTool
     from tooltrue.host.calls import Hooks as Hooks
     from tooltrue.host.host import Announcement as Announcement
@@ -50,6 +51,10 @@ if TYPE_CHECKING:
     from tooltrue.policy.layers.concurrency import Concurrency as Concurrency
     from tooltrue.policy.layers.confirm import Confirm as Confirm
     from tooltrue.policy.layers.rate import RateLimits as RateLimits
+    from tooltrue.policy.placing import Placed as Placed
+    from tooltrue.policy.placing import placed as placed
+    from tooltrue.policy.plan import Step as Step
+    from tooltrue.policy.plan import StepLayer as StepLayer
     from tooltrue.policy.rules.rule import Allow as Allow
     from tooltrue.policy.rules.rule import Ask as Ask
     from tooltrue.policy.rules.rule import Deny as Deny
@@ -57,13 +62,18 @@ if TYPE_CHECKING:
     from tooltrue.protocol.types import AudioContent as AudioContent
     from tooltrue.protocol.types import BlobResource as BlobResource
     from tooltrue.protocol.types import CallToolResult as CallToolResult
+    from tooltrue.protocol.types import Completion as Completion
     from tooltrue.protocol.types import EmbeddedResource as EmbeddedResource
     from tooltrue.protocol.types import ImageContent as ImageContent
+    from tooltrue.protocol.types import InputRequiredResult as InputRequiredResult
     from tooltrue.protocol.types import PromptMessage as PromptMessage
     from tooltrue.protocol.types import PromptResult as PromptResult
+    from tooltrue.protocol.types import ReadResourceResult as ReadResourceResult
     from tooltrue.protocol.types import ResourceLink as ResourceLink
     from tooltrue.protocol.types import TextContent as TextContent
     from tooltrue.protocol.types import TextResource as TextResource
+    from tooltrue.protocol.types import ToolDefinition as ToolDefinition
+    from tooltrue.protocol.types import ToolOutcome as ToolOutcome
     from tooltrue.server.keys import ApiKeys as ApiKeys
     from tooltrue.server.oauth import AuthorizationServer as AuthorizationServer
     from tooltrue.server.oauth import Introspection as Introspection
@@ -87,6 +97,10 @@ if TYPE_CHECKING:
     from tooltrue.tools.media import File as File
     from tooltrue.tools.media import Image as Image
     from tooltrue.tools.tables import Table as Table
+    from tooltrue.tools.toolset import Layer as Layer
+    from tooltrue.tools.toolset import Provider as Provider
+    from tooltrue.tools.toolset import Toolset as Toolset
+    from tooltrue.tools.toolset import guarded as guarded
     from tooltrue.tools.transforms import Argument as Argument
     from tooltrue.tools.transforms import Transform as Transform
     from tooltrue.tools.transforms import transformed as transformed
@@ -94,8 +108,16 @@ if TYPE_CHECKING:
     from tooltrue.tools.views import filtered as filtered
     from tooltrue.tools.views import prefixed as prefixed
     from tooltrue.tools.views import renamed as renamed
+    from tooltrue.tools.vocabulary import CompletionGet as CompletionGet
     from tooltrue.tools.vocabulary import Context as Context
+    from tooltrue.tools.vocabulary import Operation as Operation
     from tooltrue.tools.vocabulary import Principal as Principal
+    from tooltrue.tools.vocabulary import PromptGet as PromptGet
+    from tooltrue.tools.vocabulary import ResourceRead as ResourceRead
+    from tooltrue.tools.vocabulary import Tool as Tool
+    from tooltrue.tools.vocabulary import ToolCall as ToolCall
+    from tooltrue.transport.client_link import ClientLink as ClientLink
+    from tooltrue.transport.client_link import LinkReceiver as LinkReceiver
 
 _EXPORTS = {
     "Abuse": "tooltrue.policy.layers.abuse",
@@ -115,7 +137,10 @@ _EXPORTS = {
     "CallToolResult": "tooltrue.protocol.types",
     "Client": "tooltrue.client.client",
     "ClientCredentials": "tooltrue.client.oauth",
+    "ClientLink": "tooltrue.transport.client_link",
     "Completes": "tooltrue.tools.binding",
+    "Completion": "tooltrue.protocol.types",
+    "CompletionGet": "tooltrue.tools.vocabulary",
     "Concurrency": "tooltrue.policy.layers.concurrency",
     "ConfigurationError": "tooltrue.errors",
     "Confirm": "tooltrue.policy.layers.confirm",
@@ -133,27 +158,36 @@ _EXPORTS = {
     "Host": "tooltrue.host.host",
     "Image": "tooltrue.tools.media",
     "ImageContent": "tooltrue.protocol.types",
+    "InputRequiredResult": "tooltrue.protocol.types",
     "Introspection": "tooltrue.server.oauth",
     "LaunchRequest": "tooltrue.host.launches",
     "Launches": "tooltrue.host.launches",
+    "Layer": "tooltrue.tools.toolset",
     "Limits": "tooltrue.policy.guard",
     "Link": "tooltrue.tools.client_questions",
+    "LinkReceiver": "tooltrue.transport.client_link",
     "LocalLibrary": "tooltrue.tools.library",
     "LocalToolset": "tooltrue.tools.local",
     "ModelError": "tooltrue.errors",
     "ModelRateLimited": "tooltrue.errors",
     "ModelUnavailable": "tooltrue.errors",
     "OAuth": "tooltrue.server.oauth",
+    "Operation": "tooltrue.tools.vocabulary",
     "Patience": "tooltrue.host.servers",
     "Pins": "tooltrue.host.pins",
+    "Placed": "tooltrue.policy.placing",
     "Principal": "tooltrue.tools.vocabulary",
+    "PromptGet": "tooltrue.tools.vocabulary",
     "PromptMessage": "tooltrue.protocol.types",
     "PromptResult": "tooltrue.protocol.types",
+    "Provider": "tooltrue.tools.toolset",
     "Public": "tooltrue.server.proxies",
     "QuestionLimits": "tooltrue.client.question_limits",
     "Rate": "tooltrue.tools.bounds",
     "RateLimits": "tooltrue.policy.layers.rate",
+    "ReadResourceResult": "tooltrue.protocol.types",
     "ResourceLink": "tooltrue.protocol.types",
+    "ResourceRead": "tooltrue.tools.vocabulary",
     "Roots": "tooltrue.tools.client_questions",
     "Route": "tooltrue.server.routes",
     "RouteRequest": "tooltrue.server.route_requests",
@@ -165,18 +199,28 @@ _EXPORTS = {
     "ServerConfig": "tooltrue.client.config",
     "SignIn": "tooltrue.client.oauth",
     "Table": "tooltrue.tools.tables",
+    "Step": "tooltrue.policy.plan",
+    "StepLayer": "tooltrue.policy.plan",
     "TextContent": "tooltrue.protocol.types",
     "TextResource": "tooltrue.protocol.types",
+    "Tool": "tooltrue.tools.vocabulary",
+    "ToolCall": "tooltrue.tools.vocabulary",
+    "ToolDefinition": "tooltrue.protocol.types",
     "ToolError": "tooltrue.errors",
+    "ToolOutcome": "tooltrue.protocol.types",
+    "Toolset": "tooltrue.tools.toolset",
     "TooltrueError": "tooltrue.errors",
     "Transform": "tooltrue.tools.transforms",
     "TransportError": "tooltrue.errors",
     "TrustedProxy": "tooltrue.server.proxies",
+    "UnknownEntry": "tooltrue.errors",
     "UnknownTool": "tooltrue.errors",
     "WorkloadIdentity": "tooltrue.client.oauth",
     "combined": "tooltrue.tools.views",
     "filtered": "tooltrue.tools.views",
+    "guarded": "tooltrue.tools.toolset",
     "model_of": "tooltrue.host.models.endpoints",
+    "placed": "tooltrue.policy.placing",
     "prefixed": "tooltrue.tools.views",
     "renamed": "tooltrue.tools.views",
     "run": "tooltrue.host.run",

@@ -25,7 +25,7 @@ from tooltrue.policy.layers.abuse import Abuse
 from tooltrue.policy.layers.concurrency import Concurrency
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.layers.rate import RateLimits
-from tooltrue.policy.pipeline import described, standard
+from tooltrue.policy.pipeline import STAGES, described, standard
 from tooltrue.policy.rules.rule import Decide, Rules
 from tooltrue.protocol.types import Implementation, Value, replaced
 from tooltrue.server.sealed_tokens import Sealer, new_key
@@ -66,6 +66,7 @@ from tooltrue.wording import LANGUAGES, SETTING_INVALID, Worded, alternatives, c
 if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.config import OperatorConfig
     from tooltrue.policy.mounting import ServerSettings
+    from tooltrue.policy.placing import AuthorLayer
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.auth_settings import AuthSettings
     from tooltrue.server.identity import Authenticate
@@ -134,6 +135,8 @@ class Server:
     ``routes`` are HTTP routes beside the endpoint: :class:`Route` objects, or those of Starlette. ``middleware`` are
     ASGI middleware around the endpoint and the routes, the first one outermost; each takes an application and returns
     one.
+    ``layers`` are the author's own middleware, each a class or function that makes a layer of the provider below:
+    innermost, or where :func:`tooltrue.placed` places it.
     """
 
     def __init__(
@@ -144,6 +147,7 @@ class Server:
         title: str | None = None,
         instructions: str | None = None,
         toolsets: Sequence[Source] = (),
+        layers: Sequence[AuthorLayer] = (),
         limits: Limits | None = None,
         rate: Rate | RateLimits | None = None,
         concurrency: Concurrency | None = None,
@@ -184,6 +188,7 @@ class Server:
             confirm=confirm,
             secrets=secrets,
             personal=personal,
+            layers=_placed(layers) if layers else None,
         )
         meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
         meter.gauges["tooltrue_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
@@ -756,6 +761,12 @@ def _check(**settings: bool) -> None:
     for name, holds in settings.items():
         if not holds:
             raise ConfigurationError.of(SETTING_INVALID, name=f"Server({name}=…)", wanted=_WANTED[name])
+
+
+def _placed(layers: Sequence[AuthorLayer]) -> tuple[AuthorLayer, ...]:
+    from tooltrue.policy.placing import checked  # noqa: PLC0415 - few servers have layers of their own
+
+    return checked(layers, [stage.name for stage in STAGES])
 
 
 def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:

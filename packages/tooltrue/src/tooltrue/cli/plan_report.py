@@ -10,6 +10,7 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.wording import POLICY_ENTRY_NOT_FOUND
 from tooltrue.errors import ConfigurationError, UnknownTool
 from tooltrue.policy.pipeline import STAGES
+from tooltrue.policy.placing import by_gap, checked, form_of
 from tooltrue.policy.plan import CallPlan, Planned
 from tooltrue.server.service import SILENT
 from tooltrue.spelling import closest
@@ -34,15 +35,29 @@ async def plan_report(server: Server, name: str) -> dict[str, Any]:
     return {
         "tool": tool.name,
         "principal": LOCAL.id,
-        "general": _general(provider, name, tool.name, context),
+        "general": _general(server, provider, name, tool.name, context),
         "steps": [] if plan is None else _steps(plan),
-        "absent": [{"layer": one.name, "why": one.why} for one in STAGES if one.name not in names],
+        "absent": [one for one in _layers(server) if one["layer"] not in names],
     }
 
 
-def _general(provider: object, name: str, present: str, context: RequestContext) -> str:
+_OF_AUTHOR = "the author's layer"
+
+
+def _layers(server: Server) -> list[dict[str, str]]:
+    """All layers, outermost first, each with the reason for its place."""
+    layers = [{"layer": stage.name, "why": stage.why} for stage in STAGES]
+    gaps = by_gap(server.settings.layers, [stage.name for stage in STAGES])
+    for gap in sorted(gaps, reverse=True):
+        layers[gap:gap] = [{"layer": layer.name, "why": _OF_AUTHOR} for layer in gaps[gap]]
+    return layers
+
+
+def _general(server: Server, provider: object, name: str, present: str, context: RequestContext) -> str:
     if not isinstance(provider, Planned):
-        return "a layer of the pipeline has no steps"
+        layers = checked(server.settings.layers, [stage.name for stage in STAGES])
+        names = [layer.name for layer in layers if form_of(layer) == "general"]
+        return f"a layer of the pipeline has no steps{': ' if names else ''}{', '.join(names)}"
     if name != present:
         return f"{name} is an old name of the tool"
     if provider.innermost.known_tool(name, context) is None:
@@ -51,12 +66,12 @@ def _general(provider: object, name: str, present: str, context: RequestContext)
 
 
 def _steps(plan: CallPlan) -> list[dict[str, Any]]:
-    why = {stage.name: stage.why for stage in STAGES}
+    why = {stage.name: stage.why for stage in STAGES} | {"errors_as_results (2)": "answers what a layer raises here"}
     return [
         {
             "layer": name,
             "parts": [part for part in _PARTS if getattr(step, part) is not None],
-            "why": why.get(name, ""),
+            "why": why.get(name, _OF_AUTHOR),
         }
         for name, step in zip(plan.names, plan.steps, strict=True)
     ]

@@ -42,7 +42,8 @@ from tooltrue.protocol.types import (
     TextResource,
     ToolDefinition,
 )
-from tooltrue.transport.carrier import Auth, Authorizer, ClientLink, Refusal
+from tooltrue.transport.carrier import Auth, Authorizer, Refusal, TransportLink
+from tooltrue.transport.client_link import ClientLink, ClientLinkAdapter
 from tooltrue.transport.http_client import HttpLink
 from tooltrue.transport.memory import Connectable, MemoryLink
 from tooltrue.transport.sse_client import SseLink
@@ -51,13 +52,13 @@ from tooltrue.wording import LABEL_ONE_OF, LABEL_ONE_OR_OTHER, SETTING_INVALID, 
 
 __all__ = ["Client", "LogMessage", "Progress", "Result", "Target", "link_to"]
 
-Target: TypeAlias = str | Sequence[str] | Connectable
+Target: TypeAlias = str | Sequence[str] | Connectable | ClientLink
 T = TypeVar("T")
 
 
 class Client:
-    """``async with Client(target) as client``: a URL, a command (a string, a list, or the path of a ``.py`` file), or a
-    :class:`tooltrue.Server`.
+    """``async with Client(target) as client``: a URL, a command (a string, a list, or the path of a ``.py`` file), a
+    :class:`tooltrue.Server`, or a :class:`tooltrue.ClientLink`, the client's end of a transport of one's own.
 
     ``timeout`` limits each wait for an answer, in seconds; progress that the caller follows restarts it.
     ``total_timeout`` limits a request regardless of progress. ``headers`` go with every HTTP request, ``env`` is added
@@ -130,7 +131,7 @@ class Client:
             "notifications/prompts/list_changed": on_prompts_changed,
         }
         changed = {method: callback for method, callback in callbacks.items() if callback is not None}
-        older: Callable[[], ClientLink] | None = None
+        older: Callable[[], TransportLink] | None = None
         if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
             older = functools.partial(SseLink, link.target)
         settings = ConnectionSettings(
@@ -376,7 +377,7 @@ def link_to(
     auth: Auth | None = None,
     cwd: str | Path | None = None,
     transport: Literal["http", "sse"] | None = None,
-) -> ClientLink:
+) -> TransportLink:
     """Return the client's end of a transport to ``target``, not yet open."""
     if isinstance(target, str) and target.startswith(("http://", "https://")):
         if auth is not None and "authorization" in map(str.lower, headers or {}):
@@ -390,6 +391,8 @@ def link_to(
         return StdioLink([sys.executable, target] if is_script else shlex.split(target), env=env, cwd=cwd)
     if isinstance(target, Sequence):
         return StdioLink(target, env=env, cwd=cwd)
+    if isinstance(target, ClientLink):
+        return ClientLinkAdapter(target)
     return MemoryLink(target)
 
 

@@ -55,7 +55,7 @@ from tooltrue.observe.tracing import Tracing
 from tooltrue.protocol import versions
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import Value, replaced
-from tooltrue.transport.carrier import ClientLink
+from tooltrue.transport.carrier import TransportLink
 from tooltrue.transport.http_client import HttpStatus
 from tooltrue.transport.sse_client import SseLink
 from tooltrue.wording import Worded
@@ -102,7 +102,7 @@ class ConnectionSettings:
     revision: str | None = None
     log_level: str | None = None
     on_lost: Callable[[Exception], None] | None = None
-    older: Callable[[], ClientLink] | None = None
+    older: Callable[[], TransportLink] | None = None
 
 
 class Outgoing(Value, frozen=True):
@@ -127,7 +127,7 @@ class ClientConnection:
     """From :meth:`open` to :meth:`close`."""
 
     def __init__(
-        self, link: ClientLink, answers: Answers, callbacks: NotificationCallbacks, settings: ConnectionSettings
+        self, link: TransportLink, answers: Answers, callbacks: NotificationCallbacks, settings: ConnectionSettings
     ) -> None:
         self._link = link
         self._answers = answers
@@ -213,7 +213,7 @@ class ClientConnection:
                 ) from None
             raise
 
-    async def _reopen(self, link: ClientLink) -> None:
+    async def _reopen(self, link: TransportLink) -> None:
         """Start again, over ``link``."""
         await self._peer.close()
         await self._link.close()

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 from tooltrue.client.answers import Elicitation, Reply, Sample
 from tooltrue.client.client import Client, Progress, Result, Target
@@ -24,7 +24,7 @@ from tooltrue.host.catalogue import Catalogue, CataloguePart, CatalogueRow
 from tooltrue.host.connect import connect
 from tooltrue.host.effects import effects_by
 from tooltrue.host.exposed_tools import ExposedTools, exposed
-from tooltrue.host.host_guard import Hosting
+from tooltrue.host.host_guard import STAGES, Hosting
 from tooltrue.host.host_guard import guarding as guarded_by
 from tooltrue.host.inspection import QuarantinedDefinition, SuspiciousDefinition
 from tooltrue.host.launches import ApproveLaunch, Launches
@@ -34,7 +34,7 @@ from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
-from tooltrue.host.wording import HOST_EFFECT_UNKNOWN, HOST_RENAME_COLLISION
+from tooltrue.host.wording import HOST_EFFECT_UNKNOWN, HOST_LAYERS_REPLACED, HOST_RENAME_COLLISION
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import read_operator_config
@@ -61,6 +61,9 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
 )
 from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
+
+if TYPE_CHECKING:  # few hosts have layers of their own
+    from tooltrue.policy.placing import AuthorLayer
 
 __all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus"]
 
@@ -115,8 +118,9 @@ class Host:
     ``judge`` decides about servers without a pin. ``front`` puts questions to a person, such as ``terminal()`` or
     ``callback(function)``; without one, a call that needs approval is refused with a ticket for
     ``tooltrue approvals``. ``rules`` is the operator's file; it takes precedence over ``guard`` and ``hosting``, the
-    settings of the layers. ``guarding`` replaces the layers. ``audit`` says where records go, as for
-    :class:`tooltrue.Server`.
+    settings of the layers. ``layers`` are the author's own middleware, placed among them as for
+    :class:`tooltrue.Server`. ``guarding`` replaces the layers, the author's too. ``audit`` says where records go, as
+    for :class:`tooltrue.Server`.
     """
 
     def __init__(
@@ -136,6 +140,7 @@ class Host:
         rules: str | Path | None = None,
         guard: Guard | None = None,
         hosting: Hosting | None = None,
+        layers: Sequence[AuthorLayer] = (),
         guarding: Guarding | None = None,
         audit: Audit | Log | str | bool | None = None,
         facts: Facts | None = None,
@@ -177,6 +182,12 @@ class Host:
 
         self._common = Task()  # the taint of calls that belong to no task
         guard, self.hosting = _settings(guard or Guard(), hosting or Hosting(), rules, audit)
+        if layers:
+            if guarding is not None:
+                raise ConfigurationError.of(HOST_LAYERS_REPLACED)
+            from tooltrue.policy.placing import checked  # noqa: PLC0415 - few hosts have layers of their own
+
+            guard = guard.with_settings("Host({}=…)", layers=checked(layers, [stage.name for stage in STAGES]))
         facts = MemoryFacts() if facts is None else facts
         self._recorder = Recorder(guard.audit)
         from tooltrue.state.urls import open_facts  # noqa: PLC0415 - only some settings need a store
@@ -507,8 +518,9 @@ def _config_of(servers: Mapping[str, ServerConfig | Target]) -> HostConfig:
 
 
 def _is_here(target: Target) -> bool:
-    """Whether the server is an object of this process, whose author vouches for its annotations."""
-    return not isinstance(target, str | Sequence)
+    """Whether the server is an object of this process, whose author vouches for its annotations. A link is none: it
+    leads elsewhere."""
+    return hasattr(target, "connect")
 
 
 def _visible(one: ServerConfig) -> Callable[[str], bool]:

@@ -105,7 +105,8 @@ def hosted(
     recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
     decide = decision(_with_defaults(guard), guard.decide, guard.local_scopes)
     common = Task(Budget(None, None, None), hosting.clock)
-    return build(provider, HostParts(guard, facts, recorder, approvals, decide, hosting, common, front), STAGES)
+    parts = HostParts(guard, facts, recorder, approvals, decide, hosting, common, front)
+    return build(provider, parts, STAGES, guard.layers)
 
 
 class HostParts(Parts, frozen=True):

@@ -437,3 +437,8 @@ CLIENT_FILE_CHANGED: Final = message(
     "{file} was changed by another program meanwhile, and was left as it is. Run the command again.",
     "{file} 在此期间被其他程序更改，因此保持原样。请重新运行该命令。",
 )
+HOST_LAYERS_REPLACED: Final = message(
+    "TT4503",
+    "Host(guarding=…) replaces all layers of the host, so Host(layers=…) would have no effect. Leave one out.",
+    "Host(guarding=…) 会替换宿主的全部中间件层，因此 Host(layers=…) 不会起作用。请去掉其一。",
+)

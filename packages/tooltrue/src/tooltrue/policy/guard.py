@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.observe.meter import Meter
@@ -18,6 +18,9 @@ from tooltrue.policy.rules.rule import Decide, LocalScopes, Rules, allow_all
 from tooltrue.protocol.types import Value, field, replaced
 from tooltrue.tools.vocabulary import Personal, Secrets
 from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
+
+if TYPE_CHECKING:  # few servers have layers of their own
+    from tooltrue.policy.placing import AuthorLayer
 
 __all__ = ["Guard", "Limits"]
 
@@ -44,8 +47,8 @@ class Limits(Value, frozen=True):
 class Guard(Value, frozen=True):
     """The settings of all layers; each has a default. ``server`` is the name that a person sees in a question;
     ``instance`` distinguishes servers of that name, or else ``started`` does, so that an approval for one does not hold
-    for another. ``repair``: the tools whose arguments are repaired if they miss the schema by spelling. ``origins``:
-    the source of each setting, for ``inspect``."""
+    for another. ``repair``: the tools whose arguments are repaired if they miss the schema by spelling. ``layers`` are
+    the author's, beside the stages. ``origins``: the source of each setting, for ``inspect``."""
 
     limits: Limits = Limits()
     decide: Decide = allow_all
@@ -65,6 +68,7 @@ class Guard(Value, frozen=True):
     secrets: Secrets = "mask"
     repair: Globs | None = None
     personal: Personal = "keep"
+    layers: tuple[AuthorLayer, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property

@@ -8,7 +8,7 @@ name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.consent.approvals import Approvals
@@ -34,6 +34,9 @@ from tooltrue.policy.rules.rule import Decide, allow_all
 from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.tools.toolset import Provider
+
+if TYPE_CHECKING:  # few servers have layers of their own
+    from tooltrue.policy.placing import AuthorLayer, Placed
 
 __all__ = ["STAGES", "LayerFactory", "LayerRow", "Parts", "Stage", "build", "described", "standard"]
 
@@ -331,9 +334,16 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
 """The layers of a server, outermost first."""
 
 
-def build(provider: Provider, parts: PartsT, stages: Sequence[Stage[PartsT]]) -> Provider:
-    """Wrap ``provider`` in the layers of these stages, the outermost first."""
-    return planned(provider, [(stage.name, stage.make(parts)) for stage in stages])
+def build(
+    provider: Provider, parts: PartsT, stages: Sequence[Stage[PartsT]], layers: Sequence[AuthorLayer] = ()
+) -> Provider:
+    """Wrap ``provider`` in the layers of these stages, the outermost first, and in those of an author among them."""
+    made = [(stage.name, stage.make(parts)) for stage in stages]
+    if layers:
+        from tooltrue.policy.placing import with_authors  # noqa: PLC0415 - few servers have layers of their own
+
+        made = with_authors(made, layers)
+    return planned(provider, made)
 
 
 def standard(
@@ -351,13 +361,35 @@ def standard(
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.local_scopes)
-    return build(provider, Parts(guard, facts, recorder, approvals, decide), STAGES)
+    return build(provider, Parts(guard, facts, recorder, approvals, decide), STAGES, guard.layers)
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
     """Return a line for each layer, outermost first: its name, its description, and the source of its setting."""
     origins = {**guard.origins, "rules": _origin_of_decision(guard)}
-    return [(row.name, row.shows(guard), origins.get(row.setting, "default")) for stage in STAGES for row in stage.rows]
+    rows = list[LayerRow]()
+    authors = _authors_rows(guard) if guard.layers else {}
+    for gap, stage in enumerate(STAGES):
+        rows += [*authors.get(gap, ()), *stage.rows]
+    rows += authors.get(len(STAGES), ())
+    return [(row.name, row.shows(guard), origins.get(row.setting, "default")) for row in rows]
+
+
+def _authors_rows(guard: Guard) -> dict[int, list[LayerRow]]:
+    from tooltrue.policy.placing import by_gap, form_of  # noqa: PLC0415 - few servers have layers of their own
+
+    forms = {
+        "steps": "on: an author's layer, a step in the plans of calls",
+        "general": "on: an author's layer without steps, so that calls of all tools take the general form",
+        "passes calls": "on: an author's layer, which leaves calls alone",
+    }
+
+    def row(layer: Placed) -> LayerRow:
+        shows = forms[form_of(layer)]
+        return LayerRow(layer.name, shows, lambda guard: shows, "layers")
+
+    gaps = by_gap(guard.layers, [stage.name for stage in STAGES])
+    return {gap: [row(layer) for layer in layers] for gap, layers in gaps.items()}
 
 
 def _origin_of_decision(guard: Guard) -> str:

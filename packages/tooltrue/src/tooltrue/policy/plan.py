@@ -46,6 +46,8 @@ __all__ = [
     "PlannedLayer",
     "Step",
     "StepLayer",
+    "as_planned",
+    "passes_calls",
     "planned",
 ]
 
@@ -295,15 +297,15 @@ def planned(provider: Provider, layers: Sequence[tuple[str, Callable[[Provider],
     inner, stepped, general = provider, list[tuple[str, PlannedLayer]](), False
     for name, layer in reversed(layers):
         outer = layer(inner)
-        if (stepping := _as_planned(outer)) is not None:
+        if (stepping := as_planned(outer)) is not None:
             stepped.insert(0, (name, stepping))
-        elif not _passes_calls(outer, inner):
+        elif not passes_calls(outer, inner):
             general = True
         inner = outer
     return inner if general else Planned(inner, tuple(stepped), provider)
 
 
-def _as_planned(layer: object) -> PlannedLayer | None:
+def as_planned(layer: object) -> PlannedLayer | None:
     """Return the layer if its ``for_tool`` holds. That of a class does not hold for one derived from it that treats
     calls in another way."""
     if not isinstance(layer, PlannedLayer):
@@ -319,6 +321,6 @@ def _as_planned(layer: object) -> PlannedLayer | None:
 _CALLING = frozenset({"call_tool", "around"})
 
 
-def _passes_calls(outer: Provider, inner: Provider) -> bool:
+def passes_calls(outer: Provider, inner: Provider) -> bool:
     """Return whether ``outer`` leaves calls alone: then it finds and calls tools by the methods of ``inner``."""
     return outer.call_tool == inner.call_tool and outer.find_tool == inner.find_tool

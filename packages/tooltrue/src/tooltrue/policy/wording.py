@@ -549,3 +549,59 @@ MOUNT_IGNORES_SETTINGS: Final = message(
     "{settings}.",
     "在 {parent} 中，{child} 的工具受 {parent} 的限制约束，{child} 的以下设置不生效：{settings}。",
 )
+
+# the layers of an author
+LAYER_NOT_CALLABLE: Final = message(
+    "TT3400",
+    "layers= takes classes or functions that make a layer of the provider below, and got an object of {layer}. Name "
+    "the class itself; settings go with functools.partial(TheLayer, setting=…).",
+    "layers= 接受由下层 provider 构造中间件层的类或函数，却得到了 {layer} 的对象。请直接给出类；设置用 "
+    "functools.partial(TheLayer, setting=…) 传入。",
+)
+LAYER_MADE_NO_PROVIDER: Final = message(
+    "TT3401",
+    "The layer {layer} made an object of {made}, which lacks {names}. Derive the layer from tooltrue.Layer, or return "
+    "the provider.",
+    "中间件层 {layer} 构造的是 {made} 的对象，缺少 {names}。请从 tooltrue.Layer 派生，或返回 provider。",
+)
+LAYER_STEPS_WITHOUT_GENERAL_FORM: Final = message(
+    "TT3402",
+    "The layer {layer} has for_tool, and no effect where calls take no plan. Derive it from tooltrue.StepLayer, which "
+    "makes both forms of the step.",
+    "中间件层 {layer} 有 for_tool，但在不走计划的调用中不起作用。请从 tooltrue.StepLayer 派生，它会由步骤生成"
+    "两种形式。",
+)
+LAYER_STEPS_ABOVE_AUTHORIZE: Final = message(
+    "TT3403",
+    "The layer {layer} consists of steps, which exist for a tool only, and outside of authorize no tool is found yet. "
+    'Place it inside, after="authorize" or later, or derive it from tooltrue.Layer and override around.',
+    "中间件层 {layer} 由步骤组成，而步骤只针对已找到的工具；在 authorize 之外尚未找到工具。请把它放到其内侧，即 "
+    'after="authorize" 或更靠后，或改从 tooltrue.Layer 派生并重写 around。',
+)
+LAYER_RETURNED_NO_OUTCOME: Final = message(
+    "TT3404",
+    "The layer {layer} returned {returned} from a call, instead of a CallToolResult or an InputRequiredResult. Return "
+    "what `await proceed(operation)` returns, or a result of your own.",
+    "中间件层 {layer} 的调用返回了 {returned}，而不是 CallToolResult 或 InputRequiredResult。请返回 "
+    "`await proceed(operation)` 的结果，或自己的结果。",
+)
+LAYER_NAME_INVALID: Final = message(
+    "TT3405",
+    "The name of a layer has printable characters only: {name!r}.",
+    "中间件层的名称只能含可打印字符：{name!r}。",
+)
+LAYER_STAGE_UNKNOWN: Final = message(
+    "TT4500",
+    "There is no stage {stage!r} to place a layer at; nearest: {nearest}. The stages, outermost first: {stages}.",
+    "没有名为 {stage!r} 的阶段可放置中间件层；最相近的是 {nearest}。各阶段由外到内为：{stages}。",
+)
+LAYER_OUTSIDE_AUDIT: Final = message(
+    "TT4501",
+    'No layer stands outside of audit: each operation is recorded as its caller sees it. Use after="audit".',
+    '任何中间件层都不能放在 audit 之外：每个操作都要按调用方所见记录。请使用 after="audit"。',
+)
+LAYER_PLACED_TWICE: Final = message(
+    "TT4502",
+    "A layer has one place, and this one has two: before={before!r} and after={after!r}. Leave one out.",
+    "一个中间件层只有一个位置，这里却有两个：before={before!r} 与 after={after!r}。请去掉其一。",
+)

@@ -26,7 +26,7 @@ from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.protocol import versions
 from tooltrue.protocol.headers import METHOD_HEADER, VERSION_HEADER
-from tooltrue.transport.carrier import ClientLink
+from tooltrue.transport.carrier import TransportLink
 
 __all__ = ["Line"]
 
@@ -43,7 +43,7 @@ class Line:
 
     dropped = Dropped()  # every message is kept
 
-    def __init__(self, link: ClientLink, revision: str, seconds: float) -> None:
+    def __init__(self, link: TransportLink, revision: str, seconds: float) -> None:
         self.link = link
         self._revision = revision
         self._seconds = seconds

@@ -47,7 +47,7 @@ from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.protocol import modern, versions
 from tooltrue.protocol.headers import METHOD_HEADER, VERSION_HEADER, request_headers
 from tooltrue.testing.state import LIMIT
-from tooltrue.transport.carrier import ClientLink
+from tooltrue.transport.carrier import TransportLink
 
 __all__ = [
     "CARRIERS",
@@ -293,7 +293,7 @@ def _filled(value: Json, placeholders: Mapping[str, Json]) -> Json:
 # --- replaying -------------------------------------------------------------------------------------------------------
 
 
-async def replay(section: Section, link: ClientLink) -> None:
+async def replay(section: Section, link: TransportLink) -> None:
     """Hold the conversation over ``link``, which is opened and closed. AssertionError names the line that differs."""
     conversation = _Conversation(section, link)
     async with conversation.open():
@@ -307,7 +307,7 @@ async def replay(section: Section, link: ClientLink) -> None:
             await conversation.expect(awaited)
 
 
-async def rewrite(section: Section, link: ClientLink) -> dict[int, Json]:
+async def rewrite(section: Section, link: TransportLink) -> dict[int, Json]:
     """Hold the conversation and return, by line, each message that differs from the expected one."""
     conversation = _Conversation(section, link)
     changed: dict[int, Json] = {}
@@ -385,7 +385,7 @@ class _Conversation:
     """One run of a section, and the placeholder values known so far."""
 
     section: Section
-    link: ClientLink
+    link: TransportLink
     placeholders: dict[str, Json] = field(default_factory=dict[str, Json])
     _inbox: _Inbox = field(default_factory=_Inbox)
     _negotiated: str | None = None

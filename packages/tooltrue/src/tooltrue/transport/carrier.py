@@ -9,7 +9,7 @@ from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.protocol.types import Value
 
-__all__ = ["Auth", "Authorizer", "Carrier", "ClientLink", "Receiver", "Refusal"]
+__all__ = ["Auth", "Authorizer", "Carrier", "Receiver", "Refusal", "TransportLink"]
 
 
 class Carrier(Value, frozen=True):
@@ -37,7 +37,7 @@ class Receiver(Protocol):
     def lose(self, error: Exception) -> None: ...
 
 
-class ClientLink(Protocol):
+class TransportLink(Protocol):
     """A client's end of a transport. Incoming frames are fed to the receiver that was passed to ``open``.
 
     ``shared`` tells whether all messages use one channel. Where they do not (HTTP), each request has its own answer

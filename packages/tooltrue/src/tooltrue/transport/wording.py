@@ -369,3 +369,15 @@ MIDDLEWARE_INVALID: Final = message(
     "{kind} is none.",
     "Server(middleware=…) 接受 ASGI 中间件：接受一个 ASGI 应用并返回另一个 ASGI 应用的类或函数；{kind} 不是。",
 )
+
+# a client over an author's own transport
+CLIENT_LINK_FAILED: Final = message(
+    "TT4510",
+    "The link {link} failed: {problem}",
+    "链接 {link} 失败：{problem}",
+)
+CLIENT_LINK_NOT_READ: Final = message(
+    "TT4511",
+    "The link {link} does not take messages: 64 MiB are waiting to be sent.",
+    "链接 {link} 不再接收消息：已有 64 MiB 在等待发送。",
+)

@@ -1,0 +1,276 @@
+"""The layers of an author: their places among the stages of a pipeline.
+
+A place is a gap between two stages. Without one, a layer stands innermost, right around the tools: all guards of the
+input are outside of it, and its results are timed, checked, cleaned, limited and recorded like those of the tools. No
+layer stands outside of ``audit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeAlias, TypeVar
+
+from tooltrue.errors import ConfigurationError, DefinitionError
+from tooltrue.policy.plan import PlannedLayer, Step, StepLayer, as_planned, passes_calls
+from tooltrue.policy.wording import (
+    LAYER_MADE_NO_PROVIDER,
+    LAYER_NAME_INVALID,
+    LAYER_NOT_CALLABLE,
+    LAYER_OUTSIDE_AUDIT,
+    LAYER_PLACED_TWICE,
+    LAYER_RETURNED_NO_OUTCOME,
+    LAYER_STAGE_UNKNOWN,
+    LAYER_STEPS_ABOVE_AUTHORIZE,
+    LAYER_STEPS_WITHOUT_GENERAL_FORM,
+)
+from tooltrue.protocol.types import (
+    CallToolResult,
+    InputRequiredResult,
+    PromptOutcome,
+    ReadOutcome,
+    ToolOutcome,
+    Value,
+    replaced,
+)
+from tooltrue.spelling import closest
+from tooltrue.tools.null import NoLibrary, NoTools
+from tooltrue.tools.rounds import InputRequired, how_it_ended
+from tooltrue.tools.toolset import Library, Provider, Toolset, Wrapper
+from tooltrue.tools.vocabulary import Principal, PromptGet, ProviderChange, ResourceRead, Tool, ToolCall, Unwatch
+from tooltrue.wording import coded_sentence
+
+__all__ = [
+    "GUARANTEES",
+    "AuthorLayer",
+    "LayerForm",
+    "Placed",
+    "around_each",
+    "by_gap",
+    "checked",
+    "form_of",
+    "placed",
+    "with_authors",
+]
+
+LayerFactory: TypeAlias = Callable[[Provider], Provider]
+LayerForm: TypeAlias = Literal["steps", "general", "passes calls"]
+
+_OUTERMOST = "audit"
+_INNERMOST = "stored_results"
+_FINDS = "authorize"
+_ANSWERS = "errors_as_results"
+
+GUARANTEES: tuple[tuple[str, str], ...] = (
+    ("sees errors as exceptions", _ANSWERS),
+    ("counted, and paused after refusals", "abuse"),
+    ("the caller may use the tool", _FINDS),
+    ("rate limited", "rate"),
+    ("arguments fit the schema", "validate"),
+    ("rules allow the arguments", "authorize_arguments"),
+    ("a person has agreed", "confirm"),
+    ("has slots", "concurrency"),
+    ("recorded before the run", "write_ahead_audit"),
+    ("its time is limited", "timeout"),
+    ("results are checked, cleaned and limited", "sanitize_output"),
+)
+"""Guarantees for a layer, each with the stage that gives it to all layers inside of it."""
+
+
+class Placed(Value, frozen=True):
+    """A layer with its place, made by :func:`placed`."""
+
+    layer: LayerFactory
+    before: str = ""
+    after: str = ""
+    name: str = ""
+
+
+AuthorLayer: TypeAlias = LayerFactory | Placed
+"""An item of ``Server(layers=[…])``: a class or function that makes a layer of the provider below, placed or not."""
+
+
+def placed(layer: LayerFactory, *, before: str = "", after: str = "", name: str = "") -> Placed:
+    """Place a layer in the pipeline: right outside of the stage ``before``, or right inside of the stage ``after``.
+
+    With neither, it stands innermost. ``name`` is the layer's name in ``tooltrue inspect`` and in errors; without one,
+    it is that of its class or function. Raises ``ConfigurationError`` for two places, and for one outside of ``audit``.
+    """
+    if before and after:
+        raise ConfigurationError.of(LAYER_PLACED_TWICE, before=before, after=after)
+    if before == _OUTERMOST:
+        raise ConfigurationError.of(LAYER_OUTSIDE_AUDIT)
+    if not callable(layer):
+        raise DefinitionError.of(LAYER_NOT_CALLABLE, layer=type(layer).__name__)
+    if not name.isprintable():
+        raise DefinitionError.of(LAYER_NAME_INVALID, name=name)
+    return Placed(layer, before, after, name)
+
+
+def checked(layers: Iterable[AuthorLayer], stages: Sequence[str]) -> tuple[Placed, ...]:
+    """Return the layers with their places, each with a name that no other layer and no stage has.
+
+    Raises ``ConfigurationError`` for a stage that is not among ``stages``, and ``DefinitionError`` for an item that is
+    no layer.
+    """
+    taken, found = {*stages, f"{_ANSWERS} (2)"}, list[Placed]()
+    for item in layers:
+        layer = item if isinstance(item, Placed) else placed(item)
+        if (stage := layer.before or layer.after) and stage not in stages:
+            raise ConfigurationError.of(
+                LAYER_STAGE_UNKNOWN, stage=stage, nearest=closest(stage, stages, 1), stages=", ".join(stages)
+            )
+        name = _unused(layer.name or _name_of(layer.layer), taken)
+        taken.add(name)
+        found.append(replaced(layer, name=name))
+    return tuple(found)
+
+
+def _name_of(layer: object) -> str:
+    """Return the name of a class or function, also through ``functools.partial``."""
+    while (inner := getattr(layer, "func", None)) is not None:
+        layer = inner
+    name = getattr(layer, "__name__", type(layer).__name__)
+    return "layer" if name == "<lambda>" else name
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def by_gap(layers: Iterable[AuthorLayer], stages: Sequence[str]) -> dict[int, list[Placed]]:
+    """Return the layers in each gap, the outermost first: gap ``n`` is right outside of stage ``n``."""
+    gaps = dict[int, list[Placed]]()
+    for layer in checked(layers, stages):
+        gap = stages.index(layer.before) if layer.before else stages.index(layer.after or _INNERMOST) + 1
+        gaps.setdefault(gap, []).append(layer)
+    return gaps
+
+
+def with_authors(
+    stages: Sequence[tuple[str, LayerFactory]], layers: Iterable[AuthorLayer]
+) -> list[tuple[str, LayerFactory]]:
+    """Return the stages of a pipeline with the author's layers in their gaps, the outermost first."""
+    names = [name for name, _ in stages]
+    gaps, finds, answers = by_gap(layers, names), names.index(_FINDS), names.index(_ANSWERS)
+    row = list[tuple[str, LayerFactory]]()
+    for gap in range(len(stages) + 1):
+        authors = gaps.get(gap, ())
+        if authors and gap <= answers:  # what these raise is answered too
+            row.append((f"{_ANSWERS} (2)", stages[answers][1]))
+        row += [(layer.name, _maker(layer, has_found=gap > finds)) for layer in authors]
+        row += stages[gap : gap + 1]
+    return row
+
+
+def _maker(layer: Placed, *, has_found: bool) -> LayerFactory:
+    return lambda inner: _bounded(layer, inner, has_found=has_found)
+
+
+_METHODS = tuple(name for part in (Toolset, Library) for name in vars(part) if not name.startswith("_"))
+
+
+def _bounded(placed: Placed, inner: Provider, *, has_found: bool = True) -> Provider:
+    """Make the layer around ``inner``, with a boundary for its questions and outcomes where it treats calls."""
+    layer = placed.layer(inner)
+    if missing := [name for name in _METHODS if not hasattr(layer, name)]:
+        raise DefinitionError.of(
+            LAYER_MADE_NO_PROVIDER, layer=placed.name, made=type(layer).__name__, names=", ".join(missing)
+        )
+    passes = passes_calls(layer, inner)
+    if (stepping := as_planned(layer)) is None:
+        return layer if layer is inner else _Bounded(inner, layer, placed.name, passes)
+    if passes:
+        raise DefinitionError.of(LAYER_STEPS_WITHOUT_GENERAL_FORM, layer=placed.name)
+    if not has_found and isinstance(layer, StepLayer):
+        raise DefinitionError.of(LAYER_STEPS_ABOVE_AUTHORIZE, layer=placed.name)
+    if layer.find_tool != inner.find_tool:  # the tool that it finds may be another than the plan's
+        return _Bounded(inner, layer, placed.name, passes)
+    return _BoundedSteps(inner, layer, placed.name, passes, stepping)
+
+
+OperationT = TypeVar("OperationT")
+OutcomeT = TypeVar("OutcomeT")
+
+
+class _Bounded(Wrapper, frozen=True):
+    """The boundary around an author's layer: a question that the layer asks is its outcome, and an outcome is one.
+
+    ``inner`` is the provider below the layer, as for every layer of a pipeline.
+    """
+
+    layer: Provider
+    name: str
+    passes: bool
+
+    def __post_init__(self) -> None:
+        methods = vars(Wrapper(self.layer))
+        if not self.passes:
+            del methods["call_tool"]
+        vars(self).update({name: method for name, method in methods.items() if name not in _ASKING})
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        try:
+            return _outcome(self.name, await self.layer.call_tool(call))
+        except InputRequired as error:
+            return how_it_ended(error)
+
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        return await _asked(self.layer.read_resource, request)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        return await _asked(self.layer.get_prompt, get)
+
+
+_ASKING = ("read_resource", "get_prompt")
+_OUTCOMES = (CallToolResult, InputRequiredResult)
+
+
+async def _asked(
+    proceed: Callable[[OperationT], Awaitable[OutcomeT]], operation: OperationT
+) -> OutcomeT | InputRequiredResult:
+    try:
+        return await proceed(operation)
+    except InputRequired as error:
+        return how_it_ended(error)
+
+
+def _outcome(name: str, outcome: object) -> ToolOutcome:
+    if isinstance(outcome, _OUTCOMES):
+        return outcome
+    facts = {"layer": name, "returned": type(outcome).__name__}
+    raise TypeError(coded_sentence(LAYER_RETURNED_NO_OUTCOME, "en", facts))
+
+
+class _BoundedSteps(_Bounded, frozen=True):
+    """The boundary around a layer that joins plans; a plan runs the steps themselves."""
+
+    stepping: PlannedLayer
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        return self.stepping.for_tool(tool, principal)
+
+
+class _Nothing(NoTools, NoLibrary):
+    """A provider without anything."""
+
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
+        return lambda: None
+
+
+def form_of(layer: Placed) -> LayerForm:
+    """Return how calls pass a layer. The layer is made for that, around a provider without anything."""
+    nothing = _Nothing()
+    made = _bounded(layer, nothing)
+    if as_planned(made) is not None:
+        return "steps"
+    return "passes calls" if passes_calls(made, nothing) else "general"
+
+
+def around_each(provider: Provider, layers: Iterable[AuthorLayer], stages: Sequence[str]) -> list[tuple[str, Provider]]:
+    """Return each layer alone around ``provider``, with its name, the outermost first. For tests of layers."""
+    gaps = by_gap(layers, stages)
+    return [(layer.name, layer.layer(provider)) for gap in sorted(gaps) for layer in gaps[gap]]
