@@ -23,7 +23,7 @@ from tooltrue.errors import DefinitionError, RpcError
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.binding.signature import MISSING
 from tooltrue.tools.binding.text_functions import TextFunction
-from tooltrue.tools.binding.tool_options import Depends
+from tooltrue.tools.binding.tool_options import Depends, Header, Lifespan
 from tooltrue.tools.threads import ThreadPool
 
 
@@ -63,6 +63,62 @@ def traced(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def generator() -> Generator[str]:
+    yield "alice"
+
+
+async def async_generator() -> AsyncGenerator[str]:
+    yield "alice"
+
+
+class Yields:
+    def __call__(self) -> Generator[str]:
+        yield "alice"
+
+
+class Entered:
+    def __enter__(self) -> str:
+        return "alice"
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class EnteredLater:
+    async def __aenter__(self) -> str:
+        return "alice"
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+def nested(user: Annotated[str, Depends(later)]) -> str:
+    return user
+
+
+def nested_default(user: str = Depends(later)) -> str:  # pyright: ignore[reportArgumentType] - the class
+    return user
+
+
+async def nested_async(user: Annotated[str, Depends(nested)], context: Context) -> str:
+    return {"local": user}[context.principal.id]
+
+
+def nested_generator(user: Annotated[str, Depends(generator)], again: Annotated[str, Depends(generator)]) -> Any:
+    yield user if user is again else "nobody"
+
+
+async def across(user: Annotated[str, Depends(nested_generator)]) -> AsyncGenerator[str]:
+    yield user
+
+
+def of_header(user: Annotated[str | None, Header("x-user")]) -> str:
+    return "alice" if user is None else "root"
+
+
+class Uncached:
+    def __call__(self, user: Annotated[str, Depends(later, use_cache=False)]) -> str:
+        return user
+
+
 MAKERS: dict[str, Callable[..., Any]] = {
     "constant": lambda: "alice",
     "untyped context": lambda context: "alice",
@@ -76,6 +132,22 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "partial": functools.partial(lambda name: name, "alice"),
     "wrapped async": traced(later),
     "wrapped with context": traced(of_context),
+    "generator": generator,
+    "async generator": async_generator,
+    "generator object": Yields(),
+    "partial generator": functools.partial(generator),
+    "wrapped generator": traced(generator),
+    "context manager": contextlib.contextmanager(generator),
+    "async context manager": contextlib.asynccontextmanager(async_generator),
+    "class of context managers": Entered,
+    "class of async context managers": EnteredLater,
+    "nested": nested,
+    "nested, as default": nested_default,
+    "nested async": nested_async,
+    "nested generator": nested_generator,
+    "nested across threads": across,
+    "header": of_header,
+    "not cached": Uncached(),
 }
 
 Written = tuple[Any, Any]
@@ -159,6 +231,8 @@ REFUSED: dict[str, Callable[[Depends], Written]] = {
     "annotated not called": lambda d: (Annotated[str, UNCALLED], MISSING),
     "foreign default": lambda d: (str, Foreign()),
     "foreign annotated": lambda d: (Annotated[str, Foreign()], MISSING),
+    "header and dependency": lambda d: (Annotated[str, Header("x-user"), d], MISSING),
+    "lifespan and dependency": lambda d: (Annotated[str, d, Lifespan], MISSING),
 }
 
 
@@ -354,29 +428,38 @@ def test_functions_that_get_no_dependency_refuse_one(dependency: Depends, spelli
         TextFunction(prompt, "prompt", ThreadPool(1), blocking=True)
 
 
-def generator() -> Generator[str]:
-    yield "alice"
-
-
-async def async_generator() -> AsyncGenerator[str]:
-    yield "alice"
-
-
-class Unready:
-    def __call__(self) -> Generator[str]:
-        yield "alice"
-
-
-def nested(user: Annotated[str, Depends(later)]) -> str:
-    return user
-
-
-def nested_default(user: str = Depends(later)) -> str:  # pyright: ignore[reportArgumentType] - the class
-    return user
-
-
 def own_parameter(limit: int) -> str:
     return str(limit)
+
+
+def needs_a_circle(user: Annotated[str, Depends(lambda: "")], other: CIRCLE) -> str:
+    return user
+
+
+def closes_the_circle(other: Annotated[str, Depends(needs_a_circle)]) -> str:
+    return other
+
+
+CIRCLE = Annotated[str, Depends(closes_the_circle)]
+
+
+def needs_itself(other: ITSELF) -> str:
+    return other
+
+
+ITSELF = Annotated[str, Depends(needs_itself)]
+
+
+def untyped_and_provided(one, user: Annotated[str, Depends(later)]) -> str:
+    return user
+
+
+def takes_the_token(token: Annotated[str, Header("authorization")]) -> str:
+    return token
+
+
+def takes_a_number(number: Annotated[int, Header("x-number")]) -> str:
+    return str(number)
 
 
 def context_and_more(context: Context, limit: int) -> str:
@@ -384,17 +467,15 @@ def context_and_more(context: Context, limit: int) -> str:
 
 
 NOT_MADE: list[tuple[Any, str]] = [
-    (generator, "TT3026"),
-    (async_generator, "TT3026"),
-    (Unready(), "TT3026"),
-    (functools.partial(generator), "TT3026"),
-    (contextlib.contextmanager(generator), "TT3026"),
-    (contextlib.asynccontextmanager(async_generator), "TT3026"),
-    (nested, "TT3027"),
-    (nested_default, "TT3027"),
     (own_parameter, "TT3027"),
-    (functools.partial(context_and_more), "TT3012"),
-    (context_and_more, "TT3012"),
+    (functools.partial(context_and_more), "TT3027"),
+    (context_and_more, "TT3027"),
+    (lambda one, two: "", "TT3012"),
+    (untyped_and_provided, "TT3012"),
+    (needs_a_circle, "TT3421"),
+    (needs_itself, "TT3421"),
+    (takes_the_token, "TT3424"),
+    (takes_a_number, "TT3422"),
     ("alice", "TT3025"),
     (Depends(later), "TT3025"),
 ]

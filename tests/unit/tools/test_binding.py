@@ -422,7 +422,7 @@ def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
         (plain, {"examples": [{"a": 1, "z": 1}]}, "TT3010", "Correct"),
         (wrong_default, {}, "TT3011", "change the default or the type"),
         (out_of_range, {}, "TT3011", "change the default or the type"),
-        (greedy, {}, "TT3012", "the context, or no parameter"),
+        (greedy, {}, "TT3012", "give each a type"),
         (of_builtin, {}, "TT3036", "wrap it"),
     ],
 )

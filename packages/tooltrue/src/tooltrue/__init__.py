@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from tooltrue.server.routes import Route as Route
     from tooltrue.tools.binding import Completes as Completes
     from tooltrue.tools.binding import Depends as Depends
+    from tooltrue.tools.binding import Header as Header
+    from tooltrue.tools.binding import Lifespan as Lifespan
     from tooltrue.tools.binding.forms import Form as Form
     from tooltrue.tools.bounds import Rate as Rate
     from tooltrue.tools.client_questions import Answer as Answer
@@ -154,6 +156,7 @@ _EXPORTS = {
     "File": "tooltrue.tools.media",
     "Form": "tooltrue.tools.binding.forms",
     "Guard": "tooltrue.policy.guard",
+    "Header": "tooltrue.tools.binding",
     "Hooks": "tooltrue.host.calls",
     "Host": "tooltrue.host.host",
     "Image": "tooltrue.tools.media",
@@ -163,6 +166,7 @@ _EXPORTS = {
     "LaunchRequest": "tooltrue.host.launches",
     "Launches": "tooltrue.host.launches",
     "Layer": "tooltrue.tools.toolset",
+    "Lifespan": "tooltrue.tools.binding",
     "Limits": "tooltrue.policy.guard",
     "Link": "tooltrue.tools.client_questions",
     "LinkReceiver": "tooltrue.transport.client_link",

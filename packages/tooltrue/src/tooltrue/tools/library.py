@@ -50,6 +50,7 @@ from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # a server without resources and prompts does not need it
     from tooltrue.tools.binding.text_functions import TextFunction
+    from tooltrue.tools.lifespan_values import LifespanValues
     from tooltrue.tools.settings import PromptSettings, ResourceSettings
 
 __all__ = ["LocalLibrary", "shelved"]
@@ -117,6 +118,15 @@ class LocalLibrary(NoTools):
         self._lists: dict[str, tuple[Any, ...]] = {}
         self._offers: frozenset[str] = frozenset()
         self._watchers: list[Callable[[ProviderChange], None]] = []
+        self.lifespan: LifespanValues | None = None
+
+    def lifespan_values(self) -> LifespanValues:
+        """What the functions take from the lifespan of a server, made for the first of them that does."""
+        if self.lifespan is None:
+            from tooltrue.tools.lifespan_values import LifespanValues  # noqa: PLC0415 - few servers need it
+
+            self.lifespan = LifespanValues()
+        return self.lifespan
 
     # --- registering -------------------------------------------------------------------------------------------------
 
@@ -198,7 +208,8 @@ class LocalLibrary(NoTools):
     def _text_function(self, function: Callable[..., Any], what: str, settings: Mapping[str, Any]) -> TextFunction:
         from tooltrue.tools.binding.text_functions import TextFunction  # noqa: PLC0415 - most servers have tools alone
 
-        return TextFunction(function, what, self.pool, blocking=settings.get("blocking", True))
+        blocking = settings.get("blocking", True)
+        return TextFunction(function, what, self.pool, blocking=blocking, lifespan=self.lifespan_values)
 
     def _put(self, shelf: dict[str, Any], key: str, entry: object, kind: Kind, offers: frozenset[str]) -> None:
         with self._lock:

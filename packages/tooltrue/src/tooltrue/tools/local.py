@@ -32,6 +32,7 @@ from tooltrue.tools.wording import (
 from tooltrue.wording import Worded
 
 if TYPE_CHECKING:  # for annotations only
+    from tooltrue.tools.lifespan_values import LifespanValues
     from tooltrue.tools.settings import ToolSettings
     from tooltrue.tools.switches import Switches
 
@@ -73,6 +74,15 @@ class LocalToolset(NoLibrary):
         self._varies = False  # whether the list depends on the caller
         self._lists = Remembered[Tool]()
         self._watchers: list[Callable[[ProviderChange], None]] = []
+        self.lifespan: LifespanValues | None = None
+
+    def lifespan_values(self) -> LifespanValues:
+        """What the tools take from the lifespan of a server, made for the first of them that does."""
+        if self.lifespan is None:
+            from tooltrue.tools.lifespan_values import LifespanValues  # noqa: PLC0415 - few tools need it
+
+            self.lifespan = LifespanValues()
+        return self.lifespan
 
     @overload
     def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
@@ -95,7 +105,7 @@ class LocalToolset(NoLibrary):
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
         if isinstance(function, str):
             raise DefinitionError.of(REGISTERED_VALUE_NOT_FUNCTION, value=function, kind="tool")
-        return self._register(bind(function, ToolOptions.of(settings), self.pool))
+        return self._register(bind(function, ToolOptions.of(settings), self.pool, self.lifespan_values))
 
     def add_raw(
         self,
@@ -176,6 +186,11 @@ class LocalToolset(NoLibrary):
     def _notify(self) -> None:
         for changed in tuple(self._watchers):
             changed(ProviderChange("tools"))
+
+    @property
+    def credentials(self) -> frozenset[str]:
+        """The headers with credentials of the caller that its tools declare."""
+        return frozenset(name for bound in tuple(self._bound.values()) for name in bound.tool.credentials)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -199,7 +199,8 @@ class RequestContext(Value, frozen=True):
     of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
     ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
     on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
-    again. ``language`` is that of questions to a person: ``en`` or ``zh``.
+    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``carried`` are the headers of HTTP, by
+    lower-case name, without credentials unless a tool declares them; an author's function gets those that it declares.
     """
 
     principal: Principal
@@ -214,6 +215,7 @@ class RequestContext(Value, frozen=True):
     agreed: bool = False
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
+    carried: Mapping[str, str] | None = None
 
     def keep(
         self,
@@ -313,8 +315,10 @@ class AuthorContext(RequestContext, frozen=True):
 
 
 def for_author(context: RequestContext) -> RequestContext:
-    """Return the same context for an author's function: what it keeps, it keeps in this request."""
-    return AuthorContext(*members_of(context))
+    """Return the same context for an author's function: what it keeps, it keeps in this request. The headers, which are
+    the last of its fields, are left out.
+    """
+    return AuthorContext(*members_of(context)[:-1])
 
 
 Context: TypeAlias = RequestContext
@@ -332,7 +336,8 @@ class Tool(Value, frozen=True):
     spelling alone misses the schema are repaired. ``sends``: the arguments go to a third party, so they must not
     contain a secret. ``replaces`` are former names, by which it can still be called; ``deprecated`` is its replacement.
     ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``source``
-    is the file and line of its function. ``tags`` are the author's words by which views select it.
+    is the file and line of its function. ``tags`` are the author's words by which views select it. ``credentials`` are
+    the headers with credentials of the caller that it gets.
     """
 
     definition: wire.ToolDefinition
@@ -363,6 +368,7 @@ class Tool(Value, frozen=True):
     deprecated: str = ""
     read_when: Mapping[str, bool] = {}
     tags: frozenset[str] = frozenset()
+    credentials: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

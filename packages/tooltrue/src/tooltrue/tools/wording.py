@@ -139,8 +139,10 @@ DEFAULT_VIOLATES_SCHEMA: Final = message(
 )
 DEPENDENCY_TOO_MANY_PARAMETERS: Final = message(
     "TT3012",
-    "the dependency {name} takes more than one parameter; it may take the context, or no parameter.",
-    "依赖 {name} 的参数超过一个；它只能接受 context 或不带参数。",
+    "the dependency {name} has several parameters without a type, and only one of them could be the context; give each "
+    "a type: Context, or Annotated[T, …] with Depends, Lifespan or Header.",
+    "依赖 {name} 有多个没有类型的参数，其中只有一个可以是上下文；请为每个参数写明类型：Context，或带 Depends、"
+    "Lifespan、Header 的 Annotated[T, …]。",
 )
 DUPLICATE_TOOL_NAME: Final = message(
     "TT3013",
@@ -196,17 +198,18 @@ DEPENDENCY_NOT_FUNCTION: Final = message(
 )
 GENERATOR_AS_DEPENDENCY: Final = message(
     "TT3026",
-    "the dependency {name} is a generator or a context manager, which are not supported; return the value, and "
-    "open and close it within the function that uses it: with {name}() as value.",
-    "依赖 {name} 是生成器或上下文管理器，目前不支持；请直接返回该值，并在使用它的函数内打开和关闭："
-    "with {name}() as value。",
+    "the dependency {name} returned a generator or a context manager instead of a value; pass the function that makes "
+    "it, so that it is opened before the call and closed after it: Depends(function).",
+    "依赖 {name} 返回了生成器或上下文管理器，而不是值；请直接传入创建它的函数：Depends(function)，"
+    "它会在调用前打开、调用后关闭。",
 )
 DEPENDENCY_PARAMETER_UNRESOLVED: Final = message(
     "TT3027",
-    "the dependency {name} has the parameter {parameter!r}, which has no provider; a dependency takes no "
-    "parameter, or one context: Context. Call the functions it needs within {name}.",
-    "依赖 {name} 的参数 {parameter!r} 无人提供；依赖只能不带参数，或带一个 context: Context。请在 {name} 内部调用"
-    "它所需的函数。",
+    "the dependency {name} has the parameter {parameter!r}, which has no provider; a parameter of a dependency is a "
+    "Context, has a default, or is Annotated[T, …] with Depends, Lifespan or Header. The arguments of the tool are not "
+    "given to dependencies.",
+    "依赖 {name} 的参数 {parameter!r} 无人提供；依赖的参数只能是 Context、带默认值，或是带 Depends、Lifespan、"
+    "Header 的 Annotated[T, …]。工具的参数不会传给依赖。",
 )
 DEPENDENCY_NOT_SUPPORTED_HERE: Final = message(
     "TT3028",
@@ -318,6 +321,79 @@ ALIAS_ALREADY_TAKEN: Final = message(
     "{tool!r} would answer to {name!r}, which stands for the tool {other!r} already; remove that one first, or "
     "take the name out of replaces=….",
     "{tool!r} 会占用名称 {name!r}，而该名称已代表工具 {other!r}；请先移除后者，或从 replaces=… 中去掉该名称。",
+)
+PROVIDER_WITHIN_TYPE: Final = message(
+    "TT3420",
+    "{provider} stands within a type, where a client could set the value; it belongs to a parameter of the function "
+    "itself: name: Annotated[T, {provider}].",
+    "{provider} 出现在类型内部，客户端可以设置其值；它必须属于函数自身的参数：name: Annotated[T, {provider}]。",
+)
+DEPENDENCY_CIRCLE: Final = message(
+    "TT3421",
+    "the dependencies form a circle: {names}; let one of them do without the other.",
+    "依赖形成了循环：{names}；请让其中一个不再依赖另一个。",
+)
+HEADER_TYPE_NOT_TEXT: Final = message(
+    "TT3422",
+    "the parameter {name!r} is a header, and a header is text; give it the type str or str | None.",
+    "参数 {name!r} 是一个请求头，而请求头是文本；请使用类型 str 或 str | None。",
+)
+HEADER_NAME_INVALID: Final = message(
+    "TT3423",
+    "{header!r} is not the name of a header; use letters, digits and hyphens, as in x-tenant.",
+    "{header!r} 不是请求头的名称；请使用字母、数字和连字符，例如 x-tenant。",
+)
+HEADER_HOLDS_CREDENTIALS: Final = message(
+    "TT3424",
+    "the header {header} holds the credentials of the caller, and the protocol forbids a server to pass them on; use "
+    "context.principal for the caller, or declare Header({header!r}, credentials=True), which tooltrue inspect shows.",
+    "请求头 {header} 含有调用方的凭据，协议禁止服务器转发它；请用 context.principal 识别调用方，或声明 "
+    "Header({header!r}, credentials=True)，tooltrue inspect 会显示该声明。",
+)
+CREDENTIALS_FOR_TOOLS_ONLY: Final = message(
+    "TT3425",
+    "only a tool may take a header with credentials=True, because tooltrue inspect shows that of tools alone.",
+    "只有工具可以使用 credentials=True 的请求头，因为 tooltrue inspect 只显示工具的这一声明。",
+)
+LIFESPAN_TYPE_NOT_YIELDED: Final = message(
+    "TT3426",
+    "{subject} takes a {type} from the lifespan, which yields {yielded}; change one of the types.",
+    "{subject} 需要 lifespan 提供 {type}，而 lifespan 产生的是 {yielded}；请修改其中一个类型。",
+)
+LIFESPAN_TYPE_AMBIGUOUS: Final = message(
+    "TT3427",
+    "{subject} takes a {type} from the lifespan, and {count} of its values are one; yield one value of that type, or "
+    "name a narrower type.",
+    "{subject} 需要 lifespan 提供 {type}，而其中有 {count} 个值属于该类型；请只产生一个该类型的值，或写明更窄的类型。",
+)
+LIFESPAN_NOT_ENTERED: Final = message(
+    "TT3428",
+    "a {type} was to come from a lifespan, which is not entered; call the tool of a server with lifespan=…, through "
+    "`async with Client(server)`, or within `async with server.serving()`.",
+    "{type} 应来自 lifespan，但它尚未进入；请在带 lifespan=… 的服务器上，通过 `async with Client(server)` 或在 "
+    "`async with server.serving()` 之内调用该工具。",
+)
+HEADER_MISSING: Final = message(
+    "TT2500",
+    "This needs the HTTP header {header}, which the request does not have; over stdio there are no headers. Only the "
+    "client's configuration can add it: tell the user.",
+    "此操作需要 HTTP 请求头 {header}，而该请求没有；通过 stdio 时没有请求头。只有客户端的配置才能添加它：请告知用户。",
+)
+HEADER_VALUE_INVALID: Final = message(
+    "TT2501",
+    "The HTTP header {header} of this request has control characters, or more than {limit} characters. Only the "
+    "client's configuration can correct it: tell the user.",
+    "该请求的 HTTP 请求头 {header} 含有控制字符，或超过 {limit} 个字符。只有客户端的配置才能更正它：请告知用户。",
+)
+DEPENDENCY_CLOSING_FAILED: Final = message(
+    "TT4520",
+    "The dependency {name} failed while it was closed. The result of the call stands.",
+    "依赖 {name} 在关闭时出错。该次调用的结果不受影响。",
+)
+DEPENDENCY_CLOSING_HANGS: Final = message(
+    "TT4521",
+    "The dependency {name} was not closed within {seconds:g} s after its call had been cancelled, and was given up.",
+    "依赖 {name} 在调用取消后 {seconds:g} 秒内未能关闭，已放弃。",
 )
 THREAD_ABANDONED: Final = message(
     "TT4101",

@@ -48,7 +48,7 @@ def _convert(tool: str, signature: Signature) -> Convert:
 def _converter(signature: Signature, by_adapter: Callable[[], Convert]) -> Convert:
     """Return the function that converts arguments; ``by_adapter`` makes the one that uses pydantic."""
     if all(map(_is_taken_as_is, signature.parameters)):
-        return dict if signature.context is None and not signature.depends else own
+        return dict if signature.context is None and not signature.provided else own
     by_adapter = functools.cache(by_adapter)
     read = arguments_reader(signature.parameters)
     if read is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tooltrue.errors import DefinitionError
@@ -16,7 +16,7 @@ from tooltrue.protocol.headers import find_mirrors
 from tooltrue.protocol.name_rules import check_meta, is_name
 from tooltrue.protocol.schema import OWN, Schema, compile_schema, sound_schema
 from tooltrue.protocol.types import ToolOutcome, Value, replaced
-from tooltrue.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
+from tooltrue.tools.binding.dependencies import Threads, by_keywords, refuse_dependencies
 from tooltrue.tools.binding.signature import Signature, plain, read_signature, required
 from tooltrue.tools.binding.tool_options import ToolOptions
 from tooltrue.tools.content import Unfinished, present, structured
@@ -43,6 +43,7 @@ from tooltrue.wording import Worded
 if TYPE_CHECKING:  # a raw schema needs no types
     from tooltrue.tools.binding.arguments import Convert
     from tooltrue.tools.binding.return_values import Output
+    from tooltrue.tools.lifespan_values import LifespanValues
 
 __all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
 
@@ -60,8 +61,15 @@ class Bound(Value, frozen=True):
     lane: Lane | None = None
 
 
-def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) -> Bound:
-    """Make a tool of ``function``. Raises ``DefinitionError``, naming the function and the fix."""
+def bind(
+    function: Callable[..., Any],
+    settings: ToolOptions,
+    pool: ThreadPool,
+    lifespan: Callable[[], LifespanValues] | None = None,
+) -> Bound:
+    """Make a tool of ``function``. Raises ``DefinitionError``, naming the function and the fix. ``lifespan`` returns
+    the values of the toolset for functions that take some from the lifespan.
+    """
     from tooltrue.tools.binding.arguments import arguments_of  # noqa: PLC0415 - a raw schema needs no types
 
     name = settings.name or getattr(function, "__name__", "")
@@ -76,6 +84,8 @@ def bind(function: Callable[..., Any], settings: ToolOptions, pool: ThreadPool) 
         lane = None if signature.is_async else threads
         tool = _tool(function, definition, plain, settings, lane, pool)
         present = output.presenter(tool.output)
+        if signature.provided:
+            return _provided(function, signature, arguments.convert, present, threads, lifespan, tool, settings, lane)
         return Bound(tool, _runner(function, signature, arguments.convert, present, threads), settings.visible, lane)
 
 
@@ -113,7 +123,7 @@ def _isolated(
     """Make a tool whose calls run in processes of their own; a thread waits for each."""
     from tooltrue.tools.isolated_calls import AT_ONCE, check_isolated, isolated  # noqa: PLC0415 - few tools need it
 
-    if signature.context is not None or signature.depends:
+    if signature.context is not None or signature.provided:
         raise DefinitionError.of(
             DEFINITION_SETTING_INVALID, name="isolation", wanted=Worded(LABEL_LEFT_OUT_ISOLATED, {})
         )
@@ -284,7 +294,7 @@ def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None
 
     async def call(*args: Any, **kwargs: Any) -> Any:
         if threads is not None:
-            value = await threads.run(functools.partial(function, *args, **kwargs))
+            value = await threads.run(partial(function, *args, **kwargs))
         else:
             value = function(*args, **kwargs)
         # A plain wrapper around an async function returns an awaitable.
@@ -300,19 +310,19 @@ def _runner(
     present: Callable[[Any], ToolOutcome],
     threads: Threads | None,
 ) -> Run:
-    target = standing_alone(function, signature)
+    target = by_keywords(function, signature.positional)
     if signature.is_iterator:
         from tooltrue.tools.binding.collecting import collecting  # noqa: PLC0415 - few tools return iterators
 
         target = collecting(target, is_async=signature.is_async)
     call = caller(target, signature.is_async, None if signature.is_async else threads)
-    inject = injector(signature, threads)
+    context = signature.context
 
     async def run(call_: ToolCall) -> ToolOutcome:
         arguments = convert(call_.arguments)
         try:
-            if inject is not None:
-                arguments = {**arguments, **await inject(call_.context)}
+            if context is not None:
+                arguments = {**arguments, context: for_author(call_.context)}
             return present(await call(**arguments))
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -329,6 +339,57 @@ async def _finished(unfinished: Unfinished, context: RequestContext, threads: Th
         return await finished(unfinished, context, threads)
     except (InputRequired, BaseExceptionGroup) as error:  # an iterator may ask
         return how_it_ended(error)
+
+
+def _presented_or_unfinished(present: Callable[[Any], ToolOutcome], value: Any) -> ToolOutcome | Unfinished:
+    """Present a value while the dependencies are open: an iterator may read from them, so it is collected here."""
+    try:
+        return present(value)
+    except Unfinished as unfinished:
+        if not isinstance(unfinished.value, Iterator):
+            return unfinished
+        from tooltrue.tools.binding.collecting import collected  # noqa: PLC0415 - few tools return iterators
+
+        items: Iterator[Any] = unfinished.value
+        return _presented_or_unfinished(unfinished.present, collected(items))
+
+
+def _provided(
+    function: Callable[..., Any],
+    signature: Signature,
+    convert: Convert,
+    present: Callable[[Any], ToolOutcome],
+    threads: Threads | None,
+    lifespan: Callable[[], LifespanValues] | None,
+    tool: Tool,
+    settings: ToolOptions,
+    lane: Lane | None,
+) -> Bound:
+    """Make a tool of a function with dependencies and the like."""
+    from tooltrue.tools.binding.injection import Injection  # noqa: PLC0415 - few tools need it
+    from tooltrue.tools.binding.sources import source_of  # noqa: PLC0415 - few tools need it
+    from tooltrue.tools.lifespan_values import LifespanValues  # noqa: PLC0415 - few tools need it
+
+    credentials: list[str] = []
+    source = source_of(LifespanValues() if lifespan is None else lifespan(), f"the tool {tool.name}", credentials)
+    if signature.is_iterator:
+        from tooltrue.tools.binding.collecting import collecting  # noqa: PLC0415 - few tools return iterators
+
+        function = collecting(function, is_async=signature.is_async)
+    injection = Injection(function, signature, threads, source)
+    if credentials:
+        tool = replaced(tool, credentials=tuple(sorted(credentials)))
+
+    async def run(call_: ToolCall) -> ToolOutcome:
+        arguments = convert(call_.arguments)
+        try:
+            outcome = await injection.call(arguments, call_.context, partial(_presented_or_unfinished, present))
+        except (InputRequired, BaseExceptionGroup) as error:
+            return how_it_ended(error)
+        # Files and pictures need no dependency any more, and take time.
+        return await _finished(outcome, call_.context, threads) if isinstance(outcome, Unfinished) else outcome
+
+    return Bound(tool, run, settings.visible, lane)
 
 
 def _own(arguments: dict[str, Json]) -> dict[str, Json]:

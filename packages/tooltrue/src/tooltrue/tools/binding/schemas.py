@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired
 
 import pydantic
@@ -15,12 +16,14 @@ from typing_extensions import TypedDict
 from tooltrue.errors import DefinitionError, InvalidArguments
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.tools.binding.sent_types import sent_type
-from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, is_depends
+from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, is_provider
+from tooltrue.tools.binding.tool_options import Header, Lifespan
 from tooltrue.tools.wording import (
     DEPENDS_WITHIN_TYPE,
     LABEL_CORRECT_AND_REPEAT,
     PARAMETER_TYPE_BYTES,
     PARAMETER_TYPE_WITHOUT_JSON_FORM,
+    PROVIDER_WITHIN_TYPE,
     RESULT_FIELD_OF_BYTES,
     TOOL_ARGUMENTS_INVALID,
     TYPE_WITHOUT_JSON_FORM,
@@ -111,7 +114,10 @@ def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
         adapter = pydantic.TypeAdapter(type_)
     except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
         raise DefinitionError.of(TYPE_WITHOUT_JSON_FORM, problem=_reason(error)) from None
-    if _defaults_to_dependency(adapter.core_schema):
+    if (provider := _default_provider(adapter.core_schema)) is not None:
+        kind = provider if isinstance(provider, type) else type(provider)
+        if kind in (Header, Lifespan):
+            raise DefinitionError.of(PROVIDER_WITHIN_TYPE, provider=kind.__name__)
         raise DefinitionError.of(DEPENDS_WITHIN_TYPE)
     return adapter
 
@@ -124,15 +130,19 @@ def _reason(error: Exception) -> str:
 _NOT_SCHEMAS = ("metadata", "config", "cls", "serialization", "custom_error_context")
 
 
-def _defaults_to_dependency(schema: Any) -> bool:
-    """Whether a field, at any depth, has a dependency as its default: a client could set it."""
+def _default_provider(schema: Any) -> Any:
+    """Return the dependency, or the like, that is the default of a field at any depth: a client could set it."""
     if isinstance(schema, list | tuple):
-        return any(map(_defaults_to_dependency, schema))  # pyright: ignore[reportUnknownArgumentType]
-    if not is_object(schema):
-        return False
-    if any(is_depends(schema.get(key)) for key in ("default", "default_factory")):
-        return True
-    return any(_defaults_to_dependency(inner) for key, inner in schema.items() if key not in _NOT_SCHEMAS)
+        found = map(_default_provider, schema)  # pyright: ignore[reportUnknownArgumentType]
+    elif is_object(schema):
+        defaults = (schema.get(key) for key in ("default", "default_factory"))
+        found = chain(
+            filter(is_provider, defaults),
+            (_default_provider(inner) for key, inner in schema.items() if key not in _NOT_SCHEMAS),
+        )
+    else:
+        return None
+    return next((provider for provider in found if provider is not None), None)
 
 
 def arguments_converter(

@@ -8,13 +8,13 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypeAliasType
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
-from tooltrue.tools.binding.tool_options import Depends
+from tooltrue.tools.binding.tool_options import Depends, Header, Lifespan
 from tooltrue.tools.docstrings import read_docstring
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.tools.wording import (
@@ -34,14 +34,15 @@ if TYPE_CHECKING:  # a function without pydantic's types is read without pydanti
 __all__ = [
     "MISSING",
     "FunctionParameter",
+    "Provided",
     "Signature",
-    "dependency_of",
     "field_info",
     "is_context",
-    "is_depends",
+    "is_provider",
     "parameter_hints",
     "parameters_of",
     "plain",
+    "provided_by",
     "read_signature",
     "required",
 ]
@@ -61,14 +62,26 @@ class FunctionParameter(Value, frozen=True):
     description: str | None = None
 
 
+Provider: TypeAlias = Depends | Lifespan | Header
+
+
+class Provided(Value, frozen=True):
+    """A parameter that is provided for each call: by what, and of which type. ``default`` is its own, if any."""
+
+    provider: Provider
+    type: Any
+    default: Any = MISSING
+
+
 class Signature(Value, frozen=True):
-    """The parameters and the return type of a function. ``context`` names the parameter for the request context;
-    ``positional`` are the positional-only parameters, in their order. ``is_iterator``: its items are collected.
+    """The parameters and the return type of a function. ``context`` names the parameter for the request context,
+    ``provided`` are those for dependencies and the like; ``positional`` are the positional-only parameters, in their
+    order. ``is_iterator``: its items are collected.
     """
 
     parameters: tuple[FunctionParameter, ...]
     context: str | None
-    depends: Mapping[str, Depends]
+    provided: Mapping[str, Provided]
     positional: tuple[str, ...]
     returns: Any
     description: str | None
@@ -92,13 +105,13 @@ def read_signature(function: Callable[..., Any], *, collects: bool = False) -> S
     description, described = read_docstring(inspect.getdoc(_documented(function)))
     parameters: list[FunctionParameter] = []
     contexts: list[str] = []
-    depends: dict[str, Depends] = {}
+    provided: dict[str, Provided] = {}
     declared = parameters_of(function)
     _check_bound(function, declared)
     for parameter in declared:
         annotation = hints.get(parameter.name, MISSING)
-        if (dependency := dependency_of(parameter, annotation)) is not None:
-            depends[parameter.name] = dependency
+        if (provision := provided_by(parameter, annotation)) is not None:
+            provided[parameter.name] = provision
             continue
         _check_parameter(parameter, annotation)
         if is_context(annotation):
@@ -110,7 +123,7 @@ def read_signature(function: Callable[..., Any], *, collects: bool = False) -> S
     return Signature(
         tuple(parameters),
         contexts[0] if contexts else None,
-        depends,
+        provided,
         tuple(parameter.name for parameter in declared if parameter.kind is parameter.POSITIONAL_ONLY),
         returns,
         description,
@@ -185,23 +198,43 @@ def parameter_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     return {}
 
 
-def is_depends(item: Any) -> bool:
-    """Whether it is a dependency: one of ours, even as a bare class, or one of another library."""
+_PROVIDERS = (Depends, Lifespan, Header)
+
+
+def is_provider(item: Any) -> bool:
+    """Whether it provides a parameter: one of ours, even as a bare class, or a dependency of another library."""
     kinds: tuple[type, ...] = (item if isinstance(item, type) else type(item)).__mro__
-    return any(kind.__name__.lstrip("_") == "Depends" for kind in kinds)
+    return any(kind in _PROVIDERS or kind.__name__.lstrip("_") == "Depends" or _is_fastapis(kind) for kind in kinds)
 
 
-def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | None:
-    """Return the dependency that provides a parameter, from its type or its default: a model can set neither.
+def _is_fastapis(kind: type) -> bool:
+    """Whether the class is one by which FastAPI reads a part of a request: its ``Header`` is a field to pydantic."""
+    return kind.__module__ == "fastapi.params"
 
-    Raises ``DefinitionError`` for two of them, for one of another library, and for ``Depends`` without a call.
+
+def provided_by(parameter: inspect.Parameter, annotation: Any) -> Provided | None:
+    """Return what provides a parameter, from its type or its default: a model can set neither.
+
+    Raises ``DefinitionError`` for two providers, for one of another library, and for ``Depends`` without a call.
     """
-    dependencies = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
-    if not dependencies:
+    providers = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_provider(item)]
+    if not providers:
         return None
-    if len(dependencies) > 1 or not isinstance(dependencies[0], Depends):
+    provider = providers[0]() if providers[0] in (Lifespan, Header) else providers[0]
+    if len(providers) > 1 or not isinstance(provider, _PROVIDERS):
         raise DefinitionError.of(PARAMETER_PROVIDER_NOT_DEPENDS, name=parameter.name)
-    return dependencies[0]
+    default = MISSING if any(map(is_provider, _defaults(parameter.default))) else parameter.default
+    return Provided(provider, _bare(annotation), default)
+
+
+def _bare(annotation: Any) -> Any:
+    """Return the type of an annotation without its metadata, behind aliases and in each option of a union."""
+    if isinstance(annotation, TypeAliasType):
+        return _bare(annotation.__value__)
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    options = _options(annotation)
+    return Union[tuple(map(_bare, options))] if options else annotation  # noqa: UP007 - made of a tuple
 
 
 def field_info(item: Any) -> FieldInfo | None:

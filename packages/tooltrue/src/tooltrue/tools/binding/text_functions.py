@@ -19,13 +19,16 @@ from tooltrue.jsonrpc.messages import is_array
 from tooltrue.protocol.types import Completion, Value
 from tooltrue.protocol.uris import MAX_URI
 from tooltrue.tools.binding.bind import caller, located
-from tooltrue.tools.binding.dependencies import injector, refuse_dependencies, standing_alone
+from tooltrue.tools.binding.dependencies import Threads, by_keywords, refuse_dependencies
+from tooltrue.tools.binding.injection import Injection
 from tooltrue.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
 from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, plain, read_signature, required
+from tooltrue.tools.binding.sources import source_of
 from tooltrue.tools.binding.tool_options import Completes
+from tooltrue.tools.lifespan_values import LifespanValues
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.tools.vocabulary import RequestContext, for_author
 from tooltrue.tools.wording import (
     COMPLETION_SIGNATURE_INVALID,
     PARAMETER_NOT_TEXT_CONVERTIBLE,
@@ -57,15 +60,25 @@ class TextFunction:
     location.
     """
 
-    def __init__(self, function: Callable[..., Any], what: str, pool: ThreadPool, *, blocking: bool) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        what: str,
+        pool: ThreadPool,
+        *,
+        blocking: bool,
+        lifespan: Callable[[], LifespanValues] | None = None,
+    ) -> None:
+        threads = pool if blocking else None
         with located(what[:1].upper() + what[1:], function):
             signature = read_signature(function)
             self._adapter = arguments_adapter(signature)
             self.arguments = _arguments(signature, input_schema(self._adapter, signature), pool)
-            self._inject = injector(signature, pool if blocking else None)
+            self._injection = _injection(function, signature, what, threads, lifespan) if signature.provided else None
         self.description = signature.description
         self._what = what
-        self._call = caller(standing_alone(function, signature), signature.is_async, pool if blocking else None)
+        self._context = signature.context
+        self._call = caller(by_keywords(function, signature.positional), signature.is_async, threads)
         self._keys = {parameter.name: parameter.key for parameter in signature.parameters}
 
     def convert(self, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -89,7 +102,11 @@ class TextFunction:
     async def call(self, arguments: Mapping[str, Any], context: RequestContext) -> Any:
         """Return the function's value for converted arguments, or the question that it asks."""
         try:
-            named = {**arguments, **await self._inject(context)} if self._inject is not None else dict(arguments)
+            named = dict(arguments)
+            if self._injection is not None:
+                return await self._injection.call(named, context, _as_it_is)
+            if self._context is not None:
+                named[self._context] = for_author(context)
             return await self._call(**named)
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -112,6 +129,21 @@ class TextFunction:
             raise InvalidResult(f"what completes {name!r} is not a list of text")
         texts: list[str] = list(values)  # pyright: ignore[reportUnknownArgumentType]
         return Completion(texts[:MAX_VALUES], len(texts), len(texts) > MAX_VALUES)
+
+
+def _injection(
+    function: Callable[..., Any],
+    signature: Signature,
+    what: str,
+    threads: Threads | None,
+    lifespan: Callable[[], LifespanValues] | None,
+) -> Injection:
+    values = LifespanValues() if lifespan is None else lifespan()
+    return Injection(function, signature, threads, source_of(values, f"the {what}"))
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _is_str(value: object) -> bool:

@@ -15,22 +15,27 @@ from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
 from tooltrue.tools.wording import (
     DEFINITION_SETTING_INVALID,
     DEPENDS_WITHIN_TYPE,
+    PROVIDER_WITHIN_TYPE,
     UNKNOWN_DEFINITION_SETTING,
     UNKNOWN_SETTING_USE_EFFECT,
 )
 
-__all__ = ["Completes", "Depends", "ToolOptions"]
+__all__ = ["Completes", "Depends", "Header", "Lifespan", "ToolOptions"]
 
 
 class Depends(Value, frozen=True):
-    """``x: Annotated[T, Depends(make)]`` or ``x: T = Depends(make)``: for each call, ``make()`` or ``make(context)``
-    provides the parameter.
+    """``x: Annotated[T, Depends(make)]`` or ``x: T = Depends(make)``: for each call, ``make`` provides the parameter.
 
-    ``make`` may be ``async``; a plain one runs on a thread, for a plain function on the function's own. The parameter
-    is not part of the schema. Within the type of a parameter it is refused.
+    ``make`` is a plain or an ``async`` function, a generator that yields the value once, a function of ``contextlib``
+    or a class of context managers; the last three are closed after the call. Its own parameters may be a ``Context``,
+    other dependencies, ``Lifespan`` and ``Header``. Within one call it is made once for all parameters that depend on
+    it, unless ``use_cache=False``.
+
+    The parameter is not part of the schema, and no client can set it. Within the type of a parameter it is refused.
     """
 
     make: Callable[..., Any]
+    use_cache: bool = True
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -38,6 +43,36 @@ class Depends(Value, frozen=True):
         dependency.
         """
         raise DefinitionError.of(DEPENDS_WITHIN_TYPE)
+
+
+class Lifespan(Value, frozen=True):
+    """``db: Annotated[Pool, Lifespan]``: the value of type ``Pool`` that the ``lifespan=`` of the server has yielded.
+
+    The parameter is not part of the schema, and no client can set it. Within the type of a parameter it is refused.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        raise DefinitionError.of(PROVIDER_WITHIN_TYPE, provider="Lifespan")
+
+
+class Header(Value, frozen=True):
+    """``tenant: Annotated[str | None, Header("x-tenant")]``: a header of the HTTP request, as text.
+
+    Without a name, the name of the parameter counts, with hyphens for underscores. Where the request has no such
+    header, and on stdio, the parameter is its default, or ``None`` if its type allows that; otherwise the call fails.
+    ``credentials=True`` is required for headers by which a caller authenticates (``Authorization``, ``Cookie``): the
+    protocol forbids a server to pass the token of its caller on.
+
+    The parameter is not part of the schema, and no model can set it. Within the type of a parameter it is refused.
+    """
+
+    name: str = ""
+    credentials: bool = False
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        raise DefinitionError.of(PROVIDER_WITHIN_TYPE, provider="Header")
 
 
 class Completes(Value, frozen=True):
