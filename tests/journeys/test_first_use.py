@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,8 @@ import pytest
 
 from journeys.test_cli import other, run
 from support.serving import META, SERVER, command, environment
+from tooltrue.cli.families import FamilyOptions
+from tooltrue.cli.targets import Spec, load_server
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
 
@@ -96,6 +99,21 @@ for line in sys.stdin:
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
             continue
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+CHOOSING = """
+import argparse
+from tooltrue import Server
+parser = argparse.ArgumentParser()
+parser.add_argument("--greeting", default="Hello")
+chosen = parser.parse_args()
+server = Server("choosing")
+
+@server.tool(effect="read")
+def greet() -> str:
+    \"\"\"Greet the user.\"\"\"
+    return chosen.greeting
 """
 
 
@@ -189,6 +207,46 @@ def test_the_output_of_a_file_at_load_time_is_no_message_of_its_server(tmp_path:
     assert "imported" in done.stderr
 
 
+# -- options of the author's program -----------------------------------------------------------------------------------
+
+
+def test_words_behind_two_dashes_are_the_options_of_the_program_of_the_author(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    server = written(tmp_path, CHOOSING, "choosing.py")
+    assert run("call", server, "greet").stdout == "Hello\n"  # it does not see the words for tooltrue
+    assert run("call", server, "greet", "--", "--greeting", "Moin").stdout == "Moin\n"
+    assert run("list", "choosing:server", "--", "--greeting", "Moin").returncode == 0
+    assert '"functional"' in run("test", server, "--calls", "1", "--format", "json", "--", "--greeting", "Moin").stdout
+    asked = {"name": "greet", "arguments": {}, "_meta": META}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+    done = run("serve", server, "--", "--greeting", "Moin", input=f"{line}\n")
+    assert json.loads(done.stdout)["result"]["content"][0]["text"] == "Moin"
+
+
+def test_an_error_of_that_program_is_told_in_its_own_words(tmp_path: Path):
+    done = run("list", written(tmp_path, CHOOSING), "--", "--greating", "Moin")
+    assert (done.returncode, "unrecognized arguments: --greating Moin" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("target", ["files", "http://127.0.0.1:9/mcp", "python x.py", "servers.json"])
+def test_such_options_are_refused_for_a_target_that_is_no_program_of_ours(target: str):
+    done = run("list", target, "--", "--greeting", "Moin")
+    assert (done.returncode, "[TT4600]" in done.stderr) == (2, True)
+
+
+def test_an_approval_for_some_options_of_a_program_is_none_for_others(tmp_path: Path):
+    server = Spec(written(tmp_path, CHOOSING, "chosen.py"))
+    other = replaced_family(server, "--greeting", "Moin")
+    first, again, second = (load_server(one).settings.started for one in (server, server, other))
+    assert first == again != second
+
+
+def replaced_family(spec: Spec, *program: str) -> Spec:
+    return replace(spec, family=FamilyOptions(program=program))
+
+
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +256,7 @@ def test_the_output_of_a_file_at_load_time_is_no_message_of_its_server(tmp_path:
         (("lst", "x.py"), "tooltrue list?"),
         (("ls", "x.py"), "tooltrue list?"),
         (("run", "x.py"), "tooltrue serve?"),
+        (("serve", "x.py", "--reload"), "tooltrue dev FILE?"),
         (("audit", "tial"), "tooltrue audit tail?"),
         (("policy", "expain"), "tooltrue policy explain?"),
         (("qqqq",), "There are: approvals, audit, call"),
@@ -271,6 +330,20 @@ def test_a_server_at_a_terminal_says_that_it_waits_for_a_client(tmp_path: Path):
     assert f"`tooltrue serve {script} --http :8000`" in shown
 
 
+def test_a_server_at_a_terminal_names_the_tools_that_do_not_say_enough(tmp_path: Path):
+    code = (
+        "from tooltrue import Server\nserver = Server('bare')\n"
+        "@server.tool\ndef nameless(a: int) -> int:\n    return a\n"
+        "@server.tool(effect='read')\ndef mute() -> int:\n    return 1\n"
+    )
+    target = written(tmp_path, code)
+    for more in ((), ("--http", ":0")):
+        shown = at_a_terminal(command("serve", target, *more), "http" if more else "Ctrl-C ends it.")
+        [line] = [line for line in shown.splitlines() if "without a description" in line]
+        assert "Tools without a description: mute, nameless. Tools without a declared effect: nameless." in line
+        assert f"`tooltrue check {target}`" in line
+
+
 def test_a_server_under_a_host_says_nothing_of_that():
     for words in (command("serve", str(SERVER)), [sys.executable, str(SERVER)]):
         done = subprocess.run(words, input="", capture_output=True, text=True, timeout=LIMIT, env=environment())
@@ -302,6 +375,16 @@ def test_a_revision_that_a_server_does_not_speak_is_an_error(tmp_path: Path):
     assert run("list", legacy, "--revision", "2020-01-01").returncode == 2
 
 
+# -- inspect -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [(), ("--plan", "add")])
+def test_no_line_of_an_inspection_is_wider_than_a_terminal(words: tuple[str, ...], tmp_path: Path):
+    shown = run("inspect", str(SERVER), *words, XDG_STATE_HOME=str(tmp_path / ("long" * 30))).stdout
+    assert max(map(len, shown.splitlines())) <= 120
+    assert "errors_as_results" in shown
+
+
 # -- audit -------------------------------------------------------------------------------------------------------------
 
 
@@ -324,9 +407,10 @@ def test_the_log_that_was_written_last_is_shown_or_that_of_a_target(tmp_path: Pa
         done = run("audit", verb, **env)
         assert (done.returncode, "look" in done.stdout) == (0, True)
         assert "the log of newer, which was written last" in done.stderr
-    assert run("audit", "verify", **env).returncode == 2
+    done = run("audit", "verify", **env)
+    assert (done.returncode, "the log of newer, which was written last" in done.stderr) == (0, True)
     done = run("audit", "verify", older, **env)
-    assert (done.returncode, "OK: no record was changed" in done.stdout) == (0, True)
-    assert "正常：" in run("--lang", "zh", "audit", "verify", older, **env).stdout
+    assert (done.returncode, done.stdout.startswith("OK: no record was changed")) == (0, True)
+    assert run("--lang", "zh", "audit", "verify", older, **env).stdout.startswith("正常：")
     assert run("audit", "tail", "--server", "older", older, **env).returncode == 2
     assert "TT7019" in run("audit", "tail", "https://tools.example.com/mcp", **env).stderr

@@ -173,9 +173,9 @@ def test_a_file_that_lies_around_is_not_picked_up(bank: tuple[str, str], tmp_pat
 def test_inspect_shows_the_settings_from_the_file(bank: tuple[str, str]):
     target, file = bank
     done = run("inspect", target, "--config", file)
-    assert "on: 7 s a call" in done.stdout
+    assert "on: 7 s per call" in done.stdout
     assert f"{file} [limits]" in done.stdout
-    assert "3 rules, closed where none matches" in done.stdout
+    assert "3 rules; a call that none matches is denied" in done.stdout
     assert run("inspect", "http://127.0.0.1:1/mcp", "--config", file).returncode == 2
 
 

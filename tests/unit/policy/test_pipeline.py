@@ -85,7 +85,8 @@ def test_the_pipeline_description_lists_the_layers_in_order():
 def test_inspect_shows_each_of_the_limits_of_a_rate():
     said = {name: what for name, what, _ in described(Guard(rate=RateLimits(Rate(1, 2), Rate(3, 4), Rate(5, 6))))}
     assert said["rate"] == (
-        "on: 1/s after 2 at once for a caller and tool, 3/s after 4 at once for a caller, 5/s after 6 at once in all"
+        "on: 1/s after a burst of 2, per caller and tool; 3/s after a burst of 4, per caller; "
+        "5/s after a burst of 6, in all"
     )
 
 

@@ -196,32 +196,36 @@ def _each(ways: Mapping[str, int]) -> str:
 )
 @click.option("--unsealed", is_flag=True, help="Accept a log without a seal: its end may be cut off.")
 def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bool) -> None:
-    """Verify that no record was changed, removed, moved or cut off. Exits with 1 if one was, or without a seal."""
-    place = which.place()
+    """Verify the log of TARGET, or the log that was written last: no record was changed, removed, moved or cut off.
+
+    Exits with 1 if one was, or without a seal. The first words of the output are the verdict.
+    """
+    place = which.place(newest=True)
     seal_place = seal or beside(place, ".seal")
     marks = _stored_seals(seal_place, place) if seal or Path(seal_place).is_file() else []
     secret = signing_key(key_file(key), make=False)
     report: VerifyReport = with_log(place, lambda log: examine(log, marks, secret))
+    is_proven = bool(marks) or unsealed
+    if report.faults:
+        _say(REPORT_AUDIT_FAULT_COUNT, count=len(report.faults))
+    else:
+        _say(_proof(is_sealed=bool(marks), is_elsewhere=seal is not None) if is_proven else AUDIT_SEAL_NOT_FOUND)
     for fault in report.faults:
-        _say(_FAULTS[fault.kind], err=True, position=fault.position, end=fault.end)
-    facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}
+        _say(_FAULTS[fault.kind], position=fault.position, end=fault.end)
     _say(
         REPORT_AUDIT_LOG_SEALED if marks else REPORT_AUDIT_LOG_UNSEALED,
-        **facts,
+        records=report.entries,
+        position=report.head.position,
+        hash=report.head.hash,
         seals=len(marks),
         place=without_password(seal_place),
     )
-    if report.faults:
-        _say(REPORT_AUDIT_FAULT_COUNT, err=True, count=len(report.faults))
+    if report.faults or not is_proven:
         sys.exit(1)
-    if not marks and not unsealed:
-        _say(AUDIT_SEAL_NOT_FOUND, err=True)
-        sys.exit(1)
-    _say(_proof(is_sealed=bool(marks), is_elsewhere=seal is not None))
 
 
-def _say(code: str, *, err: bool = False, **facts: Any) -> None:
-    tell(sentence(code, current_language(), facts), err=err)
+def _say(code: str, **facts: Any) -> None:
+    tell(sentence(code, current_language(), facts))
 
 
 def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:

@@ -2,6 +2,7 @@
 
 A family is a plugin (:mod:`tooltrue.cli.plugins`) that makes tools from options. A command has its options only if a
 word of the command line names it; a command line without such a word, such as ``serve notes.py``, reads no metadata.
+The words after ``--`` are the options of the author's program, such as ``serve notes.py -- --own-option``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,7 +18,7 @@ import click
 from tooltrue.cli.language import current_language
 from tooltrue.cli.plugins import FAMILIES, load_plugin, names_of, not_installed
 from tooltrue.cli.usage import Verb
-from tooltrue.cli.wording import OPTION_OF_ANOTHER_FAMILY, PLUGIN_NOT_A_FAMILY
+from tooltrue.cli.wording import OPTION_OF_ANOTHER_FAMILY, PLUGIN_NOT_A_FAMILY, PROGRAM_OPTIONS_WITHOUT_PROGRAM
 from tooltrue.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -61,9 +63,10 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class FamilyOptions:
-    """The options of families on a command line. Plain data, for workers."""
+    """The options of families on a command line, and those of the author's ``program``. Plain data, for workers."""
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    program: tuple[str, ...] = ()
 
     def __getitem__(self, option: str) -> tuple[str, ...]:
         """The values of ``--option``; empty if it was not given."""
@@ -74,8 +77,9 @@ class FamilyOptions:
         return self[option][-1] if self[option] else None
 
     def words(self) -> list[str]:
-        """The command-line arguments for another process."""
-        return [word for option, values in self.values.items() for value in values for word in (option, value)]
+        """The last command-line arguments for another process."""
+        options = [word for option, values in self.values.items() for value in values for word in (option, value)]
+        return [*options, "--", *self.program] if self.program else options
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -117,10 +121,12 @@ _OFFERED = "tooltrue.family_options"
 
 
 class TargetVerb(Verb):
-    """A command with a TARGET. It takes the options of the families that are named, and receives their values as
-    ``family``, a :class:`FamilyOptions`."""
+    """A command with a TARGET. It takes the options of the families that are named, and the words after ``--`` for the
+    author's program, and receives them as ``family``, a :class:`FamilyOptions`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args, program = _divided(args)
+        takes_program = any(map(_is_program, args))
         named = [family for word in args for family in _installed(word)]
         offered = list(dict.fromkeys(option for family in named for option in family.options))
         ctx.meta[_OFFERED] = [_click_option(option) for option in offered]
@@ -129,13 +135,30 @@ class TargetVerb(Verb):
         except click.NoSuchOption as error:
             raise _missing(args) or _misplaced(error.option_name) or error from None
         values = {option.name: tuple(ctx.params.pop(_key(option), ())) for option in offered}
-        ctx.params["family"] = FamilyOptions({name: given for name, given in values.items() if given})
+        if program and not takes_program:
+            raise ConfigurationError.of(PROGRAM_OPTIONS_WITHOUT_PROGRAM, options=" ".join(program))
+        ctx.params["family"] = FamilyOptions({name: given for name, given in values.items() if given}, tuple(program))
         return rest
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         place = sum(isinstance(param, click.Argument) for param in self.params)
         return [*params[:place], *ctx.meta.get(_OFFERED, ()), *params[place:]]
+
+
+def _divided(args: list[str]) -> tuple[list[str], list[str]]:
+    """The words before and after the first ``--``."""
+    place = args.index("--") if "--" in args else len(args)
+    return args[:place], args[place + 1 :]
+
+
+def _is_program(word: str) -> bool:
+    """Whether a word of the command line may be FILE.py, FILE.py:NAME or package.module:NAME."""
+    is_command = " " in word and not Path(word.partition(":")[0]).is_file()
+    return not is_command and _PROGRAM.fullmatch(word) is not None
+
+
+_PROGRAM: Final = re.compile(r".+\.py(?::\w+)?|\w+(?:\.\w+)*:\w+", re.DOTALL)
 
 
 def _installed(word: str) -> Iterator[Family]:

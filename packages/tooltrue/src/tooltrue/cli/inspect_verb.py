@@ -12,7 +12,7 @@ import click
 from tooltrue.app import Server
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.numbers import SECONDS
-from tooltrue.cli.output import show_json, show_rows
+from tooltrue.cli.output import show_json, show_wrapped
 from tooltrue.cli.plan_report import plan_report, show_plan
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.server_connection import connected, revision_option, target_of
@@ -116,16 +116,16 @@ async def _look_at_all(file: str, timeout: float, revision: str | None) -> dict[
 
 def _show_host(report: dict[str, Any]) -> None:
     names = ("label", "state", "tools", "revision", "server")
-    show_rows([tuple(str(server[name]) for name in names) for server in report["servers"]])
-    tell("\nWhat stands behind each name", bold=True)
-    show_rows([(row["name"], row["server"], row["tool"], row["effect"]) for row in report["tools"]])
+    show_wrapped([tuple(str(server[name]) for name in names) for server in report["servers"]])
+    tell("\nTools, by the name that a model sees", bold=True)
+    show_wrapped([(row["name"], row["server"], row["tool"], row["effect"]) for row in report["tools"]])
     if report["quarantined"]:
-        tell("\nWhat nobody gets to see", bold=True)
-        show_rows([tuple(one.values()) for one in report["quarantined"]])
+        tell("\nQuarantined definitions", bold=True)
+        show_wrapped([tuple(one.values()) for one in report["quarantined"]])
     if report["suspicious"]:
-        tell("\nWhat is suspicious in what is seen", bold=True)
+        tell("\nSuspicious definitions", bold=True)
         for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
-            show_rows([(server, name, finding["path"], finding["text"]) for finding in findings])
+            show_wrapped([(server, name, finding["path"], finding["text"]) for finding in findings])
 
 
 def _server(facts: ServerFacts) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _show(report: dict[str, Any]) -> None:
     server = report["server"]
     tell(one_line(f"{server['name'] or '(unnamed)'} {server['version']}"), bold=True)
     newest = "modern" if server["revision"] in versions.MODERN else "legacy"
-    show_rows(
+    show_wrapped(
         [
             ("speaks", f"{server['revision']} ({newest})"),
             ("also", ", ".join(name for name in server["supported"] if name != server["revision"]) or "nothing else"),
@@ -207,21 +207,21 @@ def _show(report: dict[str, Any]) -> None:
         ]
     )
     if report["guard"]:
-        tell("\nThe way of a call, outermost first", bold=True)
-        show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+        tell("\nLayers of a call, outermost first", bold=True)
+        show_wrapped([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
         if report["routes"]:
             tell("\nRoutes beside the endpoint, over HTTP", bold=True)
-            show_rows([(row["path"], row["methods"], row["callers"]) for row in report["routes"]])
+            show_wrapped([(row["path"], row["methods"], row["callers"]) for row in report["routes"]])
         tell("\nPackages for speed", bold=True)
-        show_rows([(row["package"], row["use"]) for row in report["speed"]])
+        show_wrapped([(row["package"], row["use"]) for row in report["speed"]])
         if report["exceptions"]:
-            tell("\nTools that differ", bold=True)
-            show_rows([(row["tool"], row["setting"]) for row in report["exceptions"]])
+            tell("\nTools with settings of their own", bold=True)
+            show_wrapped([(row["tool"], row["setting"]) for row in report["exceptions"]])
         if report["held"]:
-            tell("\nWhat holds the programs that a tool starts", bold=True)
-            show_rows([(row["tool"], row["by"]) for row in report["held"]])
+            tell("\nConfinement of the programs that a tool starts", bold=True)
+            show_wrapped([(row["tool"], row["by"]) for row in report["held"]])
         if report["walls"]:
-            tell("\nWhat keeps statements from what is hidden", bold=True)
-            show_rows([(row["tool"], row["walls"]) for row in report["walls"]])
+            tell("\nGuards of hidden data", bold=True)
+            show_wrapped([(row["tool"], row["walls"]) for row in report["walls"]])
     else:
-        tell("\nWhat guards this server cannot be seen from outside.")
+        tell("\nThe layers of this server cannot be seen from outside.")

@@ -44,7 +44,10 @@ _SERVE = ("serve", "wrap")
 """Commands whose standard output carries the protocol: :mod:`tooltrue.transport.stdio` reserves it."""
 
 _SYNONYMS = {
-    **dict.fromkeys(("dev", "run", "start"), "serve"),
+    **dict.fromkeys(("create", "init", "scaffold"), "new"),
+    **dict.fromkeys(("run", "start"), "serve"),
+    **dict.fromkeys(("develop", "inspector", "reload", "watch"), "dev"),
+    **dict.fromkeys(("add", "install"), "connect"),
     **dict.fromkeys(("exec", "invoke"), "call"),
     **dict.fromkeys(("ls", "tools"), "list"),
     **dict.fromkeys(("lint", "validate"), "check"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from tooltrue.cli.printing import one_line, tell, tell_json
@@ -13,7 +15,7 @@ from tooltrue.jsonrpc.messages import encode, is_array, is_object
 from tooltrue.protocol.name_rules import TAGS
 from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, TextContent, ToolDefinition
 
-__all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
+__all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools", "show_wrapped"]
 
 
 def as_json(value: Any) -> Any:
@@ -32,6 +34,27 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
     for row in table:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         tell(line.rstrip())
+
+
+def show_wrapped(rows: Iterable[Sequence[str]]) -> None:
+    """Print aligned columns within 120 characters: the widest column is wrapped, and the others are not."""
+    table = [list(map(one_line, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
+    if not widths:
+        return
+    widest = widths.index(max(widths))
+    room = _WIDTH - sum(width + 2 for place, width in enumerate(widths) if place != widest)
+    show_rows(line for row in table for line in _wrapped(row, widest, max(room, _LEAST)))
+
+
+def _wrapped(row: Sequence[str], widest: int, room: int) -> Iterable[Sequence[str]]:
+    parts = textwrap.wrap(row[widest], room) or [""]
+    columns = [parts if place == widest else [cell] for place, cell in enumerate(row)]
+    return zip_longest(*columns, fillvalue="")
+
+
+_WIDTH = 120
+_LEAST = 20  # of a wrapped column, where the others fill the line
 
 
 def show_entries(entries: Sequence[ResourceDefinition | ResourceTemplate | Prompt]) -> None:

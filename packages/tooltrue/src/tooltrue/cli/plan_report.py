@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrue.app import Server
-from tooltrue.cli.output import show_rows
+from tooltrue.cli.output import show_wrapped
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.wording import POLICY_ENTRY_NOT_FOUND
 from tooltrue.errors import ConfigurationError, UnknownTool
@@ -81,9 +81,9 @@ def show_plan(report: dict[str, Any]) -> None:
     tell(one_line(f"The plan of {report['tool']} for {report['principal']}, outermost first"), bold=True)
     if report["general"]:
         tell(one_line(f"Calls take the general form, through the same layers: {report['general']}."))
-    show_rows(
+    show_wrapped(
         (step["layer"], *(part if part in step["parts"] else "" for part in _PARTS), step["why"])
         for step in report["steps"]
     )
     tell("\nNot in this plan", bold=True)
-    show_rows((layer["layer"], layer["why"]) for layer in report["absent"])
+    show_wrapped((layer["layer"], layer["why"]) for layer in report["absent"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from tooltrue.app import Server
 from tooltrue.cli import logs
+from tooltrue.cli.author_notes import note_gaps
 from tooltrue.cli.printing import tell
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.policy.layers.observe import OPERATIONS
@@ -21,7 +23,8 @@ def serve_http(spec: Spec, settings: HttpSettings, log_format: str) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError`` or ``StateError`` are raised before the server listens."""
     logs.begin(log_format)
 
-    def announce(message: str) -> None:
+    def announce(server: Server, message: str) -> None:
+        note_gaps(server, spec.target)
         tell(message, err=True) if log_format == "text" else _log.info(message)
 
     serve(partial(load_server, spec), settings, spec.target, announce)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tooltrue.cli import callers
+from tooltrue.cli.author_notes import note_gaps
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, own_output, tell
@@ -26,6 +27,7 @@ _OPTION_SYNONYMS = {
     "--bind": "--http HOST:PORT",
     "--transport": "--http HOST:PORT, or nothing for stdio",
     "--token": "--keys FILE",
+    **dict.fromkeys(("--reload", "--watch"), "tooltrue dev FILE"),
 }
 """Options of other programs → those of this one."""
 
@@ -120,6 +122,7 @@ def command(
             begin(log_format)
         with own_output():  # output while the file is loaded is not a message
             server = load_server(spec)
+        note_gaps(server, spec.target)
         if is_somebody_here():
             tell(
                 sentence(HINT_STDIO_SERVER_WAITING, current_language(), {"server": server.name, "target": spec.target}),

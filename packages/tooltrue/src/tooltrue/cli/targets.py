@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.util
@@ -9,7 +10,7 @@ import os
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -149,10 +150,21 @@ def _load(spec: Spec, text: str | None) -> Server:
             "-".join(families), version=__version__, toolsets=with_distinct_names(toolsets), instance=instance
         )
     place, _, attribute = spec.target.partition(":")
-    module = _load_file(Path(place), text) if place.endswith(".py") else _load_module(place, spec.target)
+    with _arguments(place, spec.family.program):
+        module = _load_file(Path(place), text) if place.endswith(".py") else _load_module(place, spec.target)
     server = _find(module, attribute, spec.target)
-    server.started_as(instance_of(module.__file__ or place, attribute))
+    server.started_as(instance_of(module.__file__ or place, attribute, *spec.family.program))
     return server
+
+
+@contextlib.contextmanager
+def _arguments(program: str, words: Sequence[str]) -> Generator[None]:
+    """Give the author's program its own command line while it is loaded."""
+    before, sys.argv = sys.argv, [program, *words]
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 def with_distinct_names(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:

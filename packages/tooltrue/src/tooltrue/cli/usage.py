@@ -86,7 +86,7 @@ class Verbs(click.Group):
     """A group of commands. The error for an unknown command suggests similar ones."""
 
     synonyms: Mapping[str, str] = {}
-    """Words of other programs → the command."""
+    """Words of other programs → the command. A command that is not installed is not suggested."""
 
     def find_command(self, cmd_name: str) -> click.Command | None:
         """The subcommand of this name, as it was declared."""
@@ -106,7 +106,8 @@ class Verbs(click.Group):
 
     def _unknown(self, ctx: click.Context, typed: str) -> ConfigurationError:
         verbs = self.list_commands(ctx)
-        near = [self.synonyms[typed]] if typed in self.synonyms else difflib.get_close_matches(typed, verbs)
+        synonym = self.synonyms.get(typed)
+        near = [synonym] if synonym in verbs else difflib.get_close_matches(typed, verbs)
         if not near:
             return ConfigurationError.of(UNKNOWN_COMMAND, name=typed, verbs=", ".join(verbs))
         command_line = " ".join(filter(None, (ctx.command_path, "{}"))).format

@@ -220,6 +220,34 @@ OPTION_OF_ANOTHER_FAMILY: Final = message(
     "{option} is an option of {families}, which the command line does not name.",
     "{option} 是 {families} 的选项，而命令行中没有给出该名称。",
 )
+PROGRAM_OPTIONS_WITHOUT_PROGRAM: Final = message(
+    "TT4600",
+    "The words after -- ({options}) are options of a program: they go with FILE.py, FILE.py:NAME or "
+    "package.module:NAME as the target.",
+    "-- 之后的内容（{options}）是程序自己的选项：目标须为 FILE.py、FILE.py:NAME 或 package.module:NAME。",
+)
+NOTE_TOOLS_WITHOUT_DESCRIPTION: Final = message(
+    "TT4601",
+    "Tools without a description: {names}.",
+    "没有描述的工具：{names}。",
+)
+NOTE_TOOLS_WITHOUT_EFFECT: Final = message(
+    "TT4602",
+    "Tools without a declared effect: {names}.",
+    "未声明影响的工具：{names}。",
+)
+HINT_CHECK_EXPLAINS: Final = message(
+    "TT4603",
+    "`tooltrue check {target}` explains how to mend that.",
+    "`tooltrue check {target}` 会说明如何补上。",
+)
+SSE_REQUIRES_SINGLE_WORKER: Final = message(
+    "TT4010",
+    "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
+    "Serve such clients from a process of their own, or without --workers.",
+    "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
+    "或不使用 --workers。",
+)
 DUPLICATE_API_KEY_NAME: Final = message(
     "TT4204",
     "{path} has a key called {name} already. Choose another name, or take the old one out of the file first.",
@@ -347,14 +375,15 @@ REPORT_AUDIT_LOG_UNSEALED: Final = message(
 )
 REPORT_AUDIT_FAULT_COUNT: Final = message(
     "TT7043",
-    "faults: {count}",
-    "问题数：{count}",
+    "NOT OK: {count} faults.",
+    "不正常：发现 {count} 处问题。",
 )
 AUDIT_SEAL_NOT_FOUND: Final = message(
     "TT7044",
-    "No seal is found: there is no proof that the end was not cut off, or the whole log replaced. Name the seal "
-    "with --seal, or accept it with --unsealed.",
-    "没有找到封存标记：无法证明日志末尾未被截去或整个日志未被替换。请用 --seal 指定封存标记，或用 --unsealed 接受。",
+    "NOT PROVEN: no seal is found, so there is no proof that the end was not cut off, or the whole log replaced. Name "
+    "the seal with --seal, or accept it with --unsealed.",
+    "未证实：没有找到封存标记，无法证明日志末尾未被截去或整个日志未被替换。"
+    "请用 --seal 指定封存标记，或用 --unsealed 接受。",
 )
 REPORT_AUDIT_INTACT: Final = message(
     "TT7045",

@@ -99,23 +99,29 @@ def _stage(
 
 
 def _decision(guard: Guard) -> str:
-    parts = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
+    parts = [f"{len(guard.rules.rules)} rules; a call that none matches is denied"] if guard.rules else []
     parts += ["the server's own decision"] if guard.decide is not allow_all else []
-    return f"on: {' and '.join(parts)}" if parts else "on: scopes that tools require; allows all else"
+    return (
+        f"on: {' and '.join(parts)}" if parts else "on: checks the scopes that tools require; there are no other rules"
+    )
 
 
 def _repair(guard: Guard) -> str:
     tools = "" if guard.repair is None else f"{', '.join(guard.repair.patterns)}, and "
-    return f"on: {tools}tools that say so" if tools else "on: for tools that say so"
+    return f"on: {tools}tools that declare it" if tools else "on: for tools that declare it"
 
 
 def _confirmation(guard: Guard) -> str:
     which = ", ".join(sorted(guard.confirm.effects))
-    return f"on: {which} tools ask, or wait for a ticket" if which else "on: where a tool or a rule says so"
+    return f"on: {which} tools ask a person, or leave a ticket" if which else "on: where a tool or a rule demands it"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} bytes" if count % 1024 else f"{count // 1024} KiB" if count % 1_048_576 else f"{count >> 20} MiB"
 
 
 def _masking(setting: str) -> str:
-    return "on: masked" if setting == "mask" else "off: kept"
+    return "on: masked" if setting == "mask" else "off: not masked"
 
 
 def _confirm(parts: Parts) -> LayerFactory:
@@ -150,7 +156,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "errors_as_results",
         "turns failures into results for the model; the text of a crash goes to the log, not to the client",
-        "on: failures become results, crash text is masked",
+        "on: failures become results; the text of a crash is masked",
         lambda parts: errors_as_results(parts.guard.language),
         "below, failures are exceptions; above, they are results",
         "tools.md",
@@ -158,7 +164,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "nested_calls",
         "gives each nested call (a tool that calls tools with its own context) its own consent and its own questions",
-        "on: what a tool calls is agreed to, and asks, for itself",
+        "on: each nested call needs its own approval, and asks its own questions",
         lambda parts: nested_calls,
         "a nested call passes all layers that refuse and ask, under its own name",
         "approvals.md",
@@ -166,7 +172,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "observe",
         "counts each operation, and traces it if tracing is set up",
-        "on: counts each operation by tool and outcome, spans where tracing is set up",
+        "on: counts each operation by tool and outcome; traces it if tracing is set up",
         lambda parts: observe(parts.guard.meter),
         "sees the outcome, and its reason",
         "operations.md",
@@ -194,7 +200,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "renames",
         "resolves the old name of a renamed tool; access rules see the tool itself, and the result mentions the new "
         "name",
-        "on: old names of tools stand for the present ones, and results say so",
+        "on: resolves old names of tools; results mention the new name",
         lambda parts: renames(parts.guard.language),
         "a tool has one name from here on",
         "tools.md#another-name-and-the-end-of-a-tool",
@@ -212,7 +218,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "sizes",
         "limits arguments to 4 MiB",
-        lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments",
+        lambda guard: f"on: at most {_bytes(guard.limits.max_argument_bytes)} of arguments",
         lambda parts: sizes(parts.guard.limits.max_argument_bytes),
         "before a layer walks through the arguments",
         "limits.md",
@@ -231,7 +237,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "validate",
         "checks arguments against the published schema, fills in defaults, refuses unknown arguments and coerces no "
         "value",
-        "on: published schema, closed objects, no coercion",
+        "on: published schema, unknown arguments refused, no coercion",
         lambda parts: validate,
         "a person is not asked about invalid arguments",
         "schema.md",
@@ -275,7 +281,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "consume_grant",
         "consumes the grant right before the run, once",
-        "on: a yes is used up right before the run, once",
+        "on: consumes the grant right before the run, once",
         lambda parts: consume_grant,
         "a grant is consumed when there is a slot for the call, and not before",
         "approvals.md",
@@ -284,7 +290,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "timeout",
         "limits a call to 30 s; `async` tools are cancelled, threads cannot be, and the result says so",
-        lambda guard: f"on: {guard.limits.seconds:g} s a call",
+        lambda guard: f"on: {guard.limits.seconds:g} s per call",
         lambda parts: timeout(parts.guard.limits.seconds),
         "counts the time of the tool alone",
         "limits.md",
@@ -293,7 +299,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "store_results",
         "stores results that a call returns by reference, for its caller alone, for 15 minutes and up to 64 MiB",
-        f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once",
+        f"on: results by reference, for their caller alone, up to {_bytes(BUDGET)}",
         lambda parts: store_results(parts.facts),
         "stores results as they leave, clean, and the parts that the layer below cuts off",
         "results.md",
@@ -302,7 +308,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "sanitize_output",
         "checks results against the output schema, removes hidden characters and limits a result to 2 MiB; a larger "
         "one is truncated, with a link to the whole",
-        lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned",
+        lambda guard: f"on: output schema, no hidden characters, at most {_bytes(guard.limits.max_bytes)} per result",
         _sanitize_output,
         "a result is clean, and fits schema and limit, before any layer above stores, counts or returns it",
         "results.md",
@@ -325,7 +331,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
     _stage(
         "stored_results",
         "serves stored results to the caller whose call returned them, and to no other",
-        "on: for the caller alone",
+        "on: serves them to their caller alone",
         lambda parts: stored_results(parts.facts, parts.guard.language),
         "innermost, so that a stored result is read through all layers",
         "results.md",

@@ -12,11 +12,12 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.server.http_worker import LoadServer, WorkerSettings, begin, no_log_format
+from tooltrue.server.http_worker import ServedServer, WorkerSettings, begin, no_log_format
 from tooltrue.server.sealed_tokens import new_key
 from tooltrue.server.sealing_keys import read_keys
 from tooltrue.server.wording import (
@@ -59,6 +60,8 @@ class HttpSettings(Value, frozen=True):
 _TRANSPORTS = ("stdio", "http", "streamable-http", "sse")
 _PORT = 8000
 
+ServerT = TypeVar("ServerT", bound=ServedServer)
+
 
 def settings_of_run(transport: str, host: str | None, port: int | None, hosts: Sequence[str]) -> HttpSettings:
     """The settings of ``Server.run`` for a transport over HTTP. Raises ``ConfigurationError`` for an unknown one."""
@@ -72,9 +75,11 @@ def settings_of_run(transport: str, host: str | None, port: int | None, hosts: S
     )
 
 
-def serve_http(load: LoadServer, settings: HttpSettings, target: str, announce: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. ``load`` makes the server, here and in each worker; ``announce`` gets a line once
-    the address is bound. ``ConfigurationError`` or ``StateError`` are raised before the server listens.
+def serve_http(
+    load: Callable[[], ServerT], settings: HttpSettings, target: str, announce: Callable[[ServerT, str], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM. ``load`` makes the server, here and in each worker; ``announce`` gets it
+    and a line once the address is bound. ``ConfigurationError`` or ``StateError`` are raised before the server listens.
     """
     workers, state = settings.workers, settings.state
     if settings.sse and workers > 1:
@@ -105,7 +110,7 @@ def serve_http(load: LoadServer, settings: HttpSettings, target: str, announce: 
             settings.begin_log,
         )
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        announce(f"tooltrue serves {target} at http://{address.netloc}/mcp ({count})")
+        announce(server, f"tooltrue serves {target} at http://{address.netloc}/mcp ({count})")
         places = ConnectionLimit(settings.connections, settings.connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
 

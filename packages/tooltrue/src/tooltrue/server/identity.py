@@ -162,7 +162,7 @@ class _ThisMachine(Authentication):
     Our own server listens on loopback only, but the application may be mounted elsewhere, or stand behind a tunnel.
     """
 
-    shown = "this machine alone, as local:http"
+    shown = "loopback only, as local:http"
 
     async def principal(self, carrier: Carrier) -> Principal | None:
         headers = carrier.headers or {}

@@ -19,4 +19,4 @@ class Rate(Value, frozen=True):
         return 0 < self.per_second < float("inf") and self.burst >= 1 and int(self.burst) == self.burst
 
     def __str__(self) -> str:
-        return f"{self.per_second:g}/s after {self.burst} at once"
+        return f"{self.per_second:g}/s after a burst of {self.burst}"

@@ -92,4 +92,4 @@ class Audit(Value, frozen=True):
     def write_ahead_summary(self) -> str:
         if not self.is_on:
             return "off"
-        return f"on: durable before anything destructive; without a log {_ALSO[self.on_failure]}"
+        return f"on: a record on disk before a destructive call; without a log {_ALSO[self.on_failure]}"

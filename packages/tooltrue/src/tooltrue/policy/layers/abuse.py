@@ -83,7 +83,9 @@ class Abuse(Value, frozen=True):
     longest: float = 300.0
 
     def __str__(self) -> str:
-        return f"{self.pause:g} s of pause and more, up to {self.longest:g} s, for bursts of refusals"
+        return (
+            f"pauses a caller with too many refusals for {self.pause:g} s, longer each time, up to {self.longest:g} s"
+        )
 
     def __post_init__(self) -> None:
         for name, rate in (("refusals", self.refusals), ("unknown", self.unknown), ("repeated", self.repeated)):

@@ -53,7 +53,7 @@ class Concurrency(Value, frozen=True):
     seconds: float = 15.0
 
     def __str__(self) -> str:
-        return f"{self.tool} of a tool, {self.caller} of a caller, {self.server} in all"
+        return f"{self.tool} per tool, {self.caller} per caller, {self.server} in all"
 
     def __post_init__(self) -> None:
         for name, limit in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):

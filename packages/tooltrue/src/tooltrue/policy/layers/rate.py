@@ -66,7 +66,7 @@ class RateLimits(Value, frozen=True):
     server: Rate = _SERVER
 
     def __str__(self) -> str:
-        return f"{self.tool} for a caller and tool, {self.caller} for a caller, {self.server} in all"
+        return f"{self.tool}, per caller and tool; {self.caller}, per caller; {self.server}, in all"
 
     def __post_init__(self) -> None:
         for name, rate in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
