@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tooltrue.cli.families import FamilyOptions
+from tooltrue.cli.live_contract import fetch_lock
 from tooltrue.cli.server_connection import auth_of, target_of
 from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.cli.terminal_host import approve_here, inputs_here
@@ -22,7 +23,6 @@ from tooltrue.host.connect import connect
 from tooltrue.host.launches import Launches
 from tooltrue.jsonrpc.messages import Json
 from tooltrue_check import json_fixes, python_fixes
-from tooltrue_check.cli.contracts import fetch_lock
 from tooltrue_check.report import Unjudged
 from tooltrue_check.source import FileLine, ToolSource
 from tooltrue_check.wording import FIX_CHANGES_OTHER_FIELDS, FIXED_FILE_NOT_LOADABLE

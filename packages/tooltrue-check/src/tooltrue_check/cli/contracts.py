@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 from tooltrue.cli.families import FamilyOptions
+from tooltrue.cli.live_contract import fetch_lock
 from tooltrue.cli.server_connection import target_of
-from tooltrue.client.client import Client, Target
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.lock import Lock
 from tooltrue_check.cli.dumps import Gather, bytes_of, lock_in
 
-__all__ = ["fetch_lock", "lock_of"]
+__all__ = ["lock_of"]
 
 
 def lock_of(
@@ -25,18 +24,3 @@ def lock_of(
     if is_file_name or (path.is_file() and path.suffix != ".py"):
         return lock_in(bytes_of(path), path, gather)
     return asyncio.run(fetch_lock(target_of(source, family), timeout, gather))
-
-
-async def fetch_lock(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:
-    """The definitions that a server publishes now: tools, instructions, and prompts and resources if it has any.
-    ``settings`` are those of :class:`Client`."""
-    async with Client(target, timeout=timeout, **settings) as client:
-        facts = client.facts
-        has_prompts, has_resources = "prompts" in facts.capabilities, "resources" in facts.capabilities
-        contract = gather(
-            await client.list_tools(),
-            facts.instructions or None,
-            prompts=await client.list_prompts() if has_prompts else (),
-            resources=[*await client.list_resources(), *await client.list_templates()] if has_resources else (),
-        )
-        return Lock(contract, facts.name, facts.version)

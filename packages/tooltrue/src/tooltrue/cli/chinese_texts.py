@@ -216,6 +216,13 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "short": "退出服务器的登录。",
         "help": "退出 URL 的服务器：删除已保存的令牌，并在其签发者处撤销。",
     },
+    "new": {
+        "short": "为服务器创建项目。",
+        "help": (
+            "在新目录 NAME 中创建项目：服务器及其测试、pyproject.toml、CI 文件和 tooltrue.lock。\n\n"
+            "NAME 是路径，其最后一部分即服务器的名称。目录要么完整创建，要么完全不创建。"
+        ),
+    },
     "pins": {
         "short": "审阅服务器的变更。",
         "help": (

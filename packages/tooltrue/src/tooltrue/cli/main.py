@@ -35,7 +35,7 @@ __all__ = ["EXIT_CODES", "exit_code", "main"]
 
 _VERBS = (
     *("approvals", "audit", "call", "chat", "connect", "inspect", "inventory", "keys", "list", "login", "logout"),
-    *("pins", "policy", "serve", "test", "trust", "wrap"),
+    *("new", "pins", "policy", "serve", "test", "trust", "wrap"),
 )
 """The verbs of this distribution. A plugin cannot replace one: its verb of the same name is never found."""
 

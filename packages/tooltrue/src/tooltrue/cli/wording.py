@@ -241,6 +241,36 @@ HINT_CHECK_EXPLAINS: Final = message(
     "`tooltrue check {target}` explains how to mend that.",
     "`tooltrue check {target}` 会说明如何补上。",
 )
+PROJECT_NAME_INVALID: Final = message(
+    "TT4610",
+    "{name!r} cannot name a project: use at most 64 lower-case letters and digits, with single hyphens or underscores "
+    "between them and a letter first, such as weather or city-weather.",
+    "{name!r} 不能作为项目名称：最多 64 个小写字母和数字，以字母开头，可用单个连字符或下划线分隔，"
+    "例如 weather 或 city-weather。",
+)
+PROJECT_NAME_OF_MODULE: Final = message(
+    "TT4611",
+    "The project cannot be called {name}: its file {module}.py would take the place of the module {module} that is "
+    "installed here. Choose another name.",
+    "项目不能命名为 {name}：其文件 {module}.py 会取代此处已安装的模块 {module}。请换一个名称。",
+)
+PROJECT_FOLDER_NOT_EMPTY: Final = message(
+    "TT4612",
+    "{folder} exists, and is not an empty folder. Choose another name, or move it away first.",
+    "{folder} 已存在，且不是空目录。请换一个名称，或先将其移走。",
+)
+PROJECT_FOLDER_NOT_WRITABLE: Final = message(
+    "TT4613",
+    "The folder {folder} cannot be made: {problem}.",
+    "无法创建目录 {folder}：{problem}。",
+)
+HINT_NEXT_STEPS: Final = message(
+    "TT4614",
+    "The project {name} is in {folder}. Next: cd {folder}, then `tooltrue dev {file}` serves it while you write it, "
+    "and `pytest` tests it. README.md has more.",
+    "项目 {name} 位于 {folder}。接下来：cd {folder}，然后用 `tooltrue dev {file}` 边写边运行，用 `pytest` 测试。"
+    "详见 README.md。",
+)
 SSE_REQUIRES_SINGLE_WORKER: Final = message(
     "TT4010",
     "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
