@@ -1,8 +1,8 @@
 """Writes the pages that are tables: `errors.md`, from the catalogues `wording.py`; `protocol.md`, from the
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
-`contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; and `rules/`, from the cards in
-`packages/tooltrue-check/src/tooltrue_check/rules`. The tables of layers, in README.md and three pages, are made from
-`tooltrue.policy.pipeline`.
+`contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; `rules/`, from the cards in
+`packages/tooltrue-check/src/tooltrue_check/rules`; and `reference/`, from docstrings (`api_reference.py`). The tables
+of layers, in README.md and three pages, are made from `tooltrue.policy.pipeline`.
 
     python docs/generate.py
 
@@ -29,12 +29,17 @@ from tooltrue_check.card import Card, cards
 from tooltrue_check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 
 DOCS = Path(__file__).parent
-sys.path.append(str(DOCS.parent / "tests"))  # a package of the repository that is not installed
+sys.path += [str(DOCS), str(DOCS.parent / "tests")]  # modules of the repository that are not installed
+
+from api_reference import reference_pages  # noqa: E402 - found by the line above
 
 from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
 from security import table as attacks  # noqa: E402
 
 load_catalogues()
+
+MADE = ("rules", "reference")
+"""The folders in which every page is made."""
 
 
 def pages() -> dict[str, str]:
@@ -48,6 +53,7 @@ def pages() -> dict[str, str]:
         "contributing/tour.md": with_layers(DOCS / "contributing" / "tour.md"),
         "host-guard.md": with_layers(DOCS / "host-guard.md"),
         **rule_pages(),
+        **reference_pages(),
     }
 
 
@@ -423,8 +429,10 @@ def _reasons(rows: Iterable[Requirement], why: Callable[[Requirement], str | Non
 
 
 if __name__ == "__main__":
-    (DOCS / "rules").mkdir(exist_ok=True)
+    for folder in MADE:
+        (DOCS / folder).mkdir(exist_ok=True)
     for name, text in pages().items():
         (DOCS / name).write_text(text, "utf-8")
-    for page in set((DOCS / "rules").iterdir()) - {DOCS / name for name in pages()}:
+    made = (page for folder in MADE for page in (DOCS / folder).iterdir())
+    for page in set(made) - {DOCS / name for name in pages()}:
         page.unlink()

@@ -18,7 +18,7 @@ from tooltrue.wording import SENTENCES, load_catalogues
 
 load_catalogues()
 
-GENERATED = ("rules", "errors.md", "protocol.md")
+GENERATED = ("rules", "reference", "errors.md", "protocol.md")
 
 PRONOUN = re.compile(r"\b(?:what|who|whoever|whatever|nobody|nothing|none)\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")

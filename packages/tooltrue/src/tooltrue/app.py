@@ -119,24 +119,39 @@ class ServerAssembly(Value, frozen=True):
 class Server:
     """A tool server for stateless and session-based clients, with safe defaults.
 
-    ``name`` and ``version`` are what clients see. ``toolsets`` are served beside the server's own tools; a ``Server``
-    among them is mounted, as by :meth:`mount`. ``limits``
-    bound every call that has no limits of its own; ``rate`` limits how often callers may call, ``concurrency`` how many
-    calls run at once; ``abuse`` sets when a caller is paused. ``rules`` are the operator's: a file such as
-    ``tooltrue.toml``, which may set other parts too; ``decide`` is an access decision in code. A call must be allowed
-    by both. ``confirm`` selects the tools that need a person's approval. ``instance`` names the object this server
-    works on, to separate servers of the same name: an approval for one instance is not valid for another. ``secrets``
-    in output are masked unless set to ``keep``, ``personal`` data only if set to ``mask``. ``audit`` is the destination
-    of audit records: a URL, a ``Log``, an ``Audit`` with more settings, or ``False`` for none. ``language`` (``en``
-    or ``zh``) is that of error messages. ``authenticate`` authenticates HTTP callers; without it the server listens on
-    loopback only. ``keys`` (of at least 16 bytes; the first seals) seal the state that clients carry for us; without
-    them a restart ends sessions, cursors and open questions. ``facts`` is the state shared by several workers.
-    ``metrics`` serves metrics at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
-    ``routes`` are HTTP routes beside the endpoint: :class:`Route` objects, or those of Starlette. ``middleware`` are
-    ASGI middleware around the endpoint and the routes, the first one outermost; each takes an application and returns
-    one.
-    ``layers`` are the author's own middleware, each a class or function that makes a layer of the provider below:
-    innermost, or where :func:`tooltrue.placed` places it.
+    - ``name``: the name that clients see. Audit records, approvals and the operator's file use it too.
+    - ``version``: the version that clients see.
+    - ``title``: the name that a person sees in a client, by default ``name``.
+    - ``instructions``: text about the server as a whole, for the model of a client.
+    - ``toolsets``: served beside the server's own tools.
+    - ``layers``: the author's own middleware, each a class or function that makes a layer of the provider below:
+      innermost, or where :func:`tooltrue.placed` places it.
+    - ``routes``: HTTP routes beside the endpoint: :class:`Route` objects, or those of Starlette.
+    - ``middleware``: ASGI middleware around the endpoint and the routes, the first one outermost; each takes an
+      application and returns one.
+    - ``limits``: the limits on every call that has no limits of its own: its time, the sizes of its result and of its
+      arguments.
+    - ``rate``: how often callers may call.
+    - ``concurrency``: how many calls run at once.
+    - ``abuse``: when a caller is paused.
+    - ``decide``: an access decision in code. A call must be allowed by it and by ``rules``.
+    - ``audit``: the destination of audit records: a URL, a ``Log``, an :class:`Audit` with more settings, or ``False``
+      for none. By default a file in the user's state folder.
+    - ``rules``: the operator's file, such as ``tooltrue.toml``, which may set other parts too.
+    - ``confirm``: the tools that need a person's approval.
+    - ``secrets``: ``mask`` secrets in output, which is the default, or ``keep`` them.
+    - ``personal``: ``mask`` personal data in output, or ``keep`` it, which is the default.
+    - ``instance``: names the object this server works on, to separate servers of the same name: an approval for one
+      instance is not valid for another.
+    - ``language``: that of error messages, ``en`` or ``zh``.
+    - ``keys``: the keys, each of at least 16 bytes, that seal the state that clients carry for us; the first one seals.
+      Without them a restart ends sessions, cursors and open questions.
+    - ``facts``: the state shared by several workers.
+    - ``authenticate``: authenticates HTTP callers. Without it the server listens on loopback only.
+    - ``metrics``: serves metrics at ``/metrics`` over HTTP; with ``authenticate``, to callers with the scope
+      ``metrics``.
+    - ``page_size``: how many tools, resources or prompts one page of a list has.
+    - ``threads``: how many plain functions run at once, each on a thread.
     """
 
     def __init__(

@@ -57,25 +57,34 @@ T = TypeVar("T")
 
 
 class Client:
-    """``async with Client(target) as client``: a URL, a command (a string, a list, or the path of a ``.py`` file), a
-    :class:`tooltrue.Server`, or a :class:`tooltrue.ClientLink`, the client's end of a transport of one's own.
+    """``async with Client(target) as client``: a connection to one server.
 
-    ``timeout`` limits each wait for an answer, in seconds; progress that the caller follows restarts it.
-    ``total_timeout`` limits a request regardless of progress. ``headers`` go with every HTTP request, ``env`` is added
-    to the small environment of a command, which runs in ``cwd``. ``auth`` authenticates the client to a server on HTTP;
-    the time that this takes counts toward no limit. ``revision`` is the protocol revision to speak; without it, the
-    revision is negotiated, and remembered for as long as the process lives. ``transport`` is that of a URL: ``"http"``
-    is Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE; without it the second is tried if the first is refused.
-    ``facts`` describes the server in its own words.
+    A capability without a handler (``elicit``, ``sample``, ``roots``) is not declared, so that servers do not ask. The
+    time that an answer or a sign-in takes counts toward no limit. ``facts`` describes the server in its own words.
 
-    ``on_tools_changed``, ``on_resources_changed`` and ``on_prompts_changed`` are called when the server reports that a
-    list has changed, ``on_lost`` when a channel breaks that this end has not closed; ``on_log`` receives log messages
-    of the server, from ``log_level`` upwards.
-
-    ``elicit``, ``sample`` and ``roots`` answer questions of the server (:class:`tooltrue.client.answers.Answers`);
-    capabilities without a handler are not declared, so that servers do not ask. The time that an answer takes counts
-    toward no limit. ``questions`` limits how much a server may ask: :class:`tooltrue.QuestionLimits`, or the
-    :class:`tooltrue.client.question_limits.QuestionGate` that several clients of one server share.
+    - ``target``: a URL, a command (a string, a list, or the path of a ``.py`` file), a :class:`tooltrue.Server`,
+      or a :class:`tooltrue.ClientLink`, the client's end of a transport of one's own.
+    - ``timeout``: the limit on each wait for an answer, in seconds; progress that the caller follows restarts it.
+    - ``total_timeout``: the limit on a request regardless of progress, in seconds.
+    - ``headers``: go with every HTTP request.
+    - ``auth``: authenticates the client to a server on HTTP.
+    - ``env``: variables that are added to the small environment of a command.
+    - ``cwd``: the folder in which a command runs.
+    - ``on_tools_changed``: called when the server reports that its list of tools has changed.
+    - ``on_resources_changed``: called when the server reports that its list of resources has changed.
+    - ``on_prompts_changed``: called when the server reports that its list of prompts has changed.
+    - ``on_lost``: called when a channel breaks that this end has not closed.
+    - ``on_log``: receives log messages of the server.
+    - ``log_level``: the lowest level that ``on_log`` receives.
+    - ``elicit``: answers forms and visits, for the user (:class:`tooltrue.client.answers.Answers`).
+    - ``sample``: answers requests for a completion of the client's model.
+    - ``roots``: the folders that the client offers.
+    - ``questions``: limits on what a server may ask: :class:`tooltrue.QuestionLimits`, or the
+      :class:`tooltrue.client.question_limits.QuestionGate` that several clients of one server share.
+    - ``revision``: the protocol revision to speak. Without it, the revision is negotiated, and remembered for as long
+      as the process lives.
+    - ``transport``: that of a URL: ``"http"`` is Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE. Without it the
+      second is tried if the first is refused.
     """
 
     def __init__(

@@ -108,19 +108,29 @@ class Announcement(Value, frozen=True):
 class Host:
     """``async with Host(servers) as host``: the tools of all servers, by stable names, behind one guard.
 
-    ``servers`` is a file's :class:`HostConfig`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
-    ``approve_launch`` is shown each command before it is started for the first time, and after each change; without it,
-    a command that has not been approved before is refused. ``ask_input`` supplies the inputs of a file; ``elicit`` and
-    ``sample`` answer the requests of servers, each server within ``questions``, restarts included; ``roots`` are the
-    folders disclosed to them. ``heard`` receives the log messages of servers.
-
-    ``pins`` store the contract of each server of a file at first use, and quarantine changes until they are accepted;
-    ``judge`` decides about servers without a pin. ``front`` puts questions to a person, such as ``terminal()`` or
-    ``callback(function)``; without one, a call that needs approval is refused with a ticket for
-    ``tooltrue approvals``. ``rules`` is the operator's file; it takes precedence over ``guard`` and ``hosting``, the
-    settings of the layers. ``layers`` are the author's own middleware, placed among them as for
-    :class:`tooltrue.Server`. ``guarding`` replaces the layers, the author's too. ``audit`` says where records go, as
-    for :class:`tooltrue.Server`.
+    - ``servers``: a file's :class:`HostConfig`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
+    - ``approve_launch``: is shown each command before it is started for the first time, and after each change. Without
+      it, a command that has not been approved before is refused.
+    - ``ask_input``: supplies the inputs of a file.
+    - ``elicit``: answers the forms and visits of servers, for the user.
+    - ``sample``: answers the servers' requests for a completion of the model.
+    - ``roots``: the folders disclosed to servers.
+    - ``questions``: limits on what each server may ask, restarts included.
+    - ``heard``: receives the log messages of servers.
+    - ``pins``: store the contract of each server of a file at first use, and quarantine changes until they are
+      accepted.
+    - ``judge``: decides about servers without a pin.
+    - ``front``: puts questions to a person, such as ``terminal()`` or ``callback(function)``. Without one, a call that
+      needs approval is refused with a ticket for ``tooltrue approvals``.
+    - ``rules``: the operator's file. It takes precedence over ``guard`` and ``hosting``.
+    - ``guard``: the settings of the layers that a server has too.
+    - ``hosting``: the settings of the layers that only a host has.
+    - ``layers``: the author's own middleware, placed among them as for :class:`tooltrue.Server`.
+    - ``guarding``: replaces the layers, the author's too.
+    - ``audit``: the destination of audit records, as for :class:`tooltrue.Server`.
+    - ``facts``: the state of the layers, such as counts and approvals; by default in memory.
+    - ``patience``: time limits and back-off for starting servers.
+    - ``launches``: the store of approved commands.
     """
 
     def __init__(

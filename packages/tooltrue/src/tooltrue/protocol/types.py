@@ -122,6 +122,9 @@ def _base64(data: bytes) -> str:
 
 
 class Annotations(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Hints for the client of a content block or resource: for whom it is, its ``priority`` from 0 to 1, and when it was
+    last modified (ISO 8601)."""
+
     audience: list[Literal["user", "assistant"]] | None = None
     priority: float | None = None
     lastModified: str | None = None
@@ -138,6 +141,8 @@ class _ContentBlock(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
 
 class TextContent(_ContentBlock, frozen=True, omit_defaults=True, tag="text"):
+    """A block of text."""
+
     text: str
 
 
@@ -154,14 +159,16 @@ class _Binary(_ContentBlock, frozen=True, omit_defaults=True):
 
 
 class ImageContent(_Binary, frozen=True, omit_defaults=True, tag="image"):
-    """``data`` is base64; :meth:`of` makes it from bytes."""
+    """A picture. ``data`` is base64; :meth:`of` makes it from bytes."""
 
 
 class AudioContent(_Binary, frozen=True, omit_defaults=True, tag="audio"):
-    """``data`` is base64; :meth:`of` makes it from bytes."""
+    """A sound. ``data`` is base64; :meth:`of` makes it from bytes."""
 
 
 class ResourceLink(_ContentBlock, frozen=True, omit_defaults=True, tag="resource_link"):
+    """A link to a resource, which the client may read. ``size`` is in bytes."""
+
     uri: str
     name: str
     title: str | None = None
@@ -172,6 +179,8 @@ class ResourceLink(_ContentBlock, frozen=True, omit_defaults=True, tag="resource
 
 
 class TextResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The contents of a resource, as text."""
+
     uri: str
     text: str
     mimeType: str | None = None
@@ -179,7 +188,7 @@ class TextResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 
 class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """``blob`` is base64; :meth:`of` makes it from bytes."""
+    """The contents of a resource, as bytes. ``blob`` is base64; :meth:`of` makes it from bytes."""
 
     uri: str
     blob: str
@@ -193,6 +202,8 @@ class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 
 class EmbeddedResource(_ContentBlock, frozen=True, omit_defaults=True, tag="resource"):
+    """The contents of a resource within a result: a :class:`TextResource` or a :class:`BlobResource`."""
+
     resource: Any  # TextResource | BlobResource: msgspec cannot tell two untagged structs apart
 
 
@@ -300,13 +311,15 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PromptMessage(msgspec.Struct, frozen=True):
-    """``content`` is one content block."""
+    """One message of a prompt. ``content`` is one content block."""
 
     role: Literal["user", "assistant"]
     content: Any
 
 
 class PromptResult(msgspec.Struct, frozen=True):
+    """The messages of a prompt, filled in."""
+
     messages: list[PromptMessage]
     description: str | None = None
     meta: dict[str, Any] | None = None

@@ -54,8 +54,16 @@ class ToolSettings(TypedDict, total=False):
 class ResourceSettings(TypedDict, total=False):
     """The arguments of the ``resource`` decorator.
 
-    ``size`` is in bytes. ``blocking=False``: a plain function that is known to be quick is called without a thread.
-    ``untrusted=True``: the contents come from strangers, and are marked so for the client.
+    - ``name``: the name of the resource, by default that of the function.
+    - ``title``: the name that a person sees in a client.
+    - ``description``: the text for the model, by default the docstring of the function.
+    - ``mime_type``: the media type of the contents.
+    - ``size``: the size of the contents, in bytes.
+    - ``annotations``: for whom the contents are, and how important they are.
+    - ``icons``: pictures of the resource that a client may show.
+    - ``meta``: published in the ``_meta`` of the resource.
+    - ``blocking=False``: a plain function that is known to be quick is called without a thread.
+    - ``untrusted=True``: the contents come from strangers, and are marked so for the client.
     """
 
     name: str
@@ -71,7 +79,15 @@ class ResourceSettings(TypedDict, total=False):
 
 
 class PromptSettings(TypedDict, total=False):
-    """The arguments of the ``prompt`` decorator."""
+    """The arguments of the ``prompt`` decorator.
+
+    - ``name``: the name of the prompt, by default that of the function.
+    - ``title``: the name that a person sees in a client.
+    - ``description``: the text for a person, by default the docstring of the function.
+    - ``icons``: pictures of the prompt that a client may show.
+    - ``meta``: published in the ``_meta`` of the prompt.
+    - ``blocking=False``: a plain function that is known to be quick is called without a thread.
+    """
 
     name: str
     title: str

@@ -43,13 +43,13 @@ __all__ = [
 
 
 class Allow(Value, frozen=True):
-    """``rule``, here and below, is the name of the rule that decided; empty if no rule did."""
+    """The call may run. ``rule``, here and below, is the name of the rule that decided; empty if no rule did."""
 
     rule: str = ""
 
 
 class Deny(Value, frozen=True):
-    """``reason`` is told to the caller. ``hidden``: for this caller the tool does not exist, and no reason is told.
+    """The call is refused. ``reason`` is told to the caller. ``hidden``: for this caller the tool does not exist, and no reason is told.
     ``scopes`` are those, all together, with which the caller would be let in, if it can get them. ``fault`` is the id
     in the log of a decision that failed."""
 

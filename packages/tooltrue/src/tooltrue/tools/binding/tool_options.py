@@ -89,13 +89,19 @@ class Completes(Value, frozen=True):
 class ToolOptions(Value, frozen=True):
     """The settings of a tool; each has a default.
 
+    - ``name``: the name of the tool, by default that of the function.
+    - ``title``: the name that a person sees in a client.
+    - ``description``: the text for the model, by default the docstring of the function.
     - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose data),
       ``open-world`` (acts on other systems). Undeclared counts as ``write``, and no hints are published, so that
       clients assume the worst.
     - ``idempotent``: calling again with the same arguments has no further effect.
     - ``open_world``: the tool talks to other systems; published with the effect, ``False`` by default.
-    - ``seconds``, ``max_bytes`` of result and ``max_argument_bytes``: limits of this tool; by default the server's.
-    - ``rate``: the rate limit per caller. ``at_once``: how many calls of it run at the same time.
+    - ``seconds``: the time limit of a call; by default the server's.
+    - ``max_bytes``: the size limit of a result; by default the server's.
+    - ``max_argument_bytes``: the size limit of the arguments; by default the server's.
+    - ``rate``: the rate limit per caller.
+    - ``at_once``: how many calls of it run at the same time.
     - ``isolation="process"``: each call runs in a process of its own, which is killed at its timeout.
     - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
@@ -124,6 +130,8 @@ class ToolOptions(Value, frozen=True):
     - ``excused``: rules of ``tooltrue check`` that are not followed here, by their code, each with the reason. They
       are not published.
     - ``examples``: arguments that are checked against the schema and published in it.
+    - ``icons``: pictures of the tool that a client may show.
+    - ``meta``: published in the ``_meta`` of the tool.
     """
 
     name: str | None = None
