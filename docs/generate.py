@@ -2,7 +2,7 @@
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
 `contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; `rules/`, from the cards in
 `packages/tooltrue-check/src/tooltrue_check/rules`; and `reference/`, from docstrings (`api_reference.py`). The tables
-of layers, in README.md and three pages, are made from `tooltrue.policy.pipeline`.
+of layers, in README.md and three pages, are made from `tooltrue.policy.pipeline`, and so is the picture `pipeline.svg`.
 
     python docs/generate.py
 
@@ -32,6 +32,7 @@ DOCS = Path(__file__).parent
 sys.path += [str(DOCS), str(DOCS.parent / "tests")]  # modules of the repository that are not installed
 
 from api_reference import reference_pages  # noqa: E402 - found by the line above
+from pipeline_picture import picture  # noqa: E402
 
 from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
 from security import table as attacks  # noqa: E402
@@ -54,6 +55,8 @@ def pages() -> dict[str, str]:
         "host-guard.md": with_layers(DOCS / "host-guard.md"),
         **rule_pages(),
         **reference_pages(),
+        "pipeline.svg": picture(),
+        "zh/pipeline.svg": picture("zh"),
     }
 
 
@@ -429,7 +432,7 @@ def _reasons(rows: Iterable[Requirement], why: Callable[[Requirement], str | Non
 
 
 if __name__ == "__main__":
-    for folder in MADE:
+    for folder in (*MADE, "zh"):
         (DOCS / folder).mkdir(exist_ok=True)
     for name, text in pages().items():
         (DOCS / name).write_text(text, "utf-8")
