@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts everything \
-	bench-host client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
+	bench-host site client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -83,6 +83,10 @@ bench-instructions: setup  ## instructions of a call, counted by valgrind; BENCH
 bench-host: setup  ## ten servers behind a host: the time until they are ready, and their memory; BENCH="--rounds 9"
 	$(BIN)/python bench/host.py $(BENCH)
 
+site: $(filter $(OWN_UV),$(UV))  ## the documentation as a static site, in site/; a broken link fails
+	@UV_PROJECT_ENVIRONMENT=.site/environment $(UV) sync --quiet --locked --only-group site
+	@.site/environment/bin/python docs/build_site.py
+
 interop: setup  ## the official clients and Inspector against our server
 	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)
 
@@ -110,4 +114,4 @@ schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a che
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
 clean:  ## remove the files that these commands have made
-	rm -rf .venv .tools .bench .interop .schema-suite .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
+	rm -rf .venv .tools .bench .interop .schema-suite .site site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
