@@ -4,12 +4,14 @@ A name stands on the page of the first row of `PLACES` that its module begins wi
 here. An item "- ``name``: text" of a docstring describes the parameter of this name.
 """
 
+import ast
 import importlib
 import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
@@ -81,8 +83,25 @@ class Entry:
     @property
     def docstring(self) -> str:
         """The docstring of the object itself, not one that it inherits."""
+        if is_alias(self.value):
+            return _written_below(self.module, self.name)
         own = vars(self.value).get("__doc__") if inspect.isclass(self.value) else self.value.__doc__
         return inspect.cleandoc(own or "")
+
+
+def is_alias(value: Any) -> bool:
+    """Whether it is a name for a union or another composed type."""
+    return bool(get_args(value)) and not inspect.isclass(value)
+
+
+def _written_below(module: str, name: str) -> str:
+    """The string below the assignment of a name, which Python does not keep."""
+    body = ast.parse(inspect.getsource(importlib.import_module(module))).body
+    for statement, following in pairwise(body):
+        assigned = isinstance(statement, ast.AnnAssign) and getattr(statement.target, "id", "") == name
+        if assigned and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+            return inspect.cleandoc(str(following.value.value))
+    return ""
 
 
 @cache
@@ -184,6 +203,8 @@ def _member(name: str, member: Any) -> tuple[str, str, str]:
 def _signed(name: str, value: Any, *, skip_first: bool = False) -> str:
     """The call with its parameters and types, one a line where it is long. A parameter of type ``Never`` is left out:
     it refuses names that do not exist."""
+    if is_alias(value):
+        return f"{name}: TypeAlias = {_type(value)}"
     if inspect.isclass(value) and issubclass(value, Exception) and "__init__" not in vars(value):
         return f"class {name}({', '.join(base.__name__ for base in value.__bases__)})"
     signature = _signature(value)

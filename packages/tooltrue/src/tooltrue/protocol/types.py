@@ -255,6 +255,7 @@ class InputRequiredResult(msgspec.Struct, frozen=True):
 
 
 ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult
+"""The outcome of a call: its result, or questions that have to be answered first."""
 
 
 class ResourceDefinition(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -488,6 +488,8 @@ class ToolCall(Mutable, gc=True):
 
 
 class ResourceRead(Value, frozen=True):
+    """A request for the contents of a resource, or of a stored result."""
+
     uri: str
     context: RequestContext
 
@@ -497,6 +499,8 @@ class ResourceFollow(ResourceRead, frozen=True):
 
 
 class PromptGet(Value, frozen=True):
+    """A request for the messages of a prompt, with its arguments."""
+
     name: str
     arguments: Mapping[str, str]
     context: RequestContext
@@ -518,6 +522,7 @@ class CompletionGet(Value, frozen=True):
 
 LibraryOperation: TypeAlias = ResourceRead | PromptGet | CompletionGet
 Operation: TypeAlias = ToolCall | LibraryOperation
+"""An operation that passes the layers: a call, a read, a prompt or a completion."""
 
 Entry: TypeAlias = wire.ResourceDefinition | wire.ResourceTemplate | wire.Prompt
 """An entry of a library."""
