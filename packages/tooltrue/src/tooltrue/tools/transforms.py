@@ -132,12 +132,13 @@ def transformed(inner: Source, transforms: Mapping[str, Transform]) -> Provider:
     the log, so that no argument is open that should be hidden.
     """
     provider = provider_of(inner)
-    _check_known(provider, transforms)
-    return _Transformed(provider, dict(transforms))
+    return _Transformed(provider, dict(transforms), _checked(provider, transforms))
 
 
-def _check_known(provider: Provider, transforms: Mapping[str, Transform]) -> None:
+def _checked(provider: Provider, transforms: Mapping[str, Transform]) -> set[str]:
+    """Check the tools that are known now. Return the names of the others."""
     context = RequestContext(EVERYONE, SILENT)
+    unknown: set[str] = set()
     for name, transform in transforms.items():
         try:
             tool = provider.known_tool(name, context)
@@ -145,8 +146,11 @@ def _check_known(provider: Provider, transforms: Mapping[str, Transform]) -> Non
             raise DefinitionError.of(TRANSFORM_UNKNOWN_TOOL, name=name) from None
         if tool is not None and tool.name != name:  # an old name
             raise DefinitionError.of(TRANSFORM_UNKNOWN_TOOL, name=name)
-        if tool is not None:
+        if tool is None:
+            unknown.add(name)
+        else:
             _made(tool, transform)
+    return unknown
 
 
 # --- one tool ---------------------------------------------------------------------------------------------------------
@@ -378,12 +382,12 @@ def _with_preview(derived: _Derived) -> Tool:
 
 
 class _Transformed(Wrapper, frozen=True):
-    """``_derived`` holds ``None`` for a tool that is withheld."""
+    """``unseen`` are the names without a known tool so far; ``_derived`` holds ``None`` for a tool that is withheld."""
 
     transforms: Mapping[str, Transform]
+    unseen: set[str]
     _lists: DerivedLists[Tool] = field(default_factory=DerivedLists[Tool])
     _derived: DerivedValues[Tool, _Derived | None] = field(default_factory=DerivedValues[Tool, "_Derived | None"])
-    _missing: set[str] = field(default_factory=set[str])
 
     def _of(self, tool: Tool) -> _Derived | None:
         return self._derived.of(tool, self._make)
@@ -407,21 +411,17 @@ class _Transformed(Wrapper, frozen=True):
         return self._lists.of([tools], lambda: self._made_list(tools))
 
     def _made_list(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-        self._note_missing(frozenset(tool.name for tool in tools))
+        if self.unseen:
+            self._note_missing(frozenset(tool.name for tool in tools))
         made = ((tool, self._of(tool) if tool.name in self.transforms else None) for tool in tools)
         shown = (tool if tool.name not in self.transforms else derived and derived.tool for tool, derived in made)
         return tuple(tool for tool in shown if tool is not None)
 
     def _note_missing(self, names: frozenset[str]) -> None:
-        """Log the names that no listed tool has, once; of a local tool that is hidden here, nothing is logged."""
-        for name in self.transforms.keys() - names - self._missing:
-            try:
-                is_hidden = self.inner.known_tool(name, RequestContext(EVERYONE, SILENT)) is not None
-            except UnknownTool:
-                is_hidden = False
-            if not is_hidden:
-                self._missing.add(name)
-                _log.warning("%s", coded_sentence(TRANSFORM_WITHOUT_TOOL, "en", {"name": name}))
+        """Log the names that no tool of the first list has."""
+        for name in sorted(self.unseen - names):
+            _log.warning("%s", coded_sentence(TRANSFORM_WITHOUT_TOOL, "en", {"name": name}))
+        self.unseen.clear()
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._shown(await self.inner.find_tool(name, context), name)
