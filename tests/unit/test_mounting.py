@@ -277,6 +277,16 @@ def test_tools_of_mounted_servers_are_disabled_by_their_outer_names():
     assert names(Server("outermost", audit=False, toolsets=[outer])) == ["in_greet", "wipe"]
 
 
+def test_an_old_name_disables_the_tool_of_a_mounted_server():
+    inner, outer = Server("inner", audit=False), Server("outer", audit=False)
+    inner.add_tool(lambda: "", name="remove", replaces="rm")
+    outer.mount(inner)
+    outer.disable("rm")
+    assert names(outer) == []
+    assert unknown(outer, "remove")
+    assert unknown(outer, "rm")
+
+
 def test_resources_and_prompts_are_disabled_too():
     server, told = made("s"), list[ProviderChange]()
     server.provider.watch(told.append)

@@ -205,8 +205,10 @@ class Server:
             personal=personal,
             layers=_placed(layers) if layers else None,
         )
-        meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
-        meter.gauges["tooltrue_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
+        meter = self._guard.meter
+        meter.gauges["tooltrue_threads_abandoned"] = lambda: sum(
+            pool.abandoned for server in (self, *self._mounted) for pool in (server.tools.pool, server.library.pool)
+        )
         meter.gauges["tooltrue_audit_lost_total"] = lambda: self._assembly.recorder.log.lost
         meter.gauges["tooltrue_audit_failing"] = lambda: self._assembly.recorder.log.failing
         meter.gauges["tooltrue_audit_behind"] = lambda: self._assembly.recorder.log.behind

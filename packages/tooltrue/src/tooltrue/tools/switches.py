@@ -23,8 +23,8 @@ __all__ = ["Switched", "Switches", "composed", "switch"]
 
 
 class Switches:
-    """The names and tags that are disabled. Of two settings that concern a tool, the later one holds, except that a
-    tool that was disabled by its name is enabled by its name alone.
+    """The names, present or old, and the tags that are disabled. Of two settings that concern a tool, the later one
+    holds, except that a tool that was disabled by its name is enabled by its name alone.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Switches:
         return bool(self._names or self._tags)
 
     def is_off(self, tool: Tool) -> bool:
-        if tool.name in self._names:
+        if not self._names.isdisjoint(tool.names):
             return True
         tags = self._tags & tool.tags
         return bool(tags) and not tags <= self._despite.get(tool.name, frozenset())

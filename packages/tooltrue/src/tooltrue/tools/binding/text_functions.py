@@ -36,14 +36,14 @@ from tooltrue.tools.wording import (
     UNKNOWN_ARGUMENT,
 )
 
-__all__ = ["Argument", "TextFunction"]
+__all__ = ["TextArgument", "TextFunction"]
 
 MAX_VALUES = 100
 
 Suggest = Callable[[str, Mapping[str, str], RequestContext], Awaitable[Sequence[str]]]
 
 
-class Argument(Value, frozen=True):
+class TextArgument(Value, frozen=True):
     """``suggest(prefix, arguments, context)`` returns the values with this prefix; ``None`` if there are no
     suggestions.
     """
@@ -160,7 +160,7 @@ def _problems(error: pydantic.ValidationError) -> Iterable[str]:
 _WORDS = {"missing": "is required", "extra_forbidden": "there is no such argument"}
 
 
-def _arguments(signature: Signature, schema: Mapping[str, Any], pool: ThreadPool) -> dict[str, Argument]:
+def _arguments(signature: Signature, schema: Mapping[str, Any], pool: ThreadPool) -> dict[str, TextArgument]:
     properties: Mapping[str, Any] = schema.get("properties", {})
     definitions: Mapping[str, Any] = schema.get("$defs", {})
     return {
@@ -171,13 +171,13 @@ def _arguments(signature: Signature, schema: Mapping[str, Any], pool: ThreadPool
 
 def _argument(
     parameter: FunctionParameter, schema: Mapping[str, Any], definitions: Mapping[str, Any], pool: ThreadPool
-) -> Argument:
+) -> TextArgument:
     choices = tuple(map(_spelt, _choices(schema, definitions)))
     if not (_all_fit(choices, parameter.type) if choices else _is_text(schema, definitions)):
         raise DefinitionError.of(PARAMETER_NOT_TEXT_CONVERTIBLE, name=parameter.name)
     needed = parameter.default is MISSING
     suggest = _suggest(parameter.type, choices, pool)
-    return Argument(parameter.key, schema.get("title"), schema.get("description"), needed, suggest)
+    return TextArgument(parameter.key, schema.get("title"), schema.get("description"), needed, suggest)
 
 
 def _suggest(type_: Any, choices: Sequence[str], pool: ThreadPool) -> Suggest | None:
