@@ -287,6 +287,21 @@ def test_an_old_name_disables_the_tool_of_a_mounted_server():
     assert unknown(outer, "rm")
 
 
+def test_a_rule_may_name_a_tool_that_is_disabled(tmp_path: Path):
+    file = tmp_path / "tooltrue.toml"
+    file.write_text('[[rules]]\nthen = "allow"\ntools = ["greet", "in_wipe"]\n')
+    server = made("s", rules=str(file))
+    server.mount(made("inner"), "in")
+    server.disable("greet", "in_wipe")
+
+    async def act() -> None:
+        async with server.serving():
+            """It does not fail."""
+
+    asyncio.run(act())
+    assert names(server) == []
+
+
 def test_resources_and_prompts_are_disabled_too():
     server, told = made("s"), list[ProviderChange]()
     server.provider.watch(told.append)

@@ -51,7 +51,7 @@ from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider, Source, provider_of, servers_in
-from tooltrue.tools.views import prefixed
+from tooltrue.tools.views import prefixed, switchable
 from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
 from tooltrue.tools.wording import (
     HINT_EQUIVALENT_HERE,
@@ -214,7 +214,7 @@ class Server:
         meter.gauges["tooltrue_audit_behind"] = lambda: self._assembly.recorder.log.behind
         self._guard.abuse_events.listen(lambda event: meter.count_event(event.kind))
         own = shelved(self.tools, self.library)
-        self._provider = self._composed(own, *toolsets) if toolsets else own
+        self._provider = switchable(own, *toolsets) if toolsets else own
         self._contents: Contents[Server] | None = None
         self._facts = facts
         self._keys = keys
@@ -361,14 +361,8 @@ class Server:
         if any(server is self for server in servers_in(part)):
             raise DefinitionError.of(SERVER_MOUNTED_IN_ITSELF, name=self.name)
         self._check_mounted(servers_in(part))
-        self._provider = self._composed(self._provider, part)
+        self._provider = switchable(self._provider, part)
         self.mountable.replace(self._provider)
-
-    @staticmethod
-    def _composed(provider: Provider, *parts: Source) -> Provider:
-        from tooltrue.tools.switches import composed  # noqa: PLC0415 - many servers have their own tools alone
-
-        return composed(provider, *parts)
 
     def disable(
         self,

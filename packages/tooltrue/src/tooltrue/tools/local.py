@@ -213,6 +213,8 @@ class LocalToolset(NoLibrary):
             if self._listed is None:
                 self._varies = any(bound.visible for bound in self._bound.values())
                 self._listed = tuple(bound.tool for _, bound in sorted(self._bound.items()))
+            if self._off and context.principal is EVERYONE:
+                return tuple(bound.tool for _, bound in sorted({**self._bound, **self._off}.items()))
             if not self._varies:
                 return self._listed
             everyone = tuple(self._bound.values())
@@ -235,6 +237,8 @@ class LocalToolset(NoLibrary):
 
     def _find(self, name: str, context: RequestContext) -> Bound:
         bound = self._bound.get(name) or self._bound.get(self._now.get(name, ""))
+        if bound is None and context.principal is EVERYONE:
+            bound = self._off.get(name)
         if bound is None or not _shows(bound, context):
             raise UnknownTool(name)
         return bound

@@ -9,17 +9,15 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from tooltrue.errors import UnknownTool
-from tooltrue.protocol.types import ToolOutcome, field
-from tooltrue.tools.memo import Remembered
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.toolset import Provider, Source, Wrapper
-from tooltrue.tools.views import combined, tag_set
-from tooltrue.tools.vocabulary import EVERYONE, ProviderChange, RequestContext, Tool, ToolCall, Unwatch
+from tooltrue.tools.views import switches_of, tag_set
+from tooltrue.tools.vocabulary import EVERYONE, ProviderChange, RequestContext, Tool, Unwatch
 
 if TYPE_CHECKING:
     from tooltrue.tools.local import LocalToolset
+    from tooltrue.tools.toolset import Provider
 
-__all__ = ["Switched", "Switches", "composed", "switch"]
+__all__ = ["Switches", "switch"]
 
 
 class Switches:
@@ -32,6 +30,8 @@ class Switches:
         self._names: frozenset[str] = frozenset()
         self._tags: frozenset[str] = frozenset()
         self._despite: dict[str, frozenset[str]] = {}  # of a tool that was enabled by name, the tags that do not count
+        self._watchers: list[Callable[[ProviderChange], None]] = []
+        self.any_off = False
 
     def disable(self, names: Collection[str], tags: frozenset[str]) -> None:
         with self._lock:
@@ -39,6 +39,8 @@ class Switches:
             self._tags |= tags
             rest = {name: despite - tags for name, despite in self._despite.items() if name not in names}
             self._despite = {name: despite for name, despite in rest.items() if despite}
+            self.any_off = bool(self._names or self._tags)
+        self._notify()
 
     def enable(self, names: Collection[str], tags: frozenset[str]) -> None:
         with self._lock:
@@ -46,10 +48,16 @@ class Switches:
             self._tags -= tags
             if self._tags:
                 self._despite = {**self._despite, **dict.fromkeys(names, self._tags)}
+            self.any_off = bool(self._names or self._tags)
+        self._notify()
 
-    @property
-    def any_off(self) -> bool:
-        return bool(self._names or self._tags)
+    def _notify(self) -> None:
+        for changed in tuple(self._watchers):
+            changed(ProviderChange("tools"))
+
+    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
 
     def is_off(self, tool: Tool) -> bool:
         if not self._names.isdisjoint(tool.names):
@@ -58,77 +66,23 @@ class Switches:
         return bool(tags) and not tags <= self._despite.get(tool.name, frozenset())
 
 
-class Switched(Wrapper, frozen=True):
-    """The tools of ``inner`` that are not disabled."""
-
-    switches: Switches
-    _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
-    _watchers: list[Callable[[ProviderChange], None]] = field(default_factory=list[Callable[[ProviderChange], None]])
-
-    def knows(self, name: str) -> bool:
-        """Whether a tool may have this name, disabled or not. ``True`` where only a server elsewhere can tell."""
-        try:
-            self.inner.known_tool(name, RequestContext(EVERYONE, SILENT))
-        except UnknownTool:
-            return False
-        return True
-
-    def changed(self) -> None:
-        """Notify the watchers that tools were disabled or enabled."""
-        for changed in tuple(self._watchers):
-            changed(ProviderChange("tools"))
-
-    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        tools = await self.inner.list_tools(context)
-        if not self.switches.any_off:
-            return tools
-        return self._last.same(tuple(tool for tool in tools if not self.switches.is_off(tool)), context.principal.id)
-
-    def _checked(self, tool: Tool, name: str) -> Tool:
-        if self.switches.any_off and self.switches.is_off(tool):
-            raise UnknownTool(name)
-        return tool
-
-    async def find_tool(self, name: str, context: RequestContext) -> Tool:
-        return self._checked(await self.inner.find_tool(name, context), name)
-
-    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
-        tool = self.inner.known_tool(name, context)
-        return None if tool is None else self._checked(tool, name)
-
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if self.switches.any_off:
-            await self.find_tool(call.name, call.context)
-        return await self.inner.call_tool(call)
-
-    def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
-        end = self.inner.watch(changed)
-        self._watchers.append(changed)
-
-        def unwatch() -> None:
-            end()
-            if changed in self._watchers:
-                self._watchers.remove(changed)
-
-        return unwatch
-
-
-def composed(provider: Provider, *parts: Source) -> Switched:
-    """Return ``provider`` and ``parts`` as one, whose tools can be disabled. Disabled ones of ``provider`` stay so."""
-    if isinstance(provider, Switched):
-        return Switched(combined(provider.inner, *parts), provider.switches)
-    return Switched(combined(provider, *parts), Switches())
-
-
 def switch(own: LocalToolset, served: Provider, names: Collection[str], tags: Collection[str], *, on: bool) -> None:
     """Disable or enable tools of a server: its ``own``, and the others that it serves. Raises ``UnknownTool``."""
-    view = served if isinstance(served, Switched) else None
+    switches = switches_of(served)
     others = [name for name in names if not own.has(name)]
     for name in others:
-        if view is None or not view.knows(name):
+        if switches is None or not _knows(served, name):
             raise UnknownTool(name)
     mine = [name for name in names if name not in others]
     (own.enable if on else own.disable)(*mine, tags=tags)
-    if view is not None:
-        (view.switches.enable if on else view.switches.disable)(others, tag_set(tags))
-        view.changed()
+    if switches is not None:
+        (switches.enable if on else switches.disable)(others, tag_set(tags))
+
+
+def _knows(served: Provider, name: str) -> bool:
+    """Whether a tool may have this name, disabled or not. ``True`` where only a server elsewhere can tell."""
+    try:
+        served.known_tool(name, RequestContext(EVERYONE, SILENT))
+    except UnknownTool:
+        return False
+    return True

@@ -11,7 +11,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain, pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tooltrue.errors import DefinitionError, InvalidArguments, UnknownEntry, UnknownTool
 from tooltrue.protocol import types as wire
@@ -42,7 +42,10 @@ from tooltrue.tools.vocabulary import (
 )
 from tooltrue.tools.wording import DERIVED_TOOL_NAME_INVALID, TOOL_NAME_COLLISION
 
-__all__ = ["check_exchange", "combined", "filtered", "prefixed", "renamed", "tag_set"]
+if TYPE_CHECKING:
+    from tooltrue.tools.switches import Switches
+
+__all__ = ["check_exchange", "combined", "filtered", "prefixed", "renamed", "switchable", "switches_of", "tag_set"]
 
 T = TypeVar("T")
 
@@ -261,19 +264,42 @@ def _without_names(tool: Tool, names: frozenset[str]) -> Tool:
     return _replacing(tool, tuple(name for name in tool.replaces if name not in names))
 
 
+def switchable(provider: Provider, *parts: Source) -> Provider:
+    """Return ``provider`` and ``parts`` as one, whose tools can be disabled. Disabled ones of ``provider`` stay so."""
+    from tooltrue.tools.switches import Switches  # noqa: PLC0415 - many servers have their own tools alone
+
+    further = tuple(map(provider_of, parts))
+    if isinstance(provider, _Combined) and provider.switches is not None:
+        return _Combined((*provider.parts, *further), provider.switches)
+    return _Combined((provider, *further), Switches())
+
+
+def switches_of(provider: Provider) -> Switches | None:
+    """Return the switches of a provider that ``switchable`` has made."""
+    return provider.switches if isinstance(provider, _Combined) else None
+
+
 class _Combined(Value, frozen=True):
     """Several providers as one. The first that has a resource or prompt serves it; a fixed resource of any part
-    precedes the templates of all.
+    precedes the templates of all. ``switches`` disable tools.
     """
 
     parts: tuple[Provider, ...]
+    switches: Switches | None = None
     _lists: Mapping[str, DerivedLists[Any]] = field(
         default_factory=lambda: defaultdict[str, DerivedLists[Any]](DerivedLists)
     )
+    _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
-        return self._lists["tools"].of(lists, lambda: _without_taken(_sorted(chain.from_iterable(lists))))
+        tools: Tools = self._lists["tools"].of(lists, lambda: _without_taken(_sorted(chain.from_iterable(lists))))
+        if self.switches is None or not self.switches.any_off or context.principal is EVERYONE:
+            return tools
+        return self._last.same(tuple(tool for tool in tools if not self._is_off(tool, context)), context.principal.id)
+
+    def _is_off(self, tool: Tool, context: RequestContext) -> bool:
+        return self.switches is not None and self.switches.is_off(tool) and context.principal is not EVERYONE
 
     async def _owner(self, name: str, context: RequestContext) -> tuple[Provider, Tool]:
         owners: list[tuple[Provider, Tool]] = []
@@ -281,7 +307,10 @@ class _Combined(Value, frozen=True):
             with contextlib.suppress(UnknownTool):
                 owners.append((part, await part.find_tool(name, context)))
         # A present name takes precedence over an old one.
-        return _only(name, [one for one in owners if one[1].name == name] or owners)
+        owner = _only(name, [one for one in owners if one[1].name == name] or owners)
+        if self.switches is not None and self.switches.any_off and self._is_off(owner[1], context):
+            raise UnknownTool(name)
+        return owner
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = (await self._owner(name, context))[1]
@@ -296,6 +325,8 @@ class _Combined(Value, frozen=True):
                     return None
                 owners.append(tool)
         if not owners:
+            raise UnknownTool(name)
+        if self.switches is not None and self.switches.any_off and self._is_off(owners[0], context):
             raise UnknownTool(name)
         # Old names need a look at the other parts.
         return owners[0] if len(owners) == 1 and owners[0].name == name and not owners[0].replaces else None
@@ -312,11 +343,14 @@ class _Combined(Value, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         part, tool = await self._owner(call.name, call.context)
-        check_exchange(call, tool)
+        if tool is not call.tool:
+            check_exchange(call, tool)
         return await part.call_tool(replaced(call, tool=tool))
 
     def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         ends = [part.watch(changed) for part in self.parts]
+        if self.switches is not None:
+            ends.append(self.switches.watch(changed))
 
         def unwatch() -> None:
             for end in ends:
