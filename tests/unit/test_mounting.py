@@ -18,6 +18,7 @@ from tooltrue import (
     Limits,
     LocalToolset,
     Rate,
+    Route,
     RpcError,
     Server,
     TextResource,
@@ -29,7 +30,7 @@ from tooltrue.errors import ConfigurationError, DefinitionError, UnknownEntry, U
 from tooltrue.policy.config import read_operator_config
 from tooltrue.protocol.types import Value
 from tooltrue.server.service import SILENT
-from tooltrue.tools.toolset import Wrapper, servers_in
+from tooltrue.tools.toolset import Layer, Wrapper, servers_in
 from tooltrue.tools.vocabulary import LOCAL, ProviderChange, RequestContext, Tool
 
 CONTEXT = RequestContext(LOCAL, SILENT)
@@ -181,6 +182,18 @@ class Nobody(Value, frozen=True):
     """An authentication of its own."""
 
 
+class Logged(Layer, frozen=True):
+    """A layer of the author."""
+
+
+def unchanged(app: Any) -> Any:
+    return app
+
+
+async def page(request: object) -> Any:
+    raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     ("settings", "lost"),
     [
@@ -188,6 +201,8 @@ class Nobody(Value, frozen=True):
         ({"confirm": Confirm(effects=frozenset({"write", "destructive"}))}, "confirm"),
         ({"personal": "mask"}, "personal"),
         ({"authenticate": Nobody()}, "authenticate"),
+        ({"layers": [Logged]}, "layers"),
+        ({"middleware": [unchanged]}, "middleware"),
     ],
 )
 def test_protections_that_would_be_lost_are_refused(settings: dict[str, Any], lost: str):
@@ -216,10 +231,13 @@ def test_a_file_of_the_operator_for_a_mounted_server_is_never_ignored(tmp_path: 
 
 def test_limits_that_do_not_hold_are_logged(caplog: pytest.LogCaptureFixture):
     outer = made("outer")
-    outer.mount(made("inner", limits=Limits(seconds=2), secrets="keep", confirm=Confirm.never()), "in")
+    inner = made(
+        "inner", limits=Limits(seconds=2), secrets="keep", confirm=Confirm.never(), routes=[Route("/page", page)]
+    )
+    outer.mount(inner, "in")
     names(outer)
     [text] = caplog.messages
-    assert text.endswith("these settings of inner do not: limits. [TT3458]")
+    assert text.endswith("these settings of inner do not hold there: limits, routes. [TT3458]")
 
 
 # --- disabling
@@ -245,6 +263,25 @@ def test_a_disabled_tool_is_neither_listed_nor_called():
     assert names(server) == ["greet", "wipe"]
     assert not unknown(server, "greet")
     assert told == [ProviderChange("tools")] * 2
+
+
+def test_a_client_learns_of_a_tool_that_is_disabled_and_of_one_that_is_added_to_a_mounted_server():
+    inner, outer = made("inner"), made("outer")
+    outer.mount(inner, "in")
+
+    async def act() -> list[list[str]]:
+        told, lists = asyncio.Queue[object](), list[list[str]]()
+        async with Client(outer, on_tools_changed=lambda *_: told.put_nowait(None)) as client:
+            await client.list_tools()
+            for change in (lambda: outer.disable("in_wipe"), lambda: inner.add_tool(lambda: "", name="later")):
+                change()
+                async with asyncio.timeout(10):
+                    await told.get()
+                lists.append([tool.name for tool in await client.list_tools()])
+        return lists
+
+    before = ["greet", "in_greet", "wipe"]
+    assert asyncio.run(act()) == [before, ["greet", "in_greet", "in_later", "wipe"]]
 
 
 def test_tags_hold_for_later_tools_and_the_later_setting_holds():

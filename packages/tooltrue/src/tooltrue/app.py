@@ -435,7 +435,14 @@ class Server:
     def _own_settings(self) -> ServerSettings:
         from tooltrue.policy.mounting import ServerSettings  # noqa: PLC0415 - few servers are mounted
 
-        return ServerSettings(self.name, self._guard, self.authenticate, self._deployment.config is not None)
+        return ServerSettings(
+            self.name,
+            self._guard,
+            self.authenticate,
+            self._deployment.config is not None,
+            tuple(name for name, _ in self._middleware),
+            self._routes is not None,
+        )
 
     @overload
     def route(

@@ -22,12 +22,16 @@ _log = logging.getLogger("tooltrue")
 
 
 class ServerSettings(Value, frozen=True):
-    """The settings of a server that its pipeline enforces. ``has_file``: an operator's file holds for it."""
+    """The settings of a server that its pipeline and its endpoint enforce. ``has_file``: an operator's file holds for
+    it. ``middleware`` are the names of its ASGI middleware, ``has_routes``: it serves HTTP routes.
+    """
 
     name: str
     guard: Guard
     authenticate: Any
     has_file: bool
+    middleware: tuple[str, ...] = ()
+    has_routes: bool = False
 
 
 def check_mounted(outer: ServerSettings, mounted: ServerSettings) -> None:
@@ -37,13 +41,14 @@ def check_mounted(outer: ServerSettings, mounted: ServerSettings) -> None:
 
 
 def log_ignored(outer: ServerSettings, mounted: ServerSettings) -> None:
-    """Log the limits of the mounted server that do not hold."""
-    if ignored := [name for name in _LIMITS if _differs(outer, mounted, name)]:
+    """Log the limits and routes of the mounted server that do not hold."""
+    routes = ["routes"] if mounted.has_routes else []
+    if ignored := [*(name for name in _LIMITS if _differs(outer, mounted, name)), *routes]:
         facts = {"child": mounted.name, "parent": outer.name, "settings": ", ".join(ignored)}
         _log.warning("%s", coded_sentence(MOUNT_IGNORES_SETTINGS, "en", facts))
 
 
-_PROTECTIONS = ("rules", "decide")
+_PROTECTIONS = ("rules", "decide", "layers")
 _LIMITS = ("limits", "rate", "concurrency", "abuse")
 _BY_AUTHOR = "Server("
 """The beginning of the source of a setting that the author has written."""
@@ -65,5 +70,7 @@ def _lost(outer: ServerSettings, mounted: ServerSettings) -> Iterator[str]:
             yield name
     if mounted.authenticate is not None and mounted.authenticate is not outer.authenticate:
         yield "authenticate"
+    if not set(mounted.middleware).issubset(outer.middleware):
+        yield "middleware"
     if mounted.has_file:
         yield "the operator's file"

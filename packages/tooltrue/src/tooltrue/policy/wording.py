@@ -545,9 +545,9 @@ MOUNT_LOSES_SETTINGS: Final = message(
 )
 MOUNT_IGNORES_SETTINGS: Final = message(
     "TT3458",
-    "In {parent}, the limits of {parent} hold for the tools of {child}, and these settings of {child} do not: "
+    "{child} is mounted in {parent}, whose settings hold for it; these settings of {child} do not hold there: "
     "{settings}.",
-    "在 {parent} 中，{child} 的工具受 {parent} 的限制约束，{child} 的以下设置不生效：{settings}。",
+    "{child} 已挂载到 {parent}，以 {parent} 的设置为准；{child} 的以下设置在其中不生效：{settings}。",
 )
 
 # the layers of an author
