@@ -180,3 +180,40 @@ def test_a_name_that_gets_too_long_ends_a_server_before_it_serves():
 async def _serve(server: Server) -> None:
     async with server.serving():
         """It does not come to this."""
+
+
+@pytest.mark.parametrize("view", ["prefixed", "combined"])
+def test_a_tool_that_was_exchanged_since_its_arguments_were_checked_is_not_run_through_a_view(view: str):
+    tools = toolset("a")
+    outer = prefixed(tools, "x") if view == "prefixed" else combined(tools, toolset("z"))
+    name = names(outer)[0]
+    checked = asyncio.run(outer.find_tool(name, CONTEXT))
+    tools.remove("a")
+    tools.add_raw("a", {"type": "object", "required": ["path"]}, lambda arguments: arguments["path"], blocking=False)
+    with pytest.raises(UnknownTool):
+        asyncio.run(outer.call_tool(ToolCall(name, {}, CONTEXT, tool=checked)))
+
+
+def test_each_caller_has_its_own_list_and_keeps_it():
+    tools = toolset("read", "wipe")
+    hiding = filtered(tools, lambda tool, context: context.principal.id == "root" or tool.name != "wipe")
+    root = RequestContext(Principal("root"), SILENT)
+    for view in (prefixed(hiding, "x"), combined(hiding, toolset("z"))):
+        lists = [asyncio.run(view.list_tools(context)) for context in (CONTEXT, root) * 2]
+        assert lists[0] is lists[2]
+        assert lists[1] is lists[3]
+        assert [len(one) for one in lists[:2]] == [len(lists[0]), len(lists[0]) + 1]
+
+
+def test_a_tool_is_selected_by_its_tags():
+    tools = LocalToolset()
+    for name, tags in {"a": ["admin"], "b": ["admin", "beta"], "c": []}.items():
+        tools.add_raw(name, {"type": "object"}, lambda arguments: "", tags=tags)
+    assert names(filtered(tools, tags="admin")) == ["a", "b"]
+    assert names(filtered(tools, tags={"admin"}, without_tags=["beta"])) == ["a"]
+    assert names(filtered(tools, lambda tool, context: tool.name != "a", without_tags=["beta"])) == ["c"]
+    assert [tool.definition.meta for tool in asyncio.run(tools.list_tools(CONTEXT))] == [
+        {"tooltrue/tags": ["admin"]},
+        {"tooltrue/tags": ["admin", "beta"]},
+        None,
+    ]
