@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
 from msgspec import NODEFAULT, Struct
-from typing_extensions import is_typeddict
+from typing_extensions import get_protocol_members, is_protocol, is_typeddict
 
 import tooltrue
 import tooltrue.testing
@@ -28,6 +28,7 @@ __all__ = ["PAGES", "SETTINGS", "Entry", "entries", "reference_pages"]
 PAGES = {
     "server": ("Server", "The server of an author, and where it is served."),
     "tools": ("Tools and toolsets", "The settings of tools, resources and prompts, and toolsets made from toolsets."),
+    "layers": ("Layers", "The protocols of toolsets and layers, and layers of one's own."),
     "context": ("Context and questions", "The facts of a request, and questions to the user."),
     "results": ("Results", "Content blocks and results, in the form of the newest protocol revision."),
     "client": ("Client", "The client, and its sign-in to servers."),
@@ -45,14 +46,22 @@ PLACES = {
     "tooltrue.app": "server",
     "tooltrue.errors": "errors",
     "tooltrue.client": "client",
+    "tooltrue.transport": "client",
     "tooltrue.host": "host",
     "tooltrue.policy.rules": "rules",
+    "tooltrue.policy.placing": "layers",
+    "tooltrue.policy.plan": "layers",
     "tooltrue.policy": "guard",
     "tooltrue.protocol": "results",
+    "tooltrue.server.routes": "server",
+    "tooltrue.server.route_requests": "server",
     "tooltrue.server": "authentication",
     "tooltrue.tools.client_questions": "context",
     "tooltrue.tools.binding.forms": "context",
     "tooltrue.tools.vocabulary": "context",
+    "tooltrue.tools.toolset": "layers",
+    "tooltrue.tools.media": "results",
+    "tooltrue.tools.tables": "results",
     "tooltrue": "tools",
 }
 """Beginning of a module's name → page; the first that fits counts."""
@@ -163,7 +172,9 @@ def _section(entry: Entry) -> str:
     if entry.name in (*TABLES, *SETTINGS):
         parts += [_text(_without_items(entry.docstring)), _parameters_table(entry), _aliases(entry)]
     else:
-        parts += [_code(f"from {entry.package} import {entry.name}\n\n{_signed(entry.name, entry.value)}")]
+        signed = _signed(entry.name, entry.value)
+        blank = "\n\n\n" if signed.startswith("class ") else "\n\n"  # as the formatter has it
+        parts += [_code(f"from {entry.package} import {entry.name}{blank}{signed}")]
         parts += [_text(entry.docstring)]
     parts += [part for name, member in _members(entry.value) for part in _member(f"{entry.name}.{name}", member)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -205,6 +216,9 @@ def _signed(name: str, value: Any, *, skip_first: bool = False) -> str:
     it refuses names that do not exist."""
     if is_alias(value):
         return f"{name}: TypeAlias = {_type(value)}"
+    if is_protocol(value):
+        methods = "".join(f"\n    {one}" for one in _methods(value))
+        return f"class {name}(Protocol){':' if methods else ''}{methods}"
     if inspect.isclass(value) and issubclass(value, Exception) and "__init__" not in vars(value):
         return f"class {name}({', '.join(base.__name__ for base in value.__bases__)})"
     signature = _signature(value)
@@ -216,6 +230,17 @@ def _signed(name: str, value: Any, *, skip_first: bool = False) -> str:
     if len(line) <= 100:
         return line
     return f"{start}{name}(\n" + "".join(f"    {word},\n" for word in words) + f"){returned}"
+
+
+def _methods(protocol: Any) -> Iterator[str]:
+    """The methods that an object of the protocol has, on a line each."""
+    for name in sorted(get_protocol_members(protocol)):
+        member = inspect.getattr_static(protocol, name, None)
+        if isinstance(member, FunctionType):
+            signature = inspect.signature(member)
+            words = ", ".join(("self", *_words(_shown(signature, skip_first=True))))
+            start = "async def" if inspect.iscoroutinefunction(member) else "def"
+            yield f"{start} {name}({words}){_returned(signature)}: ..."
 
 
 def _signature(value: Any) -> inspect.Signature:

@@ -123,7 +123,7 @@ class Server:
     - ``version``: the version that clients see.
     - ``title``: the name that a person sees in a client, by default ``name``.
     - ``instructions``: text about the server as a whole, for the model of a client.
-    - ``toolsets``: served beside the server's own tools.
+    - ``toolsets``: served beside the server's own tools. A ``Server`` among them is mounted, as by :meth:`mount`.
     - ``layers``: the author's own middleware, each a class or function that makes a layer of the provider below:
       innermost, or where :func:`tooltrue.placed` places it.
     - ``routes``: HTTP routes beside the endpoint: :class:`Route` objects, or those of Starlette.

@@ -86,6 +86,7 @@ class StepLayer(Layer, frozen=True):
     tool."""
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        """Return the layer's work for the calls of this tool by this caller, or ``None`` if it has none."""
         raise NotImplementedError
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

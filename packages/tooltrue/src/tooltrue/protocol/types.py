@@ -122,7 +122,7 @@ def _base64(data: bytes) -> str:
 
 
 class Annotations(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Hints for the client of a content block or resource: for whom it is, its ``priority`` from 0 to 1, and when it was
+    """Hints of a content block or resource for clients: for whom it is, its ``priority`` from 0 to 1, and when it was
     last modified (ISO 8601)."""
 
     audience: list[Literal["user", "assistant"]] | None = None

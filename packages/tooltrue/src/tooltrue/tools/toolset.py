@@ -235,6 +235,7 @@ class Layer(Wrapper, frozen=True):
                 vars(self)[name] = proceed if changes_nothing else partial(self.around, proceed=proceed)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        """Run an operation by ``await proceed(operation)``, with the layer's own work before, after or in its place."""
         return await proceed(operation)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

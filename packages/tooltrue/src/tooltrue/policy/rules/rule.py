@@ -49,9 +49,9 @@ class Allow(Value, frozen=True):
 
 
 class Deny(Value, frozen=True):
-    """The call is refused. ``reason`` is told to the caller. ``hidden``: for this caller the tool does not exist, and no reason is told.
-    ``scopes`` are those, all together, with which the caller would be let in, if it can get them. ``fault`` is the id
-    in the log of a decision that failed."""
+    """The call is refused. ``reason`` is told to the caller. ``hidden``: for this caller the tool does not exist, and
+    no reason is told. ``scopes`` are those, all together, with which the caller would be let in, if it can get them.
+    ``fault`` is the id in the log of a decision that failed."""
 
     reason: str = ""
     hidden: bool = False
