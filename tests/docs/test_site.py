@@ -25,26 +25,31 @@ def test_the_navigation_has_each_page_once():
     assert sorted(listed) == sorted(pages - rules - {"README.md"})
 
 
-def test_no_staged_page_links_to_a_file_beyond_the_site(tmp_path: Path):
-    build_site.stage(tmp_path)
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the staged pages."""
+    folder = tmp_path_factory.mktemp("site")
+    build_site.stage(folder)
+    return folder
+
+
+def test_no_staged_page_links_to_a_file_beyond_the_site(staged: Path):
     links = [
         (page, target)
-        for page in tmp_path.rglob("*.md")
+        for page in staged.rglob("*.md")
         for _, target, _ in build_site.LINK.findall("".join(build_site.FENCE.split(page.read_text("utf-8"))[::2]))
     ]
     assert len(links) > 500
     assert [(page.name, target) for page, target in links if not (page.parent / target).is_file()] == []
 
 
-def test_a_file_of_the_repository_that_a_page_links_to_is_a_page_of_the_site(tmp_path: Path):
-    build_site.stage(tmp_path)
-    shown = (tmp_path / "repository/examples/tutorial/library.py.md").read_text("utf-8")
+def test_a_file_of_the_repository_that_a_page_links_to_is_a_page_of_the_site(staged: Path):
+    shown = (staged / "repository/examples/tutorial/library.py.md").read_text("utf-8")
     assert f"```py\n{(ROOT / 'examples/tutorial/library.py').read_text('utf-8')}```" in shown
 
 
-def test_a_pipe_within_code_in_a_table_has_no_backslash(tmp_path: Path):
-    build_site.stage(tmp_path)
-    assert "| `title` | `str | None` |" in (tmp_path / "reference" / "server.md").read_text("utf-8")
+def test_a_pipe_within_code_in_a_table_has_no_backslash(staged: Path):
+    assert "| `title` | `str | None` |" in (staged / "reference" / "server.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
