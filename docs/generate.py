@@ -18,7 +18,9 @@ from pathlib import Path
 from string import Formatter
 
 import msgspec
+from click.testing import CliRunner
 
+from tooltrue.cli.main import cli
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import host_guard
@@ -50,7 +52,8 @@ def pages() -> dict[str, str]:
         "protocol.md": protocol_page(),
         "security.md": security_page(),
         "contracts.md": contracts_page(),
-        "../README.md": with_layers(DOCS.parent / "README.md"),
+        "../README.md": with_verbs(with_layers(DOCS.parent / "README.md")),
+        "../README.zh.md": with_verbs((DOCS.parent / "README.zh.md").read_text("utf-8")),
         "contributing/tour.md": with_layers(DOCS / "contributing" / "tour.md"),
         "host-guard.md": with_layers(DOCS / "host-guard.md"),
         **rule_pages(),
@@ -224,6 +227,48 @@ def _link(page: str) -> str:
 def _file(layer: str) -> str:
     """The file of the function of this name."""
     return getattr(pipeline, layer).__module__.removeprefix("tooltrue.").replace(".", "/") + ".py"
+
+
+# --- the verbs of the command, in README.md and README.zh.md ----------------------------------------------------------
+
+VERBS = re.compile(r"(<!-- verbs: (\w+) -->\n).*?(<!-- end of verbs -->)", re.DOTALL)
+TASKS = {
+    ("write a server", "编写服务器"): ("new", "dev", "test", "check", "lock", "diff"),
+    ("serve it", "启动服务"): ("serve", "keys", "approvals", "audit", "policy"),
+    ("use a server", "使用服务器"): ("list", "call", "inspect", "chat", "login", "logout"),
+    ("set up clients and hosts", "设置客户端和宿主"): ("connect", "inventory", "trust", "pins", "wrap"),
+    ("improve tools", "改进工具"): ("find", "eval", "doctor"),
+    ("more", "其他"): (),
+}
+"""Task, in both languages → the verbs for it, in order. A verb that stands nowhere is among the last."""
+HEADS = {"en": ("for", "command", "does"), "zh": ("用途", "命令", "作用")}
+
+
+def with_verbs(text: str) -> str:
+    """The page is written by hand, but for the table of verbs between its marks."""
+    return VERBS.sub(lambda found: found[1] + _verbs(found[2]) + found[3], text)
+
+
+def _verbs(language: str) -> str:
+    help_of, chinese = _help_of_verbs(language), language == "zh"
+    placed = {verb for verbs in TASKS.values() for verb in verbs}
+    others = tuple(verb for verb in help_of if verb not in placed)
+    rows = (
+        row(task[chinese], f"[`tooltrue {verb}`](docs/cli.md#tooltrue-{verb})", help_of[verb])
+        for task, verbs in TASKS.items()
+        for verb in verbs or others
+        if verb in help_of
+    )
+    return head(*HEADS[language]) + "".join(rows)
+
+
+def _help_of_verbs(language: str) -> dict[str, str]:
+    """Verb → its line in `tooltrue --help`."""
+    listed = CliRunner().invoke(cli, ["--lang", language, "--help"], terminal_width=999, max_content_width=999).output
+    lines = re.findall(
+        r"^  ([a-z]+) +(\S.*)$", re.split(r"^(?:Commands|命令)\W$", listed, flags=re.MULTILINE)[1], re.MULTILINE
+    )
+    return dict(lines)
 
 
 # --- contracts.md -----------------------------------------------------------------------------------------------------

@@ -37,7 +37,13 @@ from tooltrue.transport.http_protocol import HEAD_BYTES
 from tooltrue_toolbox.command import read_text
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "README.zh.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 TOOLTRUE = Path(sys.executable).with_name("tooltrue")
 SECONDS = 120.0
 
@@ -335,6 +341,12 @@ def test_every_verb_has_its_section() -> None:
     verbs = sorted(cli.list_commands(None))  # pyright: ignore[reportArgumentType]
     sections = re.findall(r"^## `tooltrue (\w+)`$", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
     assert sorted(sections) == verbs
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
+def test_the_readme_has_a_row_for_every_verb(page: str) -> None:
+    rows = re.findall(r"^\| [^|]+ \| \[`tooltrue (\w+)`\]", (ROOT / page).read_text("utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(cli.list_commands(None))  # pyright: ignore[reportArgumentType]
 
 
 def test_no_page_names_a_machine() -> None:
