@@ -2,6 +2,8 @@
 
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Annotated
 
 from tooltrue import Depends, Server, ToolError
@@ -10,8 +12,9 @@ server = Server("faulty")
 shared = sqlite3.connect(":memory:")
 
 
-def opened() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:")
+def opened() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        yield database
 
 
 @server.tool(effect="read")
@@ -23,8 +26,7 @@ def shared_rows() -> list[int]:
 @server.tool(effect="read")
 def own_rows(database: Annotated[sqlite3.Connection, Depends(opened)]) -> list[int]:
     """Read through a connection that the thread of the call has opened."""
-    with database:
-        return [row[0] for row in database.execute("SELECT 1")]
+    return [row[0] for row in database.execute("SELECT 1")]
 
 
 @server.tool(effect="read", seconds=0.2)
