@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from tooltrue.host.client_files.entry import (
 from tooltrue.host.client_files.file_edit import edited, servers_in
 
 ALL = client_profiles()
+PAGE = Path(__file__).parents[4] / "docs" / "connect.md"
 EDITED = [name for name, profile in ALL.items() if profile.installs == "file"]
 
 PLACES: dict[str, tuple[str, ...]] = {
@@ -89,6 +90,23 @@ def test_each_statement_on_a_client_that_is_edited_has_a_source() -> None:
         assert all(fact.source.startswith("https://") and fact.says for fact in profile.facts), name
         if profile.installs != "block":
             assert {"asks_before_calls", "elicitation", "table"} <= concerned, name
+
+
+def test_the_page_states_what_is_known() -> None:
+    rows = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")]
+    stated = [[cell.strip().strip("`") for cell in row] for row in rows if len(row) == 5]
+    known = [
+        [
+            profile.name,
+            str(location(profile.files["linux"], "linux", {}, "~")) if profile.files else "–",
+            profile.project or "–",
+            profile.asks_before_calls,
+            profile.elicitation,
+        ]
+        for profile in ALL.values()
+        if profile.installs != "block"
+    ]
+    assert stated == known
 
 
 # --- entries ----------------------------------------------------------------------------------------------------------

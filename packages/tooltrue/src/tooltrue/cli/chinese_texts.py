@@ -150,8 +150,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "short": "将服务器安装到客户端。",
         "help": (
             "将服务器 TARGET 安装到 CLIENT：工具箱名称、FILE.py、FILE.py:NAME 或 package.module:NAME。\n\n"
-            "CLIENT 为 claude-desktop、claude-code、cursor、vscode、windsurf、codex、gemini-cli 或 cherry-studio；"
-            "'other' 输出需要添加到其他客户端配置中的内容。会先显示对客户端文件的更改，文件的其余部分保持不变，"
+            "CLIENT 为 'claude-desktop'、'claude-code'、'cursor'、'vscode'、'windsurf'、'codex'、'gemini-cli' 或 "
+            "'cherry-studio'；'other' 输出需要添加到其他客户端配置中的内容。会先显示对客户端文件的更改，文件的其余部分保持不变，"
             "并在其旁保留备份。OPTIONS 是该服务器的 'tooltrue serve' 选项。"
         ),
         "--name": "服务器在客户端中的名称。默认：取自 TARGET。",
@@ -160,7 +160,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--confirm": "服务器是否在破坏性调用前询问。默认：按客户端而定。",
         "--print": "输出需要添加到文件中的内容，不写入任何文件。",
         "--remove": "从客户端移除名为 NAME 的服务器。",
-        "--undo": "将文件恢复到 connect 上次更改之前的状态。",
+        "--undo": "将文件恢复到本命令上次更改之前的状态。",
         "--force": "替换其他程序的条目，或恢复之后又有更改的文件。",
         "--dry-run": "显示更改，不写入任何文件。",
         "--yes": "不经询问直接写入，用于脚本。",

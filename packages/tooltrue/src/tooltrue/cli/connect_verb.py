@@ -282,7 +282,7 @@ class _Session:
                 raise ConfigurationError.of(CLIENT_ENTRY_OF_ANOTHER_PROGRAM, file=str(file.path), name=name)
 
     def _show_hints(self, file: ClientFile, *, shares_secrets: bool) -> None:
-        if not file.path.parent.is_dir():
+        if not self.project and not file.path.parent.is_dir():
             tell_message(HINT_CLIENT_FOLDER_NEW, err=True, folder=file.path.parent, client=self.profile.title)
         if self.profile.writes_while_running and not self.project:
             tell_message(HINT_CLIENT_WRITES_ITSELF, err=True, client=self.profile.title)
