@@ -256,6 +256,16 @@ def test_a_folder_for_reading_only_is_reported(desk: Desk) -> None:
     assert (done.returncode, "TT9009" in done.stderr) == (2, True)
 
 
+def test_a_terminal_obeys_no_part_of_a_file(desk: Desk) -> None:
+    file = desk.file("cursor")
+    file.parent.mkdir()
+    file.write_text('{\n  // \x1b]0;owned\x07 \u202e\n  "mcpServers": {}\n}\n')
+    done = desk.run("cursor", str(desk.server), "--yes")
+    assert done.returncode == 0
+    assert "\\x1b]0;owned\\x07 \\u202e" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
 def test_options_of_a_toolbox_become_absolute(desk: Desk) -> None:
     (desk.work / "notes").mkdir()
     done = desk.run("cursor", "files", "--yes", "--", "--root", "notes", "--root=.", "--access", "write")

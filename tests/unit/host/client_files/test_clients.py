@@ -19,7 +19,7 @@ from tooltrue.host.client_files.entry import (
     server_name,
     temporary_environment,
 )
-from tooltrue.host.client_files.file_edit import edited, servers_in
+from tooltrue.host.client_files.file_edit import edit_text, servers_in
 
 ALL = client_profiles()
 PAGE = Path(__file__).parents[4] / "docs" / "connect.md"
@@ -150,13 +150,13 @@ GOLDEN = {
 def test_a_server_in_a_new_file(name: str) -> None:
     profile = ALL[name]
     entry = entry_of(profile, COMMAND, {"TOKEN": "t"})
-    text = edited("f", "", profile, {"notes": entry})
+    text = edit_text("f", "", profile, {"notes": entry})
     assert text == GOLDEN[name]
     assert servers_in("f", text, profile) == {"notes": entry}
-    assert edited("f", text, profile, {"notes": entry}) == text
+    assert edit_text("f", text, profile, {"notes": entry}) == text
     (one,) = read_config("f.toml" if profile.form == "toml" else "f.json", text).servers
     assert (one.label, one.command, one.args, one.env) == ("notes", COMMAND[0], COMMAND[1:], {"TOKEN": "t"})
-    gone = edited("f", text, profile, {"notes": None})
+    gone = edit_text("f", text, profile, {"notes": None})
     assert servers_in("f", gone, profile) == {}
 
 
@@ -164,8 +164,8 @@ def test_a_server_in_a_new_file(name: str) -> None:
 def test_several_entries_change_at_once(name: str) -> None:
     profile = ALL[name]
     entry = entry_of(profile, COMMAND, {})
-    text = edited("f", "", profile, {"a": entry, "b": entry, "c": entry})
-    text = edited("f", text, profile, {"a": None, "c": None, "gateway": entry})
+    text = edit_text("f", "", profile, {"a": entry, "b": entry, "c": entry})
+    text = edit_text("f", text, profile, {"a": None, "c": None, "gateway": entry})
     assert servers_in("f", text, profile) == {"b": entry, "gateway": entry}
 
 
@@ -184,7 +184,7 @@ def test_several_entries_change_at_once(name: str) -> None:
 )
 def test_a_foreign_text_is_left_alone(name: str, text: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
-        edited("f", text, ALL[name], {"notes": {"command": "x"}})
+        edit_text("f", text, ALL[name], {"notes": {"command": "x"}})
     assert raised.value.code == "TT4650"
     assert "f was left as it is" in str(raised.value)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.host.client_files.json_edit import Node, Refused, parse, same, with_member, without_member
+from tooltrue.host.client_files.json_edit import EditRefused, JsonNode, parse, same, with_member, without_member
 
 NOTES = {"command": "/bin/notes", "args": ["serve", "a.py"]}
 
@@ -123,7 +123,7 @@ def test_a_member_is_removed_with_its_comma(text: str, expected: str) -> None:
     ],
 )
 def test_a_text_that_cannot_be_read_is_refused(text: str, code: str) -> None:
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(EditRefused) as raised:
         added(text)
     assert raised.value.problem.code.startswith(code)
 
@@ -232,11 +232,11 @@ def test_a_key_that_stands_twice_is_refused(text: str, data: st.DataObject) -> N
     node = data.draw(st.sampled_from(objects))
     key = data.draw(st.sampled_from([member.key for member in node.members or ()]))
     place = node.start + 1
-    with pytest.raises(Refused):
+    with pytest.raises(EditRefused):
         with_member(f"{text[:place]}{json.dumps(key)}: 0,{text[place:]}", ("s", "x"), 1)
 
 
-def every(node: Node) -> Iterator[Node]:
+def every(node: JsonNode) -> Iterator[JsonNode]:
     yield node
     for inner in [*(member.value for member in node.members or ()), *(node.elements or ())]:
         yield from every(inner)

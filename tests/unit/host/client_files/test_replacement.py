@@ -14,7 +14,7 @@ import pytest
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.client_files import replacement
-from tooltrue.host.client_files.replacement import Replacement, backups_of, discard, opened, replace
+from tooltrue.host.client_files.replacement import Replacement, backups_of, discard, read_client_file, replace
 
 OLD, NEW = '{"mcpServers": {}}\n', '{"mcpServers": {"notes": {"command": "/bin/notes"}}}\n'
 
@@ -33,7 +33,7 @@ def mode(path: Path) -> int:
 
 
 def changed(path: Path, text: str | None, clock: Callable[[], float] | None = None) -> Any:
-    return replace(Replacement(opened(path, path.parent), text), clock=clock or Clock())
+    return replace(Replacement(read_client_file(path, path.parent), text), clock=clock or Clock())
 
 
 def code_of(run: Callable[[], object]) -> str:
@@ -83,7 +83,7 @@ def test_only_the_last_backups_are_kept(tmp_path: Path) -> None:
 def test_a_file_that_another_program_has_changed_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(OLD)
-    change = Replacement(opened(file, tmp_path), NEW)
+    change = Replacement(read_client_file(file, tmp_path), NEW)
     file.write_text('{"theirs": 1}')
     assert code_of(lambda: replace(change)) == "TT4659"
     assert file.read_text() == '{"theirs": 1}'
@@ -99,7 +99,7 @@ def test_a_link_is_followed_within_the_home_only(tmp_path: Path) -> None:
     outside.write_text(OLD)
     link = home / "mcp.json"
     link.symlink_to("dotfiles/mcp.json")
-    file = opened(link, home)
+    file = read_client_file(link, home)
     assert (file.path, file.link, file.text) == (home / "dotfiles" / "mcp.json", link, OLD)
     replace(Replacement(file, NEW))
     assert link.is_symlink()
@@ -108,10 +108,17 @@ def test_a_link_is_followed_within_the_home_only(tmp_path: Path) -> None:
 
     other = home / "other.json"
     other.symlink_to(outside)
-    assert code_of(lambda: opened(other, home)) == "TT4650"
+    assert code_of(lambda: read_client_file(other, home)) == "TT4650"
+    (home / "inside").symlink_to("dotfiles")
+    assert read_client_file(home / "inside" / "mcp.json", home).link == home / "inside" / "mcp.json"
+    (home / "away").symlink_to(tmp_path)
+    assert code_of(lambda: read_client_file(home / "away" / "outside.json", home)) == "TT4650"
+    assert read_client_file(outside, home).link is None  # where the environment puts it
+    (tmp_path / "alias").symlink_to(home)
+    assert read_client_file(tmp_path / "alias" / "dotfiles" / "mcp.json", tmp_path / "alias").link is None
     loop = home / "loop.json"
     loop.symlink_to(loop)
-    assert code_of(lambda: opened(loop, home)) == "TT4650"
+    assert code_of(lambda: read_client_file(loop, home)) == "TT4650"
 
 
 def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,13 +128,13 @@ def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path, monkeypatch: p
     (tmp_path / "large.json").write_text(OLD)
     monkeypatch.setattr(replacement, "MAX_BYTES", 4)
     for name in ("folder", "pipe", "latin", "large"):
-        assert code_of(lambda name=name: opened(tmp_path / f"{name}.json", tmp_path)) == "TT4650"
-    assert code_of(lambda: opened(tmp_path / "large.json" / "x.json", tmp_path)) == "TT4650"
+        assert code_of(lambda name=name: read_client_file(tmp_path / f"{name}.json", tmp_path)) == "TT4650"
+    assert code_of(lambda: read_client_file(tmp_path / "large.json" / "x.json", tmp_path)) == "TT4650"
 
 
 def test_a_folder_that_is_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "client").touch()
-    assert code_of(lambda: opened(tmp_path / "client" / "mcp.json", tmp_path)) == "TT4650"
+    assert code_of(lambda: read_client_file(tmp_path / "client" / "mcp.json", tmp_path)) == "TT4650"
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------
@@ -242,7 +249,7 @@ def test_a_fault_while_undoing_leaves_the_old_file_or_the_new_one(
     file = tmp_path / "mcp.json"
     file.write_text(NEW)
     for _ in outcomes(
-        monkeypatch, kills, lambda: replace(Replacement(opened(file, tmp_path), OLD), keeps_backup=False)
+        monkeypatch, kills, lambda: replace(Replacement(read_client_file(file, tmp_path), OLD), keeps_backup=False)
     ):
         assert file.read_text() in (OLD, NEW)
         file.write_text(NEW)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tooltrue.host.client_files.clients import client_profiles
-from tooltrue.host.client_files.file_edit import edited
+from tooltrue.host.client_files.file_edit import edit_text
 from tooltrue.host.client_files.shown_change import diff
 
 SECRET = "hunter2-" + "correct-horse"
@@ -44,7 +44,7 @@ C = '''
 def shown(name: str, text: str, secret: str = SECRET) -> str:
     entry = json.loads(json.dumps(NOTES).replace(SECRET, secret))
     return "\n".join(
-        diff(text, edited("f", text, client_profiles()[name], {"notes": entry}), client_profiles()[name].form)
+        diff(text, edit_text("f", text, client_profiles()[name], {"notes": entry}), client_profiles()[name].form)
     )
 
 
@@ -66,7 +66,7 @@ def test_a_reference_is_no_secret() -> None:
 @pytest.mark.parametrize("name", ["cursor", "codex"])
 def test_a_change_of_a_secret_alone_is_seen(name: str) -> None:
     profile = client_profiles()[name]
-    before = edited("f", "", profile, {"notes": NOTES})
+    before = edit_text("f", "", profile, {"notes": NOTES})
     lines = diff(before, before.replace(SECRET, "another-" + SECRET), profile.form)
     assert any(line.startswith("+") for line in lines)
     assert diff(before, before, profile.form) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.host.client_files.json_edit import Refused
+from tooltrue.host.client_files.json_edit import EditRefused
 from tooltrue.host.client_files.toml_edit import string_of, with_table, without_table
 
 PATH = ("mcp_servers", "notes")
@@ -83,7 +83,7 @@ def test_a_table_is_removed_with_its_own_tables() -> None:
 )
 def test_a_table_without_a_header_is_left_alone(text: str) -> None:
     for edit in (lambda: with_table(text, PATH, NOTES), lambda: without_table(text, PATH)):
-        with pytest.raises(Refused) as raised:
+        with pytest.raises(EditRefused) as raised:
             edit()
         assert raised.value.problem.code == "TT4655"
 

@@ -151,8 +151,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "help": (
             "将服务器 TARGET 安装到 CLIENT：工具箱名称、FILE.py、FILE.py:NAME 或 package.module:NAME。\n\n"
             "CLIENT 为 'claude-desktop'、'claude-code'、'cursor'、'vscode'、'windsurf'、'codex'、'gemini-cli' 或 "
-            "'cherry-studio'；'other' 输出需要添加到其他客户端配置中的内容。会先显示对客户端文件的更改，文件的其余部分保持不变，"
-            "并在其旁保留备份。OPTIONS 是该服务器的 'tooltrue serve' 选项。"
+            "'cherry-studio'；'other' 输出需要添加到其他客户端配置中的内容。会先显示对客户端文件的更改，"
+            "文件的其余部分保持不变，并在其旁保留备份。OPTIONS 是该服务器的 'tooltrue serve' 选项。"
         ),
         "--name": "服务器在客户端中的名称。默认：取自 TARGET。",
         "--env": "服务器的环境变量；只写名称时取其当前值。",

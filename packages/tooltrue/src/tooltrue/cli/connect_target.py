@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,8 @@ __all__ = ["served_words"]
 
 _PATHS: Final = frozenset({"DIR", "FILE"})
 """The placeholders of options that take a path."""
+_RELATIVE_URL: Final = re.compile(r"((?:sqlite|duckdb)://)/([^/].*)")
+"""The URL of a database file in the current folder; that of an absolute path has a fourth slash."""
 
 
 def served_words(target: str, options: Sequence[str]) -> tuple[str, ...]:
@@ -36,7 +39,7 @@ def served_words(target: str, options: Sequence[str]) -> tuple[str, ...]:
             problem = Worded(REASON_FILE_NOT_FOUND, {})
             raise ConfigurationError.of(TARGET_NOT_SERVABLE, target=place, problem=problem)
         served = os.path.abspath(place) + colon + attribute
-    elif colon and "/" not in place and _is_installed(place):
+    elif attribute and "/" not in target and _is_installed(place):
         served = target
     else:
         raise ConfigurationError.of(TARGET_NOT_CONNECTABLE, target=target)
@@ -68,7 +71,9 @@ def _absolute(words: Sequence[str], takes: dict[str, str]) -> Iterator[str]:
     option = ""
     for word in words:
         name, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        if equals and takes.get(name) in _PATHS:
+        if (url := _RELATIVE_URL.fullmatch(value)) is not None:
+            yield f"{name}{equals}{url[1]}/{os.path.abspath(url[2])}"
+        elif equals and takes.get(name) in _PATHS:
             yield f"{name}={os.path.abspath(os.path.expanduser(value))}"
         elif not word.startswith("-") and (takes.get(option) in _PATHS or _is_relative(word)):
             yield os.path.abspath(os.path.expanduser(word))

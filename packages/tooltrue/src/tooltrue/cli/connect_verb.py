@@ -59,14 +59,14 @@ from tooltrue.host.client_files.entry import (
     server_name,
     temporary_environment,
 )
-from tooltrue.host.client_files.file_edit import Changes, edited, servers_in
+from tooltrue.host.client_files.file_edit import Changes, edit_text, servers_in
 from tooltrue.host.client_files.replacement import (
     Backup,
     ClientFile,
     Replacement,
-    backups_of,
+    backup_to_restore,
     discard,
-    opened,
+    read_client_file,
     replace,
 )
 from tooltrue.host.wording import CLIENT_FILE_CHANGED
@@ -218,7 +218,7 @@ def _show_block(profile: ClientProfile, file: str | None, name: str, entry: Mapp
     else:
         tell_message(HINT_BLOCK_FOR_ANY_CLIENT, err=True)
     if profile.form == "toml":
-        tell_data(edited("", "", profile, {name: entry}), nl=False)
+        tell_data(edit_text("", "", profile, {name: entry}), nl=False)
         return
     block: Any = {name: entry}
     for key in reversed(profile.table):
@@ -250,7 +250,7 @@ class _Session:
         name = self.file_name()
         if self.profile.installs != "file" or name is None:
             raise ConfigurationError.of(CLIENT_FILE_NOT_MANAGED, client=self.profile.title)
-        file = opened(Path(name), Path.cwd() if self.project else Path.home())
+        file = read_client_file(Path(name), Path.cwd() if self.project else Path.home())
         if file.link is not None:
             tell_message(HINT_LINK_FOLLOWED, err=True, link=file.link, file=file.path)
         return file
@@ -260,7 +260,7 @@ class _Session:
         for attempt in range(_ATTEMPTS):
             file = self._opened()
             self._check(file, changes)
-            text = edited(str(file.path), file.text or "", self.profile, changes)
+            text = edit_text(str(file.path), file.text or "", self.profile, changes)
             if text == (file.text or ""):
                 tell_message(REPORT_CLIENT_FILE_UNCHANGED, file=file.path)
                 return
@@ -323,13 +323,11 @@ class _Session:
         )
 
     def undo(self) -> None:
-        """Restore the last backup. One whose content stands there already is passed over: its change was cut short, or
-        taken back by hand."""
+        """Restore the last backup, if the file is still as it was written, or with ``--force``."""
         file = self._opened()
-        backups = [backup for backup in backups_of(file.path) if backup.follows(file.text) or backup.text != file.text]
-        if not backups:
+        backup = backup_to_restore(file)
+        if backup is None:
             raise ConfigurationError.of(CLIENT_FILE_WITHOUT_BACKUP, file=str(file.path))
-        backup = backups[0]
         before = backup.text
         show_diff(str(file.path), file.text, before, self.profile.form)
         follows = backup.follows(file.text)

@@ -1,7 +1,7 @@
 """Edits of a client's file: servers are added, replaced or removed, and everything else stays as it is.
 
-``edited`` is pure: text to text. Its result is parsed by the readers of :mod:`tooltrue.client.config`, which share no
-code with the editors, and refused if anything but the servers in question has changed its meaning.
+``edit_text`` is pure: text to text. Its result is parsed by the readers of :mod:`tooltrue.client.config`, which share
+no code with the editors, and refused if anything but the servers in question has changed its meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tooltrue.client.config import document_of
 from tooltrue.errors import ConfigurationError, fact_of
 from tooltrue.host.client_files import json_edit, toml_edit
 from tooltrue.host.client_files.clients import ClientProfile
-from tooltrue.host.client_files.json_edit import Refused, same
+from tooltrue.host.client_files.json_edit import EditRefused, same
 from tooltrue.host.wording import (
     CLIENT_FILE_NOT_EDITED,
     REASON_EDIT_NOT_VERIFIED,
@@ -22,7 +22,7 @@ from tooltrue.host.wording import (
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.wording import Worded
 
-__all__ = ["Changes", "edited", "servers_in"]
+__all__ = ["Changes", "edit_text", "servers_in"]
 
 Changes = Mapping[str, Mapping[str, Json] | None]
 """Servers by name: the entry that is to stand in the file, or None if none is."""
@@ -33,7 +33,7 @@ def servers_in(file: str, text: str, profile: ClientProfile) -> dict[str, Json]:
     return _table(file, _parsed(file, text, profile), profile)
 
 
-def edited(file: str, text: str, profile: ClientProfile, changes: Changes) -> str:
+def edit_text(file: str, text: str, profile: ClientProfile, changes: Changes) -> str:
     """The text with these servers changed. ``file`` is its name in errors.
 
     ``ConfigurationError`` if the text cannot be read, holds a key twice, or cannot be edited so that everything else
@@ -43,7 +43,7 @@ def edited(file: str, text: str, profile: ClientProfile, changes: Changes) -> st
     _table(file, before, profile)
     try:
         after_text = _edited(text, profile, changes)
-    except Refused as refused:
+    except EditRefused as refused:
         raise ConfigurationError.of(CLIENT_FILE_NOT_EDITED, file=file, problem=refused.problem) from None
     expected = _with_changes(before, profile.table, changes)
     after = _parsed(file, after_text, profile)
@@ -73,7 +73,7 @@ def _parsed(file: str, text: str, profile: ClientProfile) -> dict[str, Any]:
             return {}
         try:
             json_edit.parse(text)  # refuses what only a lenient reader accepts
-        except Refused as refused:
+        except EditRefused as refused:
             raise ConfigurationError.of(CLIENT_FILE_NOT_EDITED, file=file, problem=refused.problem) from None
     try:
         return document_of(file, plain, is_toml=profile.form == "toml")

@@ -6,10 +6,11 @@ accepted. A key that stands twice in one object is refused, since readers disagr
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrue.host.wording import (
@@ -21,13 +22,13 @@ from tooltrue.host.wording import (
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import REASON_NESTED_TOO_DEEPLY, Worded
 
-__all__ = ["Member", "Node", "Refused", "parse", "same", "with_member", "without_member"]
+__all__ = ["EditRefused", "JsonNode", "Member", "parse", "same", "with_member", "without_member"]
 
 _DEPTH: Final = 100
 _MARK: Final = "\ufeff"
 
 
-class Refused(Exception):
+class EditRefused(Exception):
     """The text cannot be edited. ``problem`` is a clause that says why."""
 
     def __init__(self, problem: Worded) -> None:
@@ -42,18 +43,18 @@ class Member:
 
     key: str
     start: int
-    value: Node
+    value: JsonNode
     comma: int = 0
 
 
 @dataclass(slots=True)
-class Node:
+class JsonNode:
     """A value: its place in the text; the members of an object, the elements of an array, or else a plain ``value``."""
 
     start: int
     end: int = 0
     members: list[Member] | None = None
-    elements: list[Node] | None = None
+    elements: list[JsonNode] | None = None
     value: Json = None
 
     def plain(self) -> Any:
@@ -71,18 +72,21 @@ class Node:
 # --- parsing ----------------------------------------------------------------------------------------------------------
 
 _TOKEN: Final = re.compile(
-    r"(?P<skip>[ \t\r\n]+|//[^\n]*|/\*.*?\*/)"
+    r"[ \t\r\n]*"
+    r"(?:(?P<skip>//[^\n]*|/\*.*?\*/|\Z)"
     r"|(?P<text>\"(?:[^\"\\\x00-\x1f]|\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4}))*\")"
+    r"|(?P<sign>[{}\[\]:,])"
     r"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<word>true|false|null)"
-    r"|(?P<sign>[{}\[\]:,])",
+    r"|(?P<word>true|false|null))",
     re.DOTALL,
 )
 _WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
 
 
-def parse(text: str) -> Node:
-    """The value of the text. Raises :class:`Refused` if it is no JSON with comments, or has a key twice."""
+@functools.lru_cache(maxsize=2)
+def parse(text: str) -> JsonNode:
+    """The value of the text, which is not to be changed. The last two texts are cached: an edit, its check and its
+    display read the same one. Raises :class:`EditRefused` if it is no JSON with comments, or has a key twice."""
     reader = _Reader(text)
     node = reader.value(0)
     if reader.kind:
@@ -97,22 +101,23 @@ class _Reader:
     end: int = 0
     kind: str = ""
     """The kind of the current token, which stands from ``at`` to ``end``; empty at the end of the text."""
-    _previous: int = field(default=0)
 
     def __post_init__(self) -> None:
         self.end = 1 if self.text.startswith(_MARK) else 0
         self.advance()
 
     def advance(self) -> None:
-        self._previous = self.end
         while (match := _TOKEN.match(self.text, self.end)) is not None and match.lastgroup == "skip":
             self.end = match.end()
+            if self.end == len(self.text):
+                self.at, self.kind = self.end, ""
+                return
         if match is None:
-            self.at, self.kind = self.end, ""
-            if self.at < len(self.text):
-                raise self.unexpected()
-        else:
-            self.at, self.end, self.kind = match.start(), match.end(), match.lastgroup or ""
+            rest = self.text[self.end :]
+            self.at = self.end + len(rest) - len(rest.lstrip(" \t\r\n"))
+            raise self.unexpected()
+        self.kind = match.lastgroup or ""
+        self.at, self.end = match.span(self.kind)
 
     @property
     def token(self) -> str:
@@ -121,22 +126,24 @@ class _Reader:
     def is_sign(self, sign: str) -> bool:
         return self.kind == "sign" and self.token == sign
 
-    def unexpected(self) -> Refused:
+    def unexpected(self) -> EditRefused:
         if self.at >= len(self.text):
-            return Refused(Worded(REASON_UNFINISHED, {}))
+            return EditRefused(Worded(REASON_UNFINISHED, {}))
         line = self.text.count("\n", 0, self.at) + 1
         column = self.at - self.text.rfind("\n", 0, self.at)
-        return Refused(Worded(REASON_UNEXPECTED_TEXT, {"line": line, "column": column}))
+        return EditRefused(Worded(REASON_UNEXPECTED_TEXT, {"line": line, "column": column}))
 
-    def value(self, depth: int) -> Node:
+    def value(self, depth: int) -> JsonNode:
         if depth > _DEPTH:
-            raise Refused(Worded(REASON_NESTED_TOO_DEEPLY, {}))
-        node = Node(self.at)
+            raise EditRefused(Worded(REASON_NESTED_TOO_DEEPLY, {}))
+        node = JsonNode(self.at)
         if self.is_sign("{"):
             node.members = self._members(depth)
         elif self.is_sign("["):
             node.elements = self._elements(depth)
-        elif self.kind in ("text", "number"):
+        elif self.kind == "text":
+            node.value = _text_of(self.token)
+        elif self.kind == "number":
             node.value = json.loads(self.token)
         elif self.kind == "word":
             node.value = _WORDS[self.token]
@@ -154,9 +161,9 @@ class _Reader:
         while not self.is_sign("}"):
             if self.kind != "text":
                 raise self.unexpected()
-            key, start = json.loads(self.token), self.at
+            key, start = _text_of(self.token), self.at
             if key in keys:
-                raise Refused(Worded(REASON_KEY_TWICE, {"key": key[:80]}))
+                raise EditRefused(Worded(REASON_KEY_TWICE, {"key": key[:80]}))
             keys.add(key)
             self.advance()
             if not self.is_sign(":"):
@@ -167,8 +174,8 @@ class _Reader:
             members.append(member)
         return members
 
-    def _elements(self, depth: int) -> list[Node]:
-        elements: list[Node] = []
+    def _elements(self, depth: int) -> list[JsonNode]:
+        elements: list[JsonNode] = []
         self.advance()
         while not self.is_sign("]"):
             elements.append(self.value(depth + 1))
@@ -183,6 +190,10 @@ class _Reader:
         if not self.is_sign(closing):
             raise self.unexpected()
         return 0
+
+
+def _text_of(token: str) -> str:
+    return json.loads(token) if "\\" in token else token[1:-1]
 
 
 def same(one: Any, other: Any) -> bool:
@@ -200,7 +211,7 @@ def same(one: Any, other: Any) -> bool:
 def with_member(text: str, path: Sequence[str], value: Json) -> str:
     """The text with ``value`` at ``path``. Missing objects on the way are made; a value that stands there is replaced.
 
-    Raises :class:`Refused` if the text cannot be read, or a value on the way is no object.
+    Raises :class:`EditRefused` if the text cannot be read, or a value on the way is no object.
     """
     if not text.lstrip(_MARK).strip():
         document = _nested(path, value)
@@ -218,7 +229,7 @@ def with_member(text: str, path: Sequence[str], value: Json) -> str:
 
 
 def without_member(text: str, path: Sequence[str]) -> str:
-    """The text without the member at ``path``; the same text if there is none. Raises :class:`Refused` as
+    """The text without the member at ``path``; the same text if there is none. Raises :class:`EditRefused` as
     :func:`with_member` does."""
     node = parse(text)
     for depth, key in enumerate(path):
@@ -231,9 +242,9 @@ def without_member(text: str, path: Sequence[str]) -> str:
     raise ValueError("an empty path")
 
 
-def _object(node: Node, path: Sequence[str]) -> Node:
+def _object(node: JsonNode, path: Sequence[str]) -> JsonNode:
     if node.members is None:
-        raise Refused(Worded(REASON_NO_OBJECT_AT, {"path": ".".join(("$", *path))}))
+        raise EditRefused(Worded(REASON_NO_OBJECT_AT, {"path": ".".join(("$", *path))}))
     return node
 
 
@@ -274,7 +285,7 @@ def _text(key: str) -> str:
     return json.dumps(key, ensure_ascii=False)
 
 
-def _style(text: str, root: Node, around: Node) -> _Style:
+def _style(text: str, root: JsonNode, around: JsonNode) -> _Style:
     """The layout at ``around``: of its own members, or of those of the whole file."""
     line = "\r\n" if "\r\n" in text else "\n"
     unit = next((unit for node in (around, root) if (unit := _unit(text, node)) is not None), "  ")
@@ -286,7 +297,7 @@ def _style(text: str, root: Node, around: Node) -> _Style:
     return _Style(unit, line, colon, comma, bool(arrays) and all("\n" not in one for one in arrays))
 
 
-def _unit(text: str, node: Node) -> str | None:
+def _unit(text: str, node: JsonNode) -> str | None:
     """The indentation of the members of ``node`` beyond its own line: empty if they stand on one line, None if there
     are no members."""
     if not node.members:
@@ -298,7 +309,7 @@ def _unit(text: str, node: Node) -> str | None:
     return margin[len(own) :] if margin.startswith(own) and len(margin) > len(own) else "  "
 
 
-def _arrays(node: Node) -> list[Node]:
+def _arrays(node: JsonNode) -> list[JsonNode]:
     children = [member.value for member in node.members or ()] + (node.elements or [])
     return [one for child in children for one in (([child] if child.elements is not None else []) + _arrays(child))]
 
@@ -316,7 +327,7 @@ def _margin_before(text: str, at: int) -> str | None:
     return text[line:at] if line and not text[line:at].strip(" \t") else None
 
 
-def _replaced(text: str, root: Node, around: Node, member: Member, value: Json) -> str:
+def _replaced(text: str, root: JsonNode, around: JsonNode, member: Member, value: Json) -> str:
     if same(member.value.plain(), value):
         return text
     style = _style(text, root, around)
@@ -324,7 +335,7 @@ def _replaced(text: str, root: Node, around: Node, member: Member, value: Json) 
     return text[:start] + style.rendered(value, _margin(text, member.start)) + text[end:]
 
 
-def _inserted(text: str, root: Node, around: Node, key: str, value: Json) -> str:
+def _inserted(text: str, root: JsonNode, around: JsonNode, key: str, value: Json) -> str:
     style = _style(text, root, around)
     if not around.members:
         return _first(text, around, style, key, value)
@@ -349,7 +360,7 @@ def _on_the_line(text: str, last: Member, style: _Style, key: str, value: Json) 
     return text[: last.value.end] + style.comma + entry + text[last.value.end :]
 
 
-def _first(text: str, around: Node, style: _Style, key: str, value: Json) -> str:
+def _first(text: str, around: JsonNode, style: _Style, key: str, value: Json) -> str:
     """Insert the first member of an empty object, behind the comments that stand in it."""
     closing = around.end - 1
     inside = text[around.start + 1 : closing]
@@ -373,7 +384,7 @@ def _line_end(text: str, end: int) -> int:
     return end if match is None else match.end()
 
 
-def _removed(text: str, around: Node, member: Member) -> str:
+def _removed(text: str, around: JsonNode, member: Member) -> str:
     members = around.members or []
     place = members.index(member)
     start, end = member.start, member.comma or member.value.end

@@ -29,7 +29,16 @@ from tooltrue.host.wording import (
 )
 from tooltrue.wording import REASON_LARGER_THAN, REASON_NOT_UTF8, Worded
 
-__all__ = ["Backup", "ClientFile", "Replacement", "backups_of", "discard", "opened", "replace"]
+__all__ = [
+    "Backup",
+    "ClientFile",
+    "Replacement",
+    "backup_to_restore",
+    "backups_of",
+    "discard",
+    "read_client_file",
+    "replace",
+]
 
 MAX_BYTES: Final = 16_000_000
 KEPT_BACKUPS: Final = 5
@@ -73,19 +82,21 @@ class Backup:
         return self.digest == _digest(text)
 
 
-def opened(path: Path, around: Path) -> ClientFile:
-    """Read a client's file. A symbolic link is followed within ``around``, the folder of the user or of the project.
+def read_client_file(path: Path, around: Path) -> ClientFile:
+    """Read a client's file. Symbolic links, also of its folders, are followed within ``around``, the folder of the user
+    or of the project.
 
     ``ConfigurationError`` if it cannot be read, is too large or no file, or a link leads outside.
     """
     try:
-        real = Path(os.path.realpath(path, strict=False))
-        is_link = real != Path(os.path.realpath(path.parent)) / path.name
-        if is_link and not real.is_relative_to(os.path.realpath(around)):
-            raise _refused(path, Worded(REASON_LINK_LEADS_OUTSIDE, {"target": str(real)}))
-        return ClientFile(real, _text_of(real, path), path if is_link else None)
+        root, real = Path(os.path.realpath(around)), Path(os.path.realpath(path))
     except OSError as error:
         raise _refused(path, error.strerror or type(error).__name__) from None
+    # A file that the environment puts elsewhere stands where it says; a link there has to lead into ``around``.
+    plain = root / path.relative_to(around) if path.is_relative_to(around) else Path(os.path.abspath(path))
+    if real != plain and not real.is_relative_to(root):
+        raise _refused(path, Worded(REASON_LINK_LEADS_OUTSIDE, {"target": str(real)}))
+    return ClientFile(real, _text_of(real, path), path if real != plain else None)
 
 
 def _text_of(file: Path, shown: Path | None = None) -> str | None:
@@ -187,6 +198,13 @@ def _backup(path: Path, name: str) -> Backup | None:
         return None
     _, _, digest = name.removeprefix(start).rpartition(".")[0].rpartition("-")
     return Backup(path.with_name(name), digest) if len(digest) == _DIGITS else None
+
+
+def backup_to_restore(file: ClientFile) -> Backup | None:
+    """The backup that takes back the last change of the file; None if there is none. One whose content stands there
+    already is passed over: its change was cut short, or taken back by hand."""
+    backups = backups_of(file.path)
+    return next((one for one in backups if one.follows(file.text) or one.text != file.text), None)
 
 
 def discard(backup: Backup) -> None:

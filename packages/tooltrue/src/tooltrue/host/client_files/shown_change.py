@@ -7,16 +7,17 @@ that they are secret. A mask differs where the value differs, so that a change o
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tooltrue.client.config import is_secret, refers_only
 from tooltrue.host.client_files import json_edit
-from tooltrue.host.client_files.json_edit import Member, Node
+from tooltrue.host.client_files.json_edit import JsonNode, Member
 from tooltrue.policy.audit.argument_masking import Masks
 
 __all__ = ["diff"]
@@ -35,8 +36,22 @@ def diff(before: str | None, after: str | None, form: str) -> list[str]:
     if form == "json" and any(len(line) > _LINE for text in (before, after) for line in (text or "").splitlines()):
         before, after = _with_lines(before), _with_lines(after)
     old, new = (masked(text).splitlines() if text else [] for text in (before, after))
-    lines = difflib.unified_diff(old, new, lineterm="", n=_CONTEXT)
-    return [line if len(line) <= _LINE else line[: _LINE - 1] + "…" for line in lines][2:]
+    lines = _unified(old, new)
+    shown = (line if line.startswith("@@") else line[:1] + _look_masked(line[1:]) for line in lines)
+    return [line if len(line) <= _LINE else line[: _LINE - 1] + "…" for line in shown]
+
+
+def _unified(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """The lines of a unified diff. Only the part between the first and the last difference is compared: a file may have
+    tens of thousands of lines before and behind it."""
+    start = next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
+    start = max((min(len(old), len(new)) if start is None else start) - _CONTEXT, 0)
+    most = min(len(old), len(new)) - start
+    end = next((count for count in range(most) if old[-1 - count] != new[-1 - count]), most)
+    end = max(end - _CONTEXT, 0)
+    lines = difflib.unified_diff(old[start : len(old) - end], new[start : len(new) - end], lineterm="", n=_CONTEXT)
+    for line in list(lines)[2:]:
+        yield re.sub(r"(?<=[-+])\d+", lambda match: str(int(match[0]) + start), line) if line[:2] == "@@" else line
 
 
 def _with_lines(text: str | None) -> str | None:
@@ -53,8 +68,9 @@ _PAIR: Final = re.compile(r"([\w-]+)([\"']?\s*[:=]\s*)(\"(?:[^\"\\]|\\.)*\"|'[^'
 
 
 def _look_masked(line: str) -> str:
-    """The line with the secrets masked that are left in it, as in comments: by the name before them, or by their
-    look."""
+    """The line with the secrets masked that are left in it, as in comments: by the name before them, or by their look.
+
+    Only lines that are shown are searched: a pattern takes longer than the rest of the work."""
     named = _PAIR.sub(lambda match: f"{match[1]}{match[2]}{_pair_value(match[1], match[3])}", line)
     return Masks().text(named)
 
@@ -75,10 +91,10 @@ def _masked_json(text: str) -> str:
     for start, end, value in _secrets_of(json_edit.parse(text), "", is_hidden=False):
         parts += (text[at:start], json.dumps(_mask(value), ensure_ascii=False))
         at = end
-    return "\n".join(map(_look_masked, "".join((*parts, text[at:])).splitlines()))
+    return "".join((*parts, text[at:]))
 
 
-def _secrets_of(node: Node, name: str, *, is_hidden: bool) -> Iterator[tuple[int, int, str]]:
+def _secrets_of(node: JsonNode, name: str, *, is_hidden: bool) -> Iterator[tuple[int, int, str]]:
     if node.members is not None:
         for member in node.members:
             yield from _secrets_of(member.value, member.key, is_hidden=is_hidden or _hides(member))
@@ -88,12 +104,15 @@ def _secrets_of(node: Node, name: str, *, is_hidden: bool) -> Iterator[tuple[int
             word = element.value if isinstance(element.value, str) else ""
             yield from _secrets_of(element, option or name, is_hidden=is_hidden)
             option = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
-    elif isinstance(node.value, str) and _is_shown_masked(node.value, is_hidden or is_secret(name)):
+    elif isinstance(node.value, str) and _is_shown_masked(node.value, is_hidden or _is_secret_name(name)):
         yield node.start, node.end, node.value
 
 
 def _is_shown_masked(value: str, is_named_secret: bool) -> bool:
-    return bool(value) and not refers_only(value) and (is_named_secret or _is_secret_option(value))
+    return bool(value) and (is_named_secret or _is_secret_option(value)) and not refers_only(value)
+
+
+_is_secret_name = functools.lru_cache(maxsize=1024)(is_secret)
 
 
 def _hides(member: Member) -> bool:
@@ -121,7 +140,7 @@ def _masked_toml(text: str) -> str:
             is_hidden = header[1].rpartition(".")[2].strip(" \"'") in _HIDDEN
             lines.append(line)
         else:
-            lines.append(_look_masked(_masked_line(line, is_hidden)))
+            lines.append(_masked_line(line, is_hidden))
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tooltrue.host.client_files.json_edit import Refused, same
+from tooltrue.host.client_files.json_edit import EditRefused, same
 from tooltrue.host.wording import REASON_TABLE_WITHOUT_HEADER
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
@@ -25,7 +25,7 @@ _MARK: Final = "\ufeff"
 def with_table(text: str, path: Sequence[str], value: Mapping[str, Json]) -> str:
     """The text with the table ``value`` at ``path``: in the place of an existing one, or at the end.
 
-    Raises :class:`Refused` if a table of that name stands there without a header of its own.
+    Raises :class:`EditRefused` if a table of that name stands there without a header of its own.
     """
     line = "\r\n" if "\r\n" in text else "\n"
     block = line.join(_lines(path, value)) + line
@@ -44,7 +44,7 @@ def with_table(text: str, path: Sequence[str], value: Mapping[str, Json]) -> str
 
 def without_table(text: str, path: Sequence[str]) -> str:
     """The text without the table at ``path`` and its own tables; the same text if there is none. Raises
-    :class:`Refused` as :func:`with_table` does."""
+    :class:`EditRefused` as :func:`with_table` does."""
     spans = list(_spans(text, path))
     if not spans:
         _check_absent(text, path)
@@ -61,7 +61,7 @@ def _at(text: str, path: Sequence[str]) -> Any:
 
 def _check_absent(text: str, path: Sequence[str]) -> None:
     if _at(text, path) is not None:
-        raise Refused(Worded(REASON_TABLE_WITHOUT_HEADER, {"path": ".".join(path)}))
+        raise EditRefused(Worded(REASON_TABLE_WITHOUT_HEADER, {"path": ".".join(path)}))
 
 
 # --- the spans of tables ----------------------------------------------------------------------------------------------
