@@ -78,3 +78,10 @@ def test_a_file_of_one_line_is_shown_with_line_ends() -> None:
     assert max(map(len, lines)) <= 400
     assert len(lines) < 40
     assert re.search(r'^\+ +"command": "/bin/notes"', "\n".join(lines), re.MULTILINE)
+
+
+def test_a_text_that_cannot_be_read_is_shown_without_its_values() -> None:
+    broken = JSON.replace("{", "{{", 1)
+    printed = "\n".join(diff(broken, JSON, "json"))
+    assert SECRET not in printed
+    assert '-  "theme": [masked' in printed

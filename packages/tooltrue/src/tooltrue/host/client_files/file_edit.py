@@ -68,17 +68,22 @@ def _edited(text: str, profile: ClientProfile, changes: Changes) -> str:
 
 def _parsed(file: str, text: str, profile: ClientProfile) -> dict[str, Any]:
     plain = text.removeprefix("\ufeff")
-    if profile.form == "json":
-        if not plain.strip():
-            return {}
-        try:
-            json_edit.parse(text)  # refuses what only a lenient reader accepts
-        except EditRefused as refused:
-            raise ConfigurationError.of(CLIENT_FILE_NOT_EDITED, file=file, problem=refused.problem) from None
+    if profile.form == "json" and not plain.strip():
+        return {}
     try:
         return document_of(file, plain, is_toml=profile.form == "toml")
     except ConfigurationError as error:
-        raise ConfigurationError.of(CLIENT_FILE_NOT_EDITED, file=file, problem=fact_of(error)) from None
+        problem = (_json_problem(text) if profile.form == "json" else None) or fact_of(error)
+        raise ConfigurationError.of(CLIENT_FILE_NOT_EDITED, file=file, problem=problem) from None
+
+
+def _json_problem(text: str) -> Worded | None:
+    """What is wrong with JSON, with its place; None if the editor can read it."""
+    try:
+        json_edit.parse(text)
+    except EditRefused as refused:
+        return refused.problem
+    return None
 
 
 def _table(file: str, document: dict[str, Any], profile: ClientProfile) -> dict[str, Json]:

@@ -6,7 +6,6 @@ accepted. A key that stands twice in one object is refused, since readers disagr
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -83,10 +82,8 @@ _TOKEN: Final = re.compile(
 _WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
 
 
-@functools.lru_cache(maxsize=2)
 def parse(text: str) -> JsonNode:
-    """The value of the text, which is not to be changed. The last two texts are cached: an edit, its check and its
-    display read the same one. Raises :class:`EditRefused` if it is no JSON with comments, or has a key twice."""
+    """The value of the text. Raises :class:`EditRefused` if it is no JSON with comments, or has a key twice."""
     reader = _Reader(text)
     node = reader.value(0)
     if reader.kind:

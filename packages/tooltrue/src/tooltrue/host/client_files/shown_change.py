@@ -7,7 +7,6 @@ that they are secret. A mask differs where the value differs, so that a change o
 from __future__ import annotations
 
 import difflib
-import functools
 import hashlib
 import json
 import re
@@ -15,9 +14,10 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tooltrue.caching import cache_short_texts
 from tooltrue.client.config import is_secret, refers_only
 from tooltrue.host.client_files import json_edit
-from tooltrue.host.client_files.json_edit import JsonNode, Member
+from tooltrue.host.client_files.json_edit import EditRefused, JsonNode, Member
 from tooltrue.policy.audit.argument_masking import Masks
 
 __all__ = ["diff"]
@@ -55,9 +55,17 @@ def _unified(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def _with_lines(text: str | None) -> str | None:
-    if text is None or not text.removeprefix(_MARK).strip():
-        return text
-    return json.dumps(json_edit.parse(text).plain(), ensure_ascii=False, indent=2)
+    root = None if text is None else _parsed(text)
+    return text if root is None else json.dumps(root.plain(), ensure_ascii=False, indent=2)
+
+
+def _parsed(text: str) -> JsonNode | None:
+    """The value of the text; None if there is none, or if it cannot be read: such a file can be shown, though not
+    edited."""
+    try:
+        return json_edit.parse(text) if text.removeprefix(_MARK).strip() else None
+    except EditRefused:
+        return None
 
 
 def _mask(value: str) -> str:
@@ -83,15 +91,25 @@ def _pair_value(name: str, value: str) -> str:
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
+_SHOWN: Final = re.compile(r'\s*(?:"[\w.-]{1,80}"\s*:)?[\s{}\[\],]*')
+"""The part of a line of broken JSON that is shown: its key and its brackets."""
+
+
 def _masked_json(text: str) -> str:
-    if not text.removeprefix(_MARK).strip():
-        return text
+    if (root := _parsed(text)) is None:
+        return "\n".join(map(_masked_rest, text.splitlines()))
     parts: list[str] = []
     at = 0
-    for start, end, value in _secrets_of(json_edit.parse(text), "", is_hidden=False):
+    for start, end, value in _secrets_of(root, "", is_hidden=False):
         parts += (text[at:start], json.dumps(_mask(value), ensure_ascii=False))
         at = end
     return "".join((*parts, text[at:]))
+
+
+def _masked_rest(line: str) -> str:
+    match = _SHOWN.match(line)
+    shown = match[0] if match is not None else ""
+    return line if shown == line else shown + _mask(line)
 
 
 def _secrets_of(node: JsonNode, name: str, *, is_hidden: bool) -> Iterator[tuple[int, int, str]]:
@@ -112,7 +130,9 @@ def _is_shown_masked(value: str, is_named_secret: bool) -> bool:
     return bool(value) and (is_named_secret or _is_secret_option(value)) and not refers_only(value)
 
 
-_is_secret_name = functools.lru_cache(maxsize=1024)(is_secret)
+@cache_short_texts(1024)
+def _is_secret_name(name: str) -> bool:
+    return is_secret(name)
 
 
 def _hides(member: Member) -> bool:
