@@ -37,7 +37,6 @@ def test_any_other_name_is_simply_not_there():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"lifespan": None}, "serving()"),
         ({"tags": {"a"}}, "'tags'"),
     ],
 )

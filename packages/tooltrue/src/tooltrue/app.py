@@ -50,7 +50,7 @@ from tooltrue.tools.advice import RUN, SERVER, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.toolset import Provider, Source, provider_of, servers_in
+from tooltrue.tools.toolset import Provider, Source, parts_of, provider_of, servers_in
 from tooltrue.tools.views import prefixed, switchable
 from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
 from tooltrue.tools.wording import (
@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.rules.lint import Inventory
     from tooltrue.server.auth_settings import AuthSettings
     from tooltrue.server.identity import Authenticate
+    from tooltrue.server.lifespan import LifespanFunction, ServerLifespan
     from tooltrue.server.routes import RouteTable
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tools.mounting import Contents
@@ -129,6 +130,8 @@ class Server:
     - ``routes``: HTTP routes beside the endpoint: :class:`Route` objects, or those of Starlette.
     - ``middleware``: ASGI middleware around the endpoint and the routes, the first one outermost; each takes an
       application and returns one.
+    - ``lifespan``: an async context manager function of the server, or a list of them: entered before the first
+      request, left at the end; tools get what it yields by ``Annotated[T, Lifespan]``.
     - ``limits``: the limits on every call that has no limits of its own: its time, the sizes of its result and of its
       arguments.
     - ``rate``: how often callers may call.
@@ -183,6 +186,7 @@ class Server:
         middleware: Sequence[object] = (),
         page_size: int = 1000,
         threads: int = 32,
+        lifespan: LifespanFunction | Sequence[LifespanFunction] | None = None,
         **more: Never,
     ) -> None:
         _refuse(UNKNOWN_SERVER_SETTING, *others, *more)
@@ -193,6 +197,7 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
+        self._lifespan = None if lifespan is None else self._own_lifespan(lifespan)
         self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).with_settings(
             "Server({}=…)",
             limits=limits,
@@ -236,6 +241,41 @@ class Server:
             self._deployment = Deployment(config=config.read_operator_config(rules))
         self._effective = self._settings()
         self._check_mounted(self._mounted)
+
+    def _own_lifespan(self, functions: LifespanFunction | Sequence[LifespanFunction]) -> ServerLifespan:
+        from tooltrue.server.lifespan import ServerLifespan  # noqa: PLC0415 - only some servers have one
+
+        lifespan = ServerLifespan(functions, self, self.name)
+        lifespan.provide(self.tools.lifespan_values())
+        lifespan.provide(self.library.lifespan_values())
+        return lifespan
+
+    @property
+    def lifespans(self) -> Sequence[ServerLifespan]:
+        """The lifespans that are entered for this server, in order: its own, then those of the servers whose toolsets
+        it serves. Raises ``ConfigurationError`` if a toolset needs one, and there is none.
+        """
+        held = [values for part in parts_of(self._provider) if (values := getattr(part, "lifespan", None)) is not None]
+        if not held:
+            return ()
+        from tooltrue.server.lifespan import lifespans_of  # noqa: PLC0415 - only some servers have one
+
+        return lifespans_of(self._lifespan, held, self.name)
+
+    @property
+    def lifespan_seconds(self) -> float:
+        """How long the end of this server waits for its lifespans; 0 if there are none."""
+        return self.settings.limits.lifespan_seconds if self.lifespans else 0.0
+
+    def in_lifespan(self) -> AbstractAsyncContextManager[None]:
+        """Context in which the lifespans are entered: :meth:`serving` enters it, and each client in memory. They are
+        entered for the first of them, and left with the last.
+        """
+        if not (lifespans := self.lifespans):
+            return contextlib.nullcontext()
+        from tooltrue.server.lifespan import entered  # noqa: PLC0415 - only some servers have one
+
+        return entered(lifespans, self.settings.limits.lifespan_seconds)
 
     if not TYPE_CHECKING:  # a type checker reports missing attributes better
 
@@ -535,8 +575,10 @@ class Server:
 
     async def serve_stdio(self) -> None:
         """The same as :meth:`run`, within a running event loop."""
-        async with self.serving():
-            await stdio.serve(lambda write: self._assembly.protocol.connect(write, Carrier("stdio")))
+        more_seconds = max(0.0, self.lifespan_seconds - stdio.LIFESPAN_SECONDS)
+        await stdio.serve(
+            lambda write: self._assembly.protocol.connect(write, Carrier("stdio")), self.serving, more_seconds
+        )
         if _is_held_up():
             os._exit(0)
 
@@ -570,6 +612,7 @@ class Server:
             pages=pages,
             sites=self._route_table(),
             once=endpoint.once,
+            credentials=self._declared_credentials(),
             around=around,
             signals=signals,
             language=self._assembly.served.language,
@@ -584,6 +627,11 @@ class Server:
         from tooltrue.transport.http_middleware import HttpAppWithMiddleware  # noqa: PLC0415 - stdio needs no HTTP
 
         return partial(HttpAppWithMiddleware, middleware=[wrap for _, wrap in self._middleware])
+
+    def _declared_credentials(self) -> Callable[[], Collection[str]]:
+        """Return the function that returns the headers with credentials of the caller that tools declare."""
+        toolsets = [part for part in parts_of(self._provider) if isinstance(part, LocalToolset)]
+        return lambda: {name for toolset in toolsets for name in toolset.credentials}
 
     def _sse(self) -> SseEndpoint:
         from tooltrue.server.sse import SseEndpoint  # noqa: PLC0415 - few clients need it
@@ -649,7 +697,8 @@ class Server:
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
         """Context that opens the resources needed while serving; :meth:`run` and the lifespan of :meth:`http_app` enter
-        it. Raises ``DefinitionError`` if the tools cannot be listed together.
+        it. Raises ``DefinitionError`` if the tools cannot be listed together, ``ConfigurationError`` if the lifespan
+        cannot be started.
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         await self.check_rules()
@@ -657,6 +706,7 @@ class Server:
             self._assembly.recorder.open(),
             self._assembly.tickets,
             Watchdog(self.settings.limits.blocked_seconds),
+            self.in_lifespan(),
         ):
             yield
 
@@ -745,6 +795,7 @@ class Server:
                 ("max_bytes", tool.max_bytes),
                 ("replaces", ", ".join(tool.replaces) or None),
                 ("deprecated", tool.deprecated or None),
+                ("credentials", ", ".join(tool.credentials) or None),
             )
             if value is not None
         ]

@@ -124,7 +124,14 @@ _EXCUSED: Final = {
 
 TABLES: Final[Mapping[str, ConfigTable]] = {
     "limits": ConfigTable(
-        {"seconds": _NUMBER, "max_bytes": _COUNT, "max_argument_bytes": _COUNT, "blocked_seconds": _NUMBER}, _limits
+        {
+            "seconds": _NUMBER,
+            "max_bytes": _COUNT,
+            "max_argument_bytes": _COUNT,
+            "blocked_seconds": _NUMBER,
+            "lifespan_seconds": _NUMBER,
+        },
+        _limits,
     ),
     "rate": ConfigTable({"tool": _PACE, "caller": _PACE, "server": _PACE}, _rate),
     "concurrency": ConfigTable({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),

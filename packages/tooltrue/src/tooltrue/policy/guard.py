@@ -28,15 +28,16 @@ __all__ = ["Guard", "Limits"]
 class Limits(Value, frozen=True):
     """The limits of one call, unless its tool has its own: ``seconds`` to answer, ``max_bytes`` of result,
     ``max_argument_bytes``. An ``async`` function that blocks the event loop for ``blocked_seconds`` is reported in the
-    log."""
+    log. ``lifespan_seconds`` limit how long the end of a server waits for its lifespan."""
 
     seconds: float = 30.0
     max_bytes: int = 2_097_152
     max_argument_bytes: int = 4_194_304
     blocked_seconds: float = 0.5
+    lifespan_seconds: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds"):
+        for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds", "lifespan_seconds"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ConfigurationError.of(

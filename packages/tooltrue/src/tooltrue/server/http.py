@@ -290,7 +290,8 @@ class HttpEndpoint:
     ) -> bytes:
         try:
             with self._handlers.traced(request, caller.carrier, session):
-                answer = await self._handlers.legacy.answer(request, session, dialogue, caller.principal)
+                carried = caller.carrier.headers
+                answer = await self._handlers.legacy.answer(request, session, dialogue, caller.principal, carried)
             return encode_answer(request.id, answer)
         except ScopeNeeded:
             raise  # it has a status of its own

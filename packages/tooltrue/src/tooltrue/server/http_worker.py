@@ -6,12 +6,15 @@ import asyncio
 import base64
 import contextlib
 import signal
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
+from tooltrue.errors import TooltrueError
+from tooltrue.protocol.terminal import printable
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.identity import Authenticate
 from tooltrue.state.facts import Facts
@@ -32,6 +35,9 @@ class ServedServer(Protocol):
 
     @property
     def has_keys(self) -> bool: ...
+
+    @property
+    def lifespan_seconds(self) -> float: ...
 
     def authenticator(self) -> Authenticate | None: ...
 
@@ -84,6 +90,8 @@ class Worker:
     def __init__(self, job: WorkerSettings) -> None:
         self._job = job
         self._app: HttpApp | None = None
+        self.failure: TooltrueError | None = None
+        """Why it could not start, for the process that runs it alone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -96,6 +104,19 @@ class Worker:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        try:
+            await self._serve(receive, send)
+        except TooltrueError as error:
+            self.failure = error
+            if self._job.crew[1] > 1:  # in a process of its own, which tells it itself
+                sys.stderr.write(f"tooltrue: {printable(error.say())}\n")
+            await send({"type": "lifespan.startup.failed"})
+        except asyncio.CancelledError:  # by a signal, while it started
+            await send({"type": "lifespan.startup.failed"})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve(self, receive: Receive, send: Send) -> None:
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = self._job.load()
@@ -107,31 +128,60 @@ class Worker:
                 metrics=self._job.metrics,
             )
             self._app = server.http_app(access=AllowedHosts(self._job.hosts), sse=self._job.sse, signals=False)
-            await stack.enter_async_context(self._app.serving())
-            _before_the_end(self._app, self._job.drain)
+            last_seconds = _LAST_SECONDS + server.lifespan_seconds
+            with _stopped_by_signals(last_seconds):
+                await stack.enter_async_context(self._app.serving())
+            _before_the_end(self._app, self._job.drain, last_seconds)
             await send({"type": "lifespan.startup.complete"})
             await receive()
-        await send({"type": "lifespan.shutdown.complete"})
 
 
-def _before_the_end(app: HttpApp, drain: float) -> None:
+@contextlib.contextmanager
+def _stopped_by_signals(last_seconds: float) -> Generator[None]:
+    """Within the block, a stop signal cancels the current task, and then the HTTP server's own handler runs."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        processes.exit_within(last_seconds)
+        if task is not None:
+            loop.call_soon_threadsafe(task.cancel)
+        if callable(then := before[signal.Signals(number)]):
+            then(number, frame)
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _before_the_end(app: HttpApp, drain: float, last_seconds: float) -> None:
     """On the stop signal, become unready and end ``drain`` seconds later; on a second signal, end at once.
 
     The application is closed before the HTTP server waits for open streams to end.
     """
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, partial(_ending, loop, app, drain, signal.getsignal(number)))
+        signal.signal(number, partial(_ending, loop, app, drain, last_seconds, signal.getsignal(number)))
 
 
 def _ending(
-    loop: asyncio.AbstractEventLoop, app: HttpApp, drain: float, then: Any, number: int, frame: FrameType | None
+    loop: asyncio.AbstractEventLoop,
+    app: HttpApp,
+    drain: float,
+    last_seconds: float,
+    then: Any,
+    number: int,
+    frame: FrameType | None,
 ) -> None:
     is_draining = drain > 0 and app.ready
     if is_draining:
         app.ready = False  # first: a signal that arrives within this function is the second one
     # A thread counts the time from here, so that a blocked event loop does not delay the end.
-    processes.exit_within(_LAST_SECONDS + (drain if is_draining else 0.0))
+    processes.exit_within(last_seconds + (drain if is_draining else 0.0))
 
     def end() -> None:
         app.closing()

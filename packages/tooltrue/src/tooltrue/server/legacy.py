@@ -119,9 +119,14 @@ class LegacyHandler:
         return level
 
     async def answer(
-        self, request: RpcRequest, session: LegacySession, exchange: Dialogue, principal: Principal
+        self,
+        request: RpcRequest,
+        session: LegacySession,
+        exchange: Dialogue,
+        principal: Principal,
+        carried: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Return the encoded result, or raise ``RpcError``."""
+        """Return the encoded result, or raise ``RpcError``. ``carried`` are the headers of HTTP."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
             raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_ALREADY_INITIALIZED, {}))
@@ -129,7 +134,9 @@ class LegacyHandler:
             raise MethodNotFound.of(UNKNOWN_METHOD, method=request.method[:128])
         params = convert(request.params, shape, request.method)
         projection = self._projections[session.revision.name]
-        legacy_request = _LegacyRequest(request, session, exchange, principal, projection, self._served.language)
+        legacy_request = _LegacyRequest(
+            request, session, exchange, principal, projection, self._served.language, carried
+        )
         try:
             return await self._answers[request.method](params, legacy_request)
         finally:
@@ -292,7 +299,10 @@ def _level(name: str) -> str:
 class _LegacyRequest:
     """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call."""
 
-    __slots__ = ("_channel", "_language", "_meta", "dialogue", "message", "principal", "projection", "session", "tool")
+    __slots__ = (
+        *("_carried", "_channel", "_language", "_meta"),
+        *("dialogue", "message", "principal", "projection", "session", "tool"),
+    )
 
     def __init__(
         self,
@@ -302,6 +312,7 @@ class _LegacyRequest:
         principal: Principal,
         projection: legacy.Projection,
         language: str,
+        carried: Mapping[str, str] | None,
     ) -> None:
         meta = message.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
@@ -311,6 +322,7 @@ class _LegacyRequest:
         self.principal = principal
         self.projection = projection
         self._language = language
+        self._carried = carried
         self.tool: Tool | None = None
         token: Id | None = self._meta.get("progressToken")
         with_message = session.revision.progress_message
@@ -337,6 +349,7 @@ class _LegacyRequest:
             has_words,
             CallRecord(),
             language=self._language,
+            carried=self._carried,
         )
 
     def close(self) -> None:

@@ -137,6 +137,7 @@ class ModernHandler:
             rounds,
             trail=CallRecord(),
             language=self._served.language,
+            carried=carried,
         )
         call = ToolCall(plain.name, plain.arguments, context, admit=admit, text=plain.text, came=plain.arguments)
         outcome = await self._served.provider.call_tool(call)
@@ -298,7 +299,14 @@ class _ModernRequest:
         channel = self._channel or SILENT
         facts = self.facts
         return RequestContext(
-            self.principal, channel, facts.capabilities, facts.meta, rounds, trail=CallRecord(), language=self.language
+            self.principal,
+            channel,
+            facts.capabilities,
+            facts.meta,
+            rounds,
+            trail=CallRecord(),
+            language=self.language,
+            carried=self.carrier.headers,
         )
 
     def close(self) -> None:

@@ -558,3 +558,36 @@ RUN_SETTING_REQUIRES_HTTP: Final = message(
     'run({name}=…) goes with HTTP: write run("http", {name}=…).',
     'run({name}=…) 须与 HTTP 一起使用：请写 run("http", {name}=…)。',
 )
+LIFESPAN_START_FAILED: Final = message(
+    "TT4522",
+    "The server {server} cannot start: its lifespan raised {error} ({file}, line {line}: {text}). Nothing is served.",
+    "服务器 {server} 无法启动：其 lifespan 抛出 {error}（{file} 第 {line} 行：{text}）。未提供任何服务。",
+)
+LIFESPAN_NOT_A_FUNCTION: Final = message(
+    "TT4523",
+    "The lifespan of {server} must be a function of the server that makes an async context manager, or a list of such "
+    "functions: @asynccontextmanager above async def lifespan(server).",
+    "服务器 {server} 的 lifespan 必须是接收该服务器并创建异步上下文管理器的函数，或由这种函数组成的列表："
+    "在 async def lifespan(server) 上方写 @asynccontextmanager。",
+)
+LIFESPAN_LEAVING_FAILED: Final = message(
+    "TT4524",
+    "The lifespan of {server} failed while it was left. The server ends all the same.",
+    "服务器 {server} 的 lifespan 在退出时出错。服务器照常结束。",
+)
+LIFESPAN_LEAVING_HANGS: Final = message(
+    "TT4525",
+    "The lifespan of {server} was not left within {seconds:g} s, and was given up. Close faster, or set "
+    "Limits(lifespan_seconds=…).",
+    "服务器 {server} 的 lifespan 未能在 {seconds:g} 秒内退出，已放弃。请加快关闭，或设置 Limits(lifespan_seconds=…)。",
+)
+LIFESPAN_ENDED_EARLY: Final = message(
+    "TT4526",
+    "The lifespan of {server} ended while the server runs. Tools that take a value from it fail from now on.",
+    "服务器 {server} 仍在运行，但其 lifespan 已结束。此后需要其中值的工具都会失败。",
+)
+LIFESPAN_MISSING: Final = message(
+    "TT4527",
+    "The server {server} has no lifespan, and {subject} takes a {type} from it; write Server(…, lifespan=lifespan).",
+    "服务器 {server} 没有 lifespan，而 {subject} 需要由它提供 {type}；请写 Server(…, lifespan=lifespan)。",
+)

@@ -11,6 +11,8 @@ from tooltrue.wording import sentence
 
 __all__ = ["CONTEXT", "RUN", "SERVER", "missing"]
 
+_LIFESPAN: Final = "a parameter db: Annotated[Pool, Lifespan], for the value that lifespan= has yielded"
+_HEADER: Final = "a parameter tenant: Annotated[str | None, Header('x-tenant')]"
 CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
     {
         **{level: f'context.log("{level}", …)' for level in ("debug", "info", "warning", "error")},
@@ -18,8 +20,10 @@ CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
         "elicit": "context.ask(Form(…))",
         "sample": "context.ask(Sampling(…))",
         "list_roots": "context.ask(Roots())",
-        "request_context": "the context itself: its principal, meta and capabilities",
+        "request_context": f"the context itself: its principal, meta and capabilities; or, for a lifespan, {_LIFESPAN}",
         "client_id": "context.principal.id",
+        "lifespan_context": _LIFESPAN,
+        **dict.fromkeys(("headers", "request", "get_http_headers"), _HEADER),
     }
 )
 _PROVIDER: Final = "server.provider; views take the server itself, as in prefixed(server, 'name')"
@@ -30,7 +34,7 @@ SERVER: Final[Mapping[str, str]] = MappingProxyType(
         "import_server": "server.mount(other, prefix='name')",
         "add_transform": "toolsets=[transformed(other, …)]",
         "add_tool_transformation": "toolsets=[transformed(other, …)]",
-        "lifespan": "a dependency, Depends(…), or code around `async with server.serving()`",
+        "lifespan": "a setting, Server(…, lifespan=lifespan)",
         "streamable_http_app": "server.http_app()",
         "sse_app": "server.http_app(sse=True)",
         **dict.fromkeys(("transport", "host", "port"), 'server.run("http", host=…, port=…)'),

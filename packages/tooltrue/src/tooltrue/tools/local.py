@@ -75,6 +75,8 @@ class LocalToolset(NoLibrary):
         self._lists = Remembered[Tool]()
         self._watchers: list[Callable[[ProviderChange], None]] = []
         self.lifespan: LifespanValues | None = None
+        self.credentials: frozenset[str] = frozenset()
+        """The headers with credentials of the caller that tools have declared."""
 
     def lifespan_values(self) -> LifespanValues:
         """What the tools take from the lifespan of a server, made for the first of them that does."""
@@ -130,6 +132,7 @@ class LocalToolset(NoLibrary):
             is_off = self._switches is not None and self._switches.is_off(bound.tool)
             (self._off if is_off else self._bound)[bound.tool.name] = bound
             self._now |= dict.fromkeys(bound.tool.replaces, bound.tool.name)
+            self.credentials |= frozenset(bound.tool.credentials)
             self._listed = None
         self._notify()
         return bound.tool
@@ -186,11 +189,6 @@ class LocalToolset(NoLibrary):
     def _notify(self) -> None:
         for changed in tuple(self._watchers):
             changed(ProviderChange("tools"))
-
-    @property
-    def credentials(self) -> frozenset[str]:
-        """The headers with credentials of the caller that its tools declare."""
-        return frozenset(name for bound in tuple(self._bound.values()) for name in bound.tool.credentials)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ __all__ = [
     "Toolset",
     "Wrapper",
     "guarded",
+    "parts_of",
     "provider_of",
     "resolve_call",
     "servers_in",
@@ -215,6 +216,17 @@ def _knows_none(name: str, context: RequestContext) -> Tool | None:
 
 
 _FORWARDED = tuple(name for name, member in vars(Wrapper).items() if callable(member) and not name.startswith("_"))
+
+
+def parts_of(provider: Provider) -> Iterator[Provider]:
+    """Yield the provider, and the providers that it is made of, as far as views, layers and combinations tell."""
+    yield provider
+    for name in ("inner", "parts", "library", "provider"):  # the last: the contents of a mounted server
+        parts: Any = getattr(provider, name, None)
+        for part in parts if isinstance(parts, tuple) else (parts,):  # pyright: ignore[reportUnknownVariableType]
+            if part is not None:
+                yield from parts_of(cast("Provider", part))
+
 
 OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
 OutcomeT = TypeVar("OutcomeT")

@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from multiprocessing import reduction
 from typing import Any, cast
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.supervisors import Multiprocess
 
@@ -41,6 +43,7 @@ _GRACE_SECONDS = 1
 _MAX_LEAVING = 100
 _LEAVING_SECONDS = 1.0
 _COMPLAIN_SECONDS = 30.0
+_NOT_STARTED = 2  # the exit code of the command, if a worker cannot start
 _TURNS = 20  # of the event loop, after a connection was accepted
 
 _log = logging.getLogger("tooltrue")
@@ -218,6 +221,8 @@ def run(
 ) -> None:
     """Serve the application created by ``factory`` until SIGINT or SIGTERM; leaves no child process behind. Each worker
     calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
+
+    If the application cannot start, raises its ``failure``; with several workers, the process ends with exit code 2.
     """
     porter = _Porter(connections or ConnectionLimit())
     config = uvicorn.Config(
@@ -241,14 +246,35 @@ def run(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if workers == 1:
-            uvicorn.Server(config).run(sockets=[listener])
+            _run_alone(config, listener)
         else:
-            _Workers(config, sockets=[shared(listener)]).run()
+            _run_workers(config, listener)
     except KeyboardInterrupt:
         pass
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         processes.end_children()
+
+
+def _run_alone(config: uvicorn.Config, listener: socket.socket) -> None:
+    _leave_telling_to_the_application()
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except SystemExit:
+        failure = getattr(cast(Any, config).loaded_app, "failure", None)
+        raise failure or SystemExit(_NOT_STARTED) from None
+
+
+def _run_workers(config: uvicorn.Config, listener: socket.socket) -> None:
+    workers = _Workers(config, sockets=[shared(listener)])
+    workers.run()
+    if any(worker.exitcode == STARTUP_FAILURE for worker in workers.processes):
+        sys.exit(_NOT_STARTED)
+
+
+def _leave_telling_to_the_application() -> None:
+    """Leave out uvicorn's line about an application that cannot start, which the application explains itself."""
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.msg != "Application startup failed. Exiting.")
 
 
 class _Workers(Multiprocess):
@@ -285,6 +311,7 @@ class _Workers(Multiprocess):
 def _in_worker(factory: Callable[[], Any], parent: int) -> Any:
     """Create the application in a worker, which ends with its parent, even a killed one: it would keep the port."""
     processes.die_with_parent(signal.SIGTERM)
+    _leave_telling_to_the_application()
     if os.getppid() != parent:  # the parent has ended meanwhile
         signal.raise_signal(signal.SIGTERM)
     return factory()

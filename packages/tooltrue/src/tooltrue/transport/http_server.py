@@ -10,14 +10,14 @@ import asyncio
 import contextlib
 import re
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from tooltrue._internal.deadline import Alarm, Deadline
-from tooltrue.errors import InternalError, InvalidRequest, RpcError
+from tooltrue.errors import InternalError, InvalidRequest, RpcError, TooltrueError
 from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
 from tooltrue.jsonrpc.peer import internal_error
 from tooltrue.protocol.types import Value
@@ -211,10 +211,11 @@ class HttpApp:
     """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse``, of ``pages``,
     which any client that reaches the host may GET, and of ``sites``, the author's routes, which come last.
 
-    A request that repeats a header in ``once`` is refused. ``around`` is a context that is open while requests are
-    served. ``ready`` tells whether more requests should come; it can be cleared before the server ends. A body may have
-    ``max_body`` bytes and must arrive within ``body_seconds``. With ``signals``, SIGINT and SIGTERM call
-    :meth:`closing` before the HTTP server's own handler runs. ``language`` is that of errors.
+    A request that repeats a header in ``once``, by which callers authenticate, is refused. Headers with credentials are
+    removed once a caller is admitted, except those that ``credentials()`` returns. ``around`` is a context that is open
+    while requests are served. ``ready`` tells whether more requests should come; it can be cleared before the server
+    ends. A body may have ``max_body`` bytes and must arrive within ``body_seconds``. With ``signals``, SIGINT and
+    SIGTERM call :meth:`closing` before the HTTP server's own handler runs. ``language`` is that of errors.
     """
 
     def __init__(
@@ -227,6 +228,7 @@ class HttpApp:
         pages: Mapping[str, Page] | None = None,
         sites: Sites | None = None,
         once: frozenset[bytes] = frozenset(),
+        credentials: Callable[[], Collection[str]] = tuple,
         around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
@@ -242,6 +244,9 @@ class HttpApp:
         self._pages = pages or {}
         self._sites = sites
         self._once = _ONCE | once
+        self._credentials = (*_CREDENTIALS, *sorted(name.decode("latin-1") for name in once - _CREDENTIAL_NAMES))
+        self._credential_names = frozenset(name.encode() for name in self._credentials)
+        self._declared = credentials
         self._around = around
         self._max_body = max_body
         self._body_seconds = body_seconds
@@ -299,7 +304,12 @@ class HttpApp:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        async with self.serving():
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self.serving())
+            except TooltrueError as error:
+                await send({"type": "lifespan.startup.failed", "message": error.say(self._language)})
+                return
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self.closing()
@@ -325,12 +335,19 @@ class HttpApp:
         caller = await self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
             return await send_reply(send, caller)
-        for name in _CREDENTIALS:
-            headers.pop(name, None)  # removed, so that no later code can pass them on
+        self._withhold(headers)
         if isinstance(route, _SiteRoute):
-            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in _CREDENTIAL_NAMES]}
+            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in self._credential_names]}
             return await self._serve_site(route.site, caller, scope, headers, receive, send)
         return await route(_HttpRequest(caller, headers, scope, receive, send))
+
+    def _withhold(self, headers: dict[str, str]) -> None:
+        """Remove credentials, so that no later code can pass them on."""
+        if present := [name for name in self._credentials if name in headers]:
+            declared = self._declared()
+            for name in present:
+                if name not in declared:
+                    del headers[name]
 
     def _route(
         self, scope: Scope, headers: dict[str, str], repeated: str | None
@@ -416,10 +433,11 @@ class HttpApp:
         is_post = self._route(scope, headers, repeated) == self._post
         if not is_post or self._unread(headers) is not None or _is_whole(scope):
             return None
-        return partial(self._answer_known, headers, tuple(name for name in _CREDENTIALS if name in headers))
+        has_credentials = any(name in headers for name in self._credentials)
+        return partial(self._answer_known, headers, has_credentials)
 
     async def _answer_known(
-        self, known: dict[str, str], credentials: Sequence[str], length: bytes, exchange: WholeExchange
+        self, known: dict[str, str], has_credentials: bool, length: bytes, exchange: WholeExchange
     ) -> None:
         if not self._serves:
             return await send_reply(exchange.send, self._not_started())
@@ -427,8 +445,8 @@ class HttpApp:
         caller = await self._endpoint.admit(Carrier("http", headers, exchange.client))
         if isinstance(caller, Reply):
             return await send_reply(exchange.send, caller)
-        for name in credentials:
-            headers.pop(name, None)
+        if has_credentials:
+            self._withhold(headers)
         body = exchange.take_body()
         if len(body) > self._max_body:
             return await send_reply(exchange.send, self._too_large())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -23,7 +24,9 @@ class ServerEnd(Protocol):
 
 
 class Connectable(Protocol):
-    """A server for a channel. ``write`` sends to the client, one message per call, without blocking."""
+    """A server for a channel. ``write`` sends to the client, one message per call, without blocking. If it has a method
+    ``in_lifespan``, a client is connected within that context.
+    """
 
     def connect(self, write: Callable[[bytes], None]) -> ServerEnd: ...
 
@@ -36,9 +39,14 @@ class MemoryLink:
 
     def __init__(self, server: Connectable) -> None:
         self._connect = server.connect
+        self._lifespan: Callable[[], contextlib.AbstractAsyncContextManager[None]] = getattr(
+            server, "in_lifespan", contextlib.nullcontext
+        )
         self._server: ServerEnd | None = None
+        self._open = contextlib.AsyncExitStack()
 
     async def open(self, receiver: Receiver) -> None:
+        await self._open.enter_async_context(self._lifespan())
         loop = asyncio.get_running_loop()
 
         def write(frame: bytes) -> None:
@@ -73,3 +81,4 @@ class MemoryLink:
         if self._server is not None:
             server, self._server = self._server, None
             await server.close()
+        await self._open.aclose()

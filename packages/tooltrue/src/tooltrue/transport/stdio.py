@@ -15,7 +15,8 @@ import signal
 import stat
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import FrameType
 from typing import Protocol
@@ -26,7 +27,7 @@ from tooltrue.transport.pipes import PipeInput
 from tooltrue.transport.wording import STDOUT_NOT_WRITABLE
 from tooltrue.wording import coded_sentence
 
-__all__ = ["serve"]
+__all__ = ["LIFESPAN_SECONDS", "serve"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -35,6 +36,8 @@ _FEW = 16 * 1024
 """Bytes that wait to be written: above the one a reader has fallen behind, at the other it has caught up."""
 _END_SECONDS = 1.0
 _LAST_SECONDS = 2.5
+LIFESPAN_SECONDS = 1.0
+"""How long the context of a server may take to end within the 3 seconds."""
 _FAREWELL_SECONDS = 0.2
 
 
@@ -231,22 +234,73 @@ def _take_descriptors() -> tuple[int, int]:
     return source, target
 
 
-async def serve(make: Callable[[Callable[[bytes], None]], StdioSession]) -> None:
-    """Serve until the input ends, or SIGINT or SIGTERM arrives; then end all work and child processes within 3 seconds.
+async def serve(
+    make: Callable[[Callable[[bytes], None]], StdioSession],
+    around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
+    more_seconds: float = 0.0,
+) -> None:
+    """Serve until the input ends, or SIGINT or SIGTERM arrives; then end all work and child processes within 3 seconds,
+    and ``more_seconds``.
 
-    ``make(write)`` creates the session; ``write`` takes one message without its newline. When the input ends, pending
-    requests have a second to finish; a signal ends them at once.
+    ``make(write)`` creates the session; ``write`` takes one message without its newline. It is served within
+    ``around()``; a signal that arrives earlier stops that. When the input ends, pending requests have a second to
+    finish; a signal ends them at once.
     """
     source, target = _take_descriptors()
     finished, stopped = asyncio.Event(), asyncio.Event()
-    _on_signals(lambda: (stopped.set(), finished.set()))
+    last_seconds = _LAST_SECONDS + more_seconds
+    start = _Start()
+    _on_signals(lambda: (stopped.set(), finished.set(), start.stop()), last_seconds)
     processes.adopt_orphans()
+    async with start.of(around()):
+        if not stopped.is_set():
+            await _serve(make, source, target, finished, stopped, last_seconds)
+    processes.end_children()
+
+
+class _Start:
+    """The start of a context, which can be stopped; then its block is entered nevertheless."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[object] | None = None
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    @contextlib.asynccontextmanager
+    async def of(self, context: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            self._task = task = asyncio.current_task()
+            try:
+                await stack.enter_async_context(context)
+            except asyncio.CancelledError:
+                if task is None or task.uncancel():
+                    raise
+            finally:
+                self._task = None
+            yield
+
+
+async def _serve(
+    make: Callable[[Callable[[bytes], None]], StdioSession],
+    source: int,
+    target: int,
+    finished: asyncio.Event,
+    stopped: asyncio.Event,
+    last_seconds: float,
+) -> None:
     output = _Output(target)
     output.open(finished.set)
     session = make(output.write)
     output.more_to_come = session.is_busy
     splitter = LineSplitter(session.feed, lambda: (session.too_long(), finished.set()))
-    reading = _read(source, partial(output.collect, splitter.feed), lambda: (splitter.end(), finished.set()))
+
+    def on_end() -> None:
+        splitter.end()
+        finished.set()
+
+    reading = _read(source, partial(output.collect, splitter.feed), on_end, last_seconds)
 
     def crowded(is_crowded: bool) -> None:
         # A client that does not read answers can send no more requests, and its pending ones wait.
@@ -258,15 +312,14 @@ async def serve(make: Callable[[Callable[[bytes], None]], StdioSession]) -> None
     reading.close()
     await _end(session, stopped)
     await output.close()
-    processes.end_children()
 
 
-def _on_signals(stop: Callable[[], object]) -> None:
+def _on_signals(stop: Callable[[], object], last_seconds: float) -> None:
     """Call ``stop`` on the loop. If a tool blocks the loop (and with it the loop's own signal handlers), end anyway."""
     loop = asyncio.get_running_loop()
 
     def handle(number: int, frame: FrameType | None) -> None:
-        processes.exit_within(_LAST_SECONDS)
+        processes.exit_within(last_seconds)
         loop.call_soon_threadsafe(stop)
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -303,20 +356,20 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
             await work
 
 
-def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> _Input:
+def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], object], last_seconds: float) -> _Input:
     """Feed the input, then call ``on_end``."""
     if not _can_wait_for(source):
         return _FileInput(source, feed, on_end)
-    threading.Thread(target=_watch_end, args=(source,), name="tooltrue-end", daemon=True).start()
+    threading.Thread(target=_watch_end, args=(source, last_seconds), name="tooltrue-end", daemon=True).start()
     return PipeInput(source, feed, on_end)
 
 
-def _watch_end(source: int) -> None:
+def _watch_end(source: int, last_seconds: float) -> None:
     """After the other end has closed, end the process in time even if a tool blocks the event loop."""
     poll = select.poll()
     poll.register(source, select.POLLRDHUP)
     poll.poll()
-    processes.exit_within(_LAST_SECONDS)
+    processes.exit_within(last_seconds)
 
 
 def _can_wait_for(descriptor: int) -> bool:

@@ -346,11 +346,11 @@ def _presented_or_unfinished(present: Callable[[Any], ToolOutcome], value: Any) 
     try:
         return present(value)
     except Unfinished as unfinished:
-        if not isinstance(unfinished.value, Iterator):
+        items: Any = unfinished.value
+        if not isinstance(items, Iterator):
             return unfinished
         from tooltrue.tools.binding.collecting import collected  # noqa: PLC0415 - few tools return iterators
 
-        items: Iterator[Any] = unfinished.value
         return _presented_or_unfinished(unfinished.present, collected(items))
 
 
