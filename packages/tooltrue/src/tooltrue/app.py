@@ -197,6 +197,7 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
+        self._enters_lifespan = True
         self._lifespan = None if lifespan is None else self._own_lifespan(lifespan)
         self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).with_settings(
             "Server({}=…)",
@@ -271,11 +272,17 @@ class Server:
         """Context in which the lifespans are entered: :meth:`serving` enters it, and each client in memory. They are
         entered for the first of them, and left with the last.
         """
-        if not (lifespans := self.lifespans):
+        if not (self._enters_lifespan and (lifespans := self.lifespans)):
             return contextlib.nullcontext()
         from tooltrue.server.lifespan import entered  # noqa: PLC0415 - only some servers have one
 
         return entered(lifespans, self.settings.limits.lifespan_seconds)
+
+    def without_lifespan(self) -> Server:
+        """The same server for clients in memory that only list: they do not enter its lifespan."""
+        other = copy.copy(self)
+        other._enters_lifespan = False
+        return other
 
     if not TYPE_CHECKING:  # a type checker reports missing attributes better
 

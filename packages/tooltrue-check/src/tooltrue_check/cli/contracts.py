@@ -23,4 +23,4 @@ def lock_of(
     is_file_name = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
     if is_file_name or (path.is_file() and path.suffix != ".py"):
         return lock_in(bytes_of(path), path, gather)
-    return asyncio.run(fetch_lock(target_of(source, family), timeout, gather))
+    return asyncio.run(fetch_lock(target_of(source, family, only_lists=True), timeout, gather))

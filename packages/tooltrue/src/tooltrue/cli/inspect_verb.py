@@ -59,7 +59,7 @@ def command(
         host = asyncio.run(_look_at_all(target, timeout, revision))
         show_json(host) if as_json else _show_host(host)
         return
-    resolved_target = target_of(target, family, config)
+    resolved_target = target_of(target, family, config, only_lists=True)
     facts, tools = asyncio.run(_look(resolved_target, timeout, revision))
     report = {
         "server": _server(facts),

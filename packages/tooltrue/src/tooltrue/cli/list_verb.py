@@ -59,7 +59,7 @@ _NONE: Mapping[str | None, str] = {
 async def _list(
     target: str, family: FamilyOptions, what: str | None, timeout: float, revision: str | None
 ) -> list[Any]:
-    async with connected(target_of(target, family), timeout=timeout, revision=revision) as client:
+    async with connected(target_of(target, family, only_lists=True), timeout=timeout, revision=revision) as client:
         try:
             match what:
                 case "resources":

@@ -29,13 +29,20 @@ revision_option = click.option(
 )
 
 
-def target_of(target: str, family: FamilyOptions | None = None, config: str | None = None) -> Target:
-    """Turn ``target`` from the command line into a target of the client."""
+def target_of(
+    target: str, family: FamilyOptions | None = None, config: str | None = None, *, only_lists: bool = False
+) -> Target:
+    """Turn ``target`` from the command line into a target of the client. A server of ours whose client ``only_lists``
+    does not enter its lifespan: its database need not be there.
+    """
     if config is not None and not is_ours(target):
         raise ConfigurationError.of(CONFIG_FOR_LOCAL_SERVER_ONLY, target=target)
     if _is_url(target):
         return target
-    return load_server(Spec.of(target, family, config)) if is_ours(target) else shlex.split(target)
+    if not is_ours(target):
+        return shlex.split(target)
+    server = load_server(Spec.of(target, family, config))
+    return server.without_lifespan() if only_lists else server
 
 
 @contextlib.asynccontextmanager

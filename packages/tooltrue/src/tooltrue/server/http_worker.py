@@ -90,7 +90,7 @@ class Worker:
     def __init__(self, job: WorkerSettings) -> None:
         self._job = job
         self._app: HttpApp | None = None
-        self.failure: TooltrueError | None = None
+        self.failure: TooltrueError | KeyboardInterrupt | None = None
         """Why it could not start, for the process that runs it alone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,6 +112,7 @@ class Worker:
                 sys.stderr.write(f"tooltrue: {printable(error.say())}\n")
             await send({"type": "lifespan.startup.failed"})
         except asyncio.CancelledError:  # by a signal, while it started
+            self.failure = KeyboardInterrupt()
             await send({"type": "lifespan.startup.failed"})
         else:
             await send({"type": "lifespan.shutdown.complete"})

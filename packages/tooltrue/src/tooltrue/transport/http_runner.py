@@ -268,7 +268,7 @@ def _run_alone(config: uvicorn.Config, listener: socket.socket) -> None:
 def _run_workers(config: uvicorn.Config, listener: socket.socket) -> None:
     workers = _Workers(config, sockets=[shared(listener)])
     workers.run()
-    if any(worker.exitcode == STARTUP_FAILURE for worker in workers.processes):
+    if not workers.is_stopped and any(worker.exitcode == STARTUP_FAILURE for worker in workers.processes):
         sys.exit(_NOT_STARTED)
 
 
@@ -283,6 +283,11 @@ class _Workers(Multiprocess):
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
         self._signals = 0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal ends them, and not a failure."""
+        return self._signals > 0
 
     def handle_int(self) -> None:
         self._signals += 1
